@@ -63,13 +63,13 @@ def test_racks_under_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_layers_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads of one process are one host; its bandwidth is measured over a connection once, the same for all ranks."""
     measured: list[int] = []
-    rate = neighbours._rate
+    rate = neighbours.by_messages
 
-    def counted(communicator: Any, seats: Seats, distance: int) -> float:
+    def counted(communicator: Any, seats: Seats, distance: int) -> tuple[float, str]:
         measured.append(communicator.rank)
         return rate(communicator, seats, distance)
 
-    monkeypatch.setattr(neighbours, "_rate", counted)
+    monkeypatch.setattr(neighbours, "by_messages", counted)
 
     def work(end: Loopback) -> Any:
         assert seats_of(end, 2) == Seats((0, 1), (1, 0, 0))
@@ -87,7 +87,7 @@ def test_layers_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_far_layer_is_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     """A farther link that seems faster, by chance, counts as fast as the nearer one."""
-    monkeypatch.setattr(neighbours, "_rate", lambda _end, _seats, distance: 1.234e9 * distance)
+    monkeypatch.setattr(neighbours, "by_messages", lambda _end, _seats, distance: (1.234e9 * distance, ""))
     monkeypatch.setattr(neighbours, "seated", lambda _places, _used: Seats((0, 1, 2, 3), (1, 0, 1)))
     found = together(4, lambda end: layers_of_ranks(end, 4))
     assert [(one.link, one.bytes_per_second) for one in found[0]] == [("host", 1.2e9), ("network", 1.2e9)]

@@ -1,11 +1,12 @@
 """The contract of placements for a state over processes: run under mpiexec, where every rank runs all of it.
 
 ``mpiexec -n 4 python -m pytest tests/contract/over_processes.py``; `test_over_mpi.py` does so. Examples are the same on
-all ranks, since they are not random.
+all ranks, since they are not random. ``QSIM_EX_TEST_DEVICE=gpu`` runs it with ranks that share the GPUs of this host.
 """
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ settings.register_profile("ranks", derandomize=True, database=None)
 settings.load_profile("ranks")
 
 from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
+from support.sharing_cpu import SharingCpu  # noqa: E402
 
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
@@ -25,6 +27,8 @@ from qsim_ex.placement.ranks import Ranks  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
 CPU = CpuDevice(1)
+SHARING = SharingCpu(1)
+GPU = os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu"
 
 
 @cache
@@ -33,22 +37,37 @@ def communicator() -> Mpi:
     return Mpi(piece_bytes=100)
 
 
-def ranks(slice_: int, each: int = 1) -> PlacementCase:
+def device_of(how: str) -> Any:
+    """The device of this rank: one whose memory the others map, or one that copies through the host."""
+    if GPU:
+        from qsim_ex.devices.discover import gpu, gpu_count
+
+        return gpu(communicator().rank % gpu_count())
+    return SHARING if how == "mapped" else CPU
+
+
+def ranks(slice_: int, each: int = 1, how: str = "") -> PlacementCase:
     """A state over as many ranks as there are, or the largest power of two below, with some devices of each."""
     bits = communicator().size.bit_length() + each.bit_length() - 2
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Ranks:
-        return Ranks(communicator(), [CPU] * each, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+        return Ranks(communicator(), [device_of(how)] * each, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
 
-    return PlacementCase(f"processes/{slice_}, {each} devices", make, (max(slice_ + 1 + bits, 2 * bits), 6))
+    return PlacementCase(f"processes/{slice_}, {each} devices {how}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
 
 
-@pytest.fixture(params=["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2"])
+ON_CPU = ["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2", "mapped/0/1", "mapped/1/2"]
+ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2"]
+
+
+@pytest.fixture(params=ON_GPU if GPU else ON_CPU)
 def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PlacementCase:
     """Each way to hold a state, and to trade parts of it: the slices, and the devices of a rank."""
     how, slice_, each = request.param.split("/")
     monkeypatch.setattr(between_ranks, "DIRECT_BYTES", 0 if how == "in place" else 1 << 60)
-    return ranks(int(slice_), int(each))
+    if GPU and how == "messages":
+        monkeypatch.setattr(between_ranks, "SharesMemory", type(None))
+    return ranks(int(slice_), int(each), how)
 
 
 class TestOverProcesses(Contract):

@@ -18,6 +18,7 @@ from support.held_state import Held
 from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
 from support.ranks_in_threads import RanksInThreads
+from support.sharing_cpu import SharingCpu
 
 from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -105,16 +106,19 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0) -> Any:
+def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU) -> Any:
     """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
     bits = (count * each).bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> RanksInThreads:
-        devices = [gpu(k % gpus) for k in range(count * each)] if gpus else [CPU] * count * each
+        devices = [gpu(k % gpus) for k in range(count * each)] if gpus else [device] * count * each
         return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_), each)
 
     found = PlacementCase(
-        f"{count} ranks/{slice_} of {each}, {gpus} GPU", make, (max(slice_ + 1 + bits, 2 * bits), 6), gpus=gpus
+        f"{count} ranks/{slice_} of {each}, {gpus} GPU{', mapped' * (device is not CPU)}",
+        make,
+        (max(slice_ + 1 + bits, 2 * bits), 6),
+        gpus=gpus,
     )
     return on_gpus(found) if gpus else found
 
@@ -146,6 +150,9 @@ BY_HAND: list[Any] = [
     ranks(4, 1),
     ranks(2, 0, each=2),
     ranks(1, 1, each=4),
+    ranks(2, 0, device=SharingCpu()),
+    ranks(4, 1, device=SharingCpu()),
+    ranks(2, 1, each=2, device=SharingCpu()),
     on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),
@@ -155,6 +162,8 @@ BY_HAND: list[Any] = [
     peers(4, 2, "peer", gpus=4),
     over_host(2, 4, 2, "through the host", gpus=1),
     ranks(2, 1, gpus=1),
+    ranks(4, 1, gpus=1),
+    ranks(2, 1, each=2, gpus=1),
     ranks(2, 1, gpus=2),
     over_host(2, 4, 2, "peer", gpus=2),
     over_host(4, 5, 2, "peer", gpus=4),

@@ -105,6 +105,14 @@ def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
     gpu.permute(buffer, num_bits, sources, flip)
     PLAIN.permute(psi, num_bits, sources, flip)
     close(gpu.read(buffer, 0, len(psi)), psi, dtype, "scale, move, permute")
+    other = gpu.allocate(len(psi), dtype)
+    gpu.write(other, 0, psi[::-1].copy())
+    for half in (0, 1):
+        gpu.swap_half(buffer.reshape(-1, 4)[:, 2:], other.reshape(-1, 4)[:, :2], half)
+    gpu.pull(other, buffer)
+    psi.reshape(-1, 4)[:, 2:] = psi[::-1].reshape(-1, 4)[:, :2].copy()
+    for one in (buffer, other):
+        close(gpu.read(one, 0, len(psi)), psi, dtype, "swap_half, pull")
     want = psi.astype(np.complex128)
     wide = DenseMatrix((num_bits - 1, 0, 2), (1 << 1 | 1 << 3,), ALWAYS)
     steps = [

@@ -26,6 +26,8 @@ from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
 WIRES = 9
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
+if os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu":  # the same programs with ranks on the GPUs of this host
+    CPU = {"device": "gpu"}
 ALONE: dict[str, Any] = {**CPU, "processes": "never"}
 
 
@@ -79,7 +81,8 @@ def answers() -> None:
     ranks = {int(rank) for pair in result.facts["bytes_sent"] for rank in pair.split(">")}
     assert ranks == set(range(used))
     (layer,) = result.facts["layers"]  # all ranks are on this host
-    assert (layer["link"], layer["bits"]) == ("host", used.bit_length() - 1)
+    link = "mapped" if CPU["device"] == "gpu" else "host"
+    assert (layer["link"], layer["bits"]) == (link, used.bit_length() - 1)
     assert result.facts["bytes_layers"] == [sum(result.facts["bytes_sent"].values())]
     _devices(circuit, alone.packed, used)
     same(Simulator(**divided()).run(circuit, shots=300).packed)
@@ -93,8 +96,11 @@ def _devices(circuit: Circuit, packed: np.ndarray, used: int) -> None:
     result = Simulator(**divided(virtual_peers=2)).run(circuit, shots=300, seed=7)
     assert np.array_equal(same(result.packed), packed)
     assert result.deployment.levels.peers == used.bit_length()
-    assert [layer["link"] for layer in result.facts["layers"]] == ["memory", "host"]
-    assert sum(result.facts["bytes_layers"]) == sum(result.facts["bytes_sent"].values()) == result.plan.bytes_peers
+    link = "mapped" if CPU["device"] == "gpu" else "host"
+    assert [layer["link"] for layer in result.facts["layers"]] == ["memory", link]
+    assert sum(result.facts["bytes_layers"]) == sum(result.facts["bytes_sent"].values())
+    if CPU["device"] == "cpu":  # on a GPU sampling exchanges too
+        assert sum(result.facts["bytes_sent"].values()) == result.plan.bytes_peers
     assert {"0.0", "0.1"} <= {name for pair in result.facts["bytes_sent"] for name in pair.split(">")}
     bits = used.bit_length() - 1
     given = [(1, "near", 9e9), (bits - 1, "far", 1e9)][: min(bits, 2)]
@@ -432,6 +438,52 @@ def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> 
     finally:
         CheckpointsOfRanks.write_state = write  # type: ignore[method-assign]
     world().Barrier()
+
+
+def gpus() -> None:
+    """Ranks map the memory of each other's GPUs, or copy through the host; the shots are those of one process."""
+    from qsim_ex.placement.exchange import between_ranks
+
+    wires, double = 22, {"device": "gpu", "precision": "double"}
+    circuit = measured(wires=wires)
+    alone = Simulator(**double, processes="never").run(circuit, 300, 7)
+    options = {**double, "processes": world().size}
+    result = Simulator(**options).run(circuit, 300, 7)
+    assert np.array_equal(same(result.packed), alone.packed)
+    assert same(result.facts["device_memory"]).startswith("mapped by f"), result.facts["device_memory"]
+    assert [layer["link"] for layer in result.facts["layers"]] == ["mapped"]
+    assert result.facts["bytes_held"] <= 1.1 * (16 << wires) / world().size
+    with patch.object(between_ranks, "SharesMemory", type(None)):
+        result = Simulator(**options).run(circuit, 300, 7)
+    assert np.array_equal(same(result.packed), alone.packed)
+    assert "device_memory" not in result.facts
+
+
+def gpu_memory() -> None:
+    """A rank holds its part of the state in its GPU and a tenth more, as the driver counts, and gives it back."""
+    import cupy
+
+    from qsim_ex.placement.exchange import mapped
+
+    wires, size = 28, world().size
+    Simulator(**divided()).run(measured(), shots=5, seed=1)  # all code is loaded
+    seen: list[int] = []
+
+    def free() -> int:
+        world().Barrier()
+        found = cupy.cuda.runtime.memGetInfo()[0]
+        world().Barrier()
+        return found
+
+    before = free()
+    device = cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
+    share = (8 << wires) // size * world().allgather(device).count(device)
+    single = Simulator(**divided(precision="single"))
+    with patch.object(mapped, "KEPT_SHARE", 1 << 30), single.state(measured(wires=wires, count=1)) as state:
+        state.norm()
+        seen.append(before - free())
+    assert seen[0] <= 1.1 * share + (64 << 20), (seen, share)
+    assert before - free() <= 64 << 20, (before, free())
 
 
 if __name__ == "__main__":

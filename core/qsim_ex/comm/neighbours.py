@@ -11,7 +11,7 @@ import socket
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -49,10 +49,22 @@ class Seats:
 
 @dataclass(slots=True)
 class _Surroundings:
-    """What was found out over one connection: seats and layers by the number of ranks that hold amplitudes."""
+    """What was found out over one connection: seats and layers by the number of ranks that hold amplitudes.
+
+    Layers also by whether they were measured otherwise than by messages.
+    """
 
     seats: dict[int, Seats] = field(default_factory=dict)
-    layers: dict[int, Layers] = field(default_factory=dict)
+    layers: dict[tuple[int, bool], Layers] = field(default_factory=dict)
+
+
+Rate = Callable[[Communicator, Seats, int], tuple[float, str]]
+"""Returns the bytes per second that this rank sends to the one whose number differs by a distance, and the link.
+
+Ranks without a number return infinity. The link is empty for messages.
+"""
+
+MeasuredBy = Callable[[], Rate]
 
 
 _known: weakref.WeakKeyDictionary[Any, _Surroundings] = weakref.WeakKeyDictionary()
@@ -83,12 +95,17 @@ def seats_of(communicator: Communicator, used: int) -> Seats:
     return known.seats[used]
 
 
-def layers_of_ranks(communicator: Communicator, used: int) -> Layers:
-    """Return the layers between `used` ranks with the bandwidths that they reach together, measured once."""
+def layers_of_ranks(communicator: Communicator, used: int, measured_by: MeasuredBy | None = None) -> Layers:
+    """Return the layers between `used` ranks with the bandwidths that they reach together, measured once.
+
+    measured_by: returns what measures, if ranks trade otherwise than by messages; called if nothing was measured yet.
+    """
     known = _of(communicator)
-    if used not in known.layers:
-        known.layers[used] = _measured(communicator, seats_of(communicator, used))
-    return known.layers[used]
+    key = used, measured_by is not None
+    if key not in known.layers:
+        rate = by_messages if measured_by is None else measured_by()
+        known.layers[key] = _measured(communicator, seats_of(communicator, used), rate)
+    return known.layers[key]
 
 
 def seated(places: Sequence[Place], used: int) -> Seats:
@@ -123,26 +140,27 @@ def _of(communicator: Communicator) -> _Surroundings:
         return _Surroundings()
 
 
-def _measured(communicator: Communicator, seats: Seats) -> Layers:
+def _measured(communicator: Communicator, seats: Seats, measure: Rate) -> Layers:
     """Return a layer for each distance that ranks are apart, with the bytes that the slowest rank sends per second."""
     found: list[Layer] = []
     first = 0
     for link, bits in zip(NAMES, seats.bits, strict=True):
         if not bits:
             continue
-        rate = min(communicator.allgather(_rate(communicator, seats, 1 << first)))
+        everyone = communicator.allgather(measure(communicator, seats, 1 << first))
+        rate, by = min(everyone, key=lambda one: (one[0], one[1]))
         rate = float(f"{rate:.1e}")  # two digits, so that plans of two runs are alike if their networks are
         if found:
             rate = min(rate, found[-1].bytes_per_second)
-        found.append(Layer(bits, link, rate))
+        found.append(Layer(bits, by or link, rate))
         first += bits
     return tuple(found)
 
 
-def _rate(communicator: Communicator, seats: Seats, distance: int) -> float:
-    """Return the bytes per second that this rank sends to the one whose number differs by `distance`."""
+def by_messages(communicator: Communicator, seats: Seats, distance: int) -> tuple[float, str]:
+    """Return the bytes per second that this rank sends in messages to the one whose number differs by `distance`."""
     if communicator.rank not in seats.ranks:
-        return float("inf")
+        return float("inf"), ""
     other = seats.ranks[seats.ranks.index(communicator.rank) ^ distance]
     sent = np.zeros(MEASURED_BYTES, dtype=np.uint8)
     received = np.empty_like(sent)
@@ -151,4 +169,4 @@ def _rate(communicator: Communicator, seats: Seats, distance: int) -> float:
         begun = time.perf_counter()
         communicator.exchange(other, sent, received)
         fastest = min(fastest, time.perf_counter() - begun)
-    return MEASURED_BYTES / fastest
+    return MEASURED_BYTES / fastest, ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm.connection import ranks_of, renew
-from qsim_ex.comm.neighbours import layers_of_ranks
+from qsim_ex.comm.neighbours import MeasuredBy, Rate, by_messages, layers_of_ranks
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Device, SharesMemory
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
@@ -20,6 +22,7 @@ from qsim_ex.kernels import host
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
+from qsim_ex.placement.exchange.mapped_rates import MappedRates
 from qsim_ex.placement.request import FreeMemory, StateRequest
 
 if TYPE_CHECKING:
@@ -72,7 +75,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     communicator = renew()
     own = local_options(options, communicator)
     if own.network == "auto" and own.checkpoint is None:  # whoever continues the run would measure other bandwidths
-        own = own.with_({"network": _found(own, communicator, ranks.used) or "auto"})
+        own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
     numbers = tuple(own.devices or (own.device_id,))
     request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), numbers, ranks.used)
     (deployment,) = placement.lay_out(request)
@@ -111,9 +114,26 @@ def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device,
     return tuple(discover.gpu(number) for number in numbers for _ in range(each))
 
 
-def _found(own: Options, communicator: Communicator, used: int) -> Layers:
+def _sharing(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy | None:
+    """Return what measures trades between the memories of GPUs; None if options, equal on all ranks, lead to CPUs."""
+    each = len(own.devices or (0,)) * own.virtual_peers
+    local = num_wires - (used * each).bit_length() + 1
+    if own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM):
+        return None
+
+    def measured_by() -> Rate:
+        device: Device | None = None
+        with suppress(QsimExError):  # it is told when all devices are checked
+            device, _ = discover.choose(local, own, states)
+        shared = all(communicator.allgather(isinstance(device, SharesMemory)))
+        return MappedRates(communicator, device, used) if shared else by_messages
+
+    return measured_by
+
+
+def _found(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> Layers:
     """Return the layers of the network: between the devices of a rank, then between ranks, which is measured."""
-    layers = layers_of_ranks(communicator, used)
+    layers = layers_of_ranks(communicator, used, _sharing(own, communicator, used, num_wires, states))
     each = len(own.devices or (0,)) * own.virtual_peers
     if each == 1:
         return layers
@@ -127,7 +147,7 @@ def _found(own: Options, communicator: Communicator, used: int) -> Layers:
 
 def local_options(options: Options, communicator: Communicator) -> Options:
     """Return the options of this rank: ranks of one host share its cores and take turns in its GPUs."""
-    seats = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    seats = _seats(communicator)
     mine = seats[communicator.rank]
     before = sum(seat.host == mine.host for seat in seats[: communicator.rank])
     changes: dict[str, Any] = {}
@@ -139,6 +159,21 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     elif options.device != "cpu" and (count := discover.gpu_count()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
+
+
+_known: weakref.WeakKeyDictionary[Communicator, list[_Seat]] = weakref.WeakKeyDictionary()
+"""Where the ranks of each connection run, asked once."""
+
+
+def _seats(communicator: Communicator) -> list[_Seat]:
+    """Return where all ranks run."""
+    try:
+        if communicator in _known:
+            return _known[communicator]
+    except TypeError:  # an object that cannot be referred to weakly
+        return communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    _known[communicator] = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    return _known[communicator]
 
 
 def _check(

@@ -101,14 +101,16 @@ class Ranks(Exchanged):
         self._mine: list[PeerBuffer] = []
         self._bytes_moved = 0
         refused = ""
+        self._links = RankLinks(communicator, devices, self._flat, self.dtype)
+        self._links.begin(1 << levels.local, self.dtype)
         try:
-            self._links = RankLinks(communicator, devices, self._flat, self.dtype)
             if communicator.rank in seats:
                 for k in range(each):
                     self._mine.append(self._links.buffer(k, 1 << levels.local, self.dtype))
         except OutOfMemory as error:
             refused = str(error)
         self._all_have_room(refused)
+        self._links.reach_others(1 << levels.local, self.dtype)
         self.begin()
 
     def _all_have_room(self, refused: str) -> None:
@@ -133,6 +135,7 @@ class Ranks(Exchanged):
             synchronize(mine)
         finally:
             mine.clear()
+            self._links.close()
 
     def another(self, num_wires: int) -> Ranks:
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
@@ -169,6 +172,8 @@ class Ranks(Exchanged):
             "bytes_sent": {f"{self._name(a)}>{self._name(b)}": size for (a, b), size in traffic.items()},
             "bytes_held": sum(self.needs.devices) + self.needs.host,
         }
+        if self._links.how:
+            found["device_memory"] = self._links.how
         if self.levels.layers:
             found["layers"] = [layer.to_json() for layer in self.levels.layers]
             found["bytes_layers"] = self._by_layer(traffic)

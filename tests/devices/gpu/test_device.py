@@ -158,6 +158,43 @@ def test_scale_and_move(gpu, dtype, num_bits):
         agree(gpu, buffer, want, dtype)
 
 
+PARTS = {
+    "one run": (slice(8, 16), None),
+    "one amplitude": (slice(5, 6), None),
+    "rows of one": (slice(1, 2), 4),
+    "rows of four": (slice(4, 8), 16),
+    "all": (slice(0, 1 << 10), None),
+}
+"""A part of 2^10 amplitudes: some of each row, and the amplitudes of a row; None for one row."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("half", [None, 0, 1, "both"])
+def test_parts_trade_places(gpu, dtype, part, half):
+    """Both halves swap the parts of two states, one half swaps that half, and a pull copies; all else stays."""
+    columns, stride = PARTS[part]
+
+    def of(buffer, shift=0):
+        at = slice(columns.start + shift, columns.stop + shift)
+        return buffer[at] if stride is None else buffer.reshape(-1, stride)[:, at]
+
+    shift = 0 if part in ("all", "one run") else 2
+    mine, theirs = random_state(3, 10, dtype), random_state(4, 10, dtype)
+    wants, buffers = [mine.copy(), theirs.copy()], [filled(gpu, mine), filled(gpu, theirs)]
+    flat = np.arange(of(mine).size).reshape(of(mine).shape)
+    middle = (flat.size + 1) // 2
+    chosen = {None: flat >= 0, 0: flat < middle, 1: flat >= middle, "both": flat >= 0}[half]
+    of(wants[0])[chosen] = of(theirs, shift)[chosen]
+    if half is None:
+        gpu.pull(of(buffers[0]), of(buffers[1], shift))
+    else:
+        of(wants[1], shift)[chosen] = of(mine)[chosen]
+        for one in (0, 1) if half == "both" else (half,):
+            gpu.swap_half(of(buffers[0]), of(buffers[1], shift), one)
+    for buffer, want in zip(buffers, wants, strict=True):
+        assert np.array_equal(gpu.read(buffer, 0, 1 << 10), want)
+
+
 @pytest.mark.parametrize("num_bits", [0, 1, 3, 11, 14, 15])
 @pytest.mark.parametrize("kind", ["random", "reverse", "rotate", "flip"])
 def test_permute(gpu, dtype, num_bits, kind):

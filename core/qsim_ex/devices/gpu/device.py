@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Copies, CopyQueue, LoadsNumbers
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers, Shared, SharesMemory
+from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
@@ -38,7 +39,7 @@ _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
-class GpuDevice(GpuBatches, LoadsNumbers, Copies):
+class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -237,6 +238,22 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
         """Return page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
         return self._copies.host_memory(num_amplitudes, dtype)
+
+    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> Shared:
+        """Return memory that other processes can map, by a file descriptor or a fabric handle; raises `OutOfMemory`."""
+        return shared.allocate(self._runtime, num_amplitudes, dtype)
+
+    def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
+        """Return the buffer of another process; raise `DeviceError` if this GPU cannot reach it."""
+        return shared.mapped(self._runtime, handle, num_amplitudes, dtype)
+
+    def swap_half(self, mine: Buffer, theirs: Buffer, half: int) -> None:
+        """Queue a swap of one half of a view with that of another process."""
+        fixed.trade_parts(self._runtime, mine, theirs, half)
+
+    def pull(self, mine: Buffer, theirs: Buffer) -> None:
+        """Queue a copy of a view of another process."""
+        fixed.trade_parts(self._runtime, mine, theirs, None)
 
 
 @cache

@@ -1,7 +1,8 @@
 """The exchanges of one rank with others: pieces of its sub state vector, traded over a communicator.
 
-Ranks that reach each other's memory swap pieces in place. Others send messages from host memory, two at a time: while
-one is under way, the other is copied from staging memory to its place, or to staging memory.
+Ranks that reach each other's memory swap pieces in place: memory of devices is mapped (`mapped`), that of hosts reached
+by the communicator. Others send messages from host memory, two at a time: while one is under way, the other is copied
+from staging memory to its place, or to staging memory.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
+from qsim_ex.devices.base import Shared, SharesMemory
+from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
+from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
 from qsim_ex.steps.layout import Levels
 
@@ -74,32 +79,63 @@ class RankLinks:
     """The links of the devices of one rank to each other, and to the devices of all other ranks.
 
     devices: those of this rank; device k of rank r is place ``r * len(devices) + k``. sent: bytes sent so far by the
-    devices of this rank, from one place to another.
+    devices of this rank, from one place to another. how: how ranks reach the memory of each other's devices, in
+    words; empty for devices that share none.
     """
 
     def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
         self._devices = tuple(devices)
         self._itemsize = dtype.itemsize
-        self.piece = PIECE_BYTES // dtype.itemsize
+        self._shares = all(isinstance(device, SharesMemory) for device in devices)
+        self.piece = (mapped.PIECE_BYTES if self._shares else PIECE_BYTES) // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
-        host_memory = devices[0].host_memory
-        self._staging = [
-            (host_memory(self._message, dtype)[0], host_memory(self._message, dtype)[0]) for _ in range(_FLYING)
-        ]
+        self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._queues = [device.copy_queue() for device in devices]
         self._inside: Links | None = None
         if len(devices) > 1:
             self._inside = Links(devices, levels, dtype)
             self.piece = min(self.piece, self._inside.piece)
+        self._offers: list[Shared] = []
+        self._mapped: MappedMemory | None = None
+        self.how = ""
         self.sent: Counter[tuple[int, int]] = Counter()
 
     def buffer(self, k: int, num_amplitudes: int, dtype: np.dtype[Any]) -> PeerBuffer:
         """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`."""
-        if self._inside is not None:
-            return self._inside.peer(k, num_amplitudes)
         device = self._devices[k]
-        return PeerBuffer(k, device, device.allocate(num_amplitudes, dtype), [])
+        while len(self._staging) < _FLYING:
+            out, into = (self._devices[0].host_memory(self._message, dtype)[0] for _ in range(2))
+            self._staging.append((out, into))
+        if self._mapped is not None:
+            buffer = self._mapped.buffers[k]
+        elif self._shares:
+            self._offers.append(device.allocate_shared(num_amplitudes, dtype))
+            buffer = self._offers[-1].buffer
+        else:
+            buffer = device.allocate(num_amplitudes, dtype)
+        return PeerBuffer(k, device, buffer, []) if self._inside is None else self._inside.end(k, buffer)
+
+    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first."""
+        if self._shares:
+            self._mapped = MappedMemory.kept(self._ranks, self._devices, num_amplitudes, dtype)
+            self.how = "" if self._mapped is None else self._mapped.how
+
+    def reach_others(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+        """Map the memory of other ranks, where devices share it; all ranks call it, when all have their buffers."""
+        if self._shares and self._mapped is None:
+            offers, self._offers = self._offers, []
+            self._mapped = MappedMemory(self._ranks, self._devices, offers, num_amplitudes, dtype)
+            self.how = self._mapped.how
+
+    def close(self) -> None:
+        """Let go of the memory of other ranks, and of handles that were not used; may be called again."""
+        if self._mapped is not None:
+            self._mapped.keep()
+        self._mapped = None
+        descriptors.close([offer.handle for offer in self._offers if isinstance(offer.handle, int)])
+        self._offers = []
 
     def exchange(
         self,
@@ -122,6 +158,10 @@ class RankLinks:
                     self.sent[pair] += trade.parts[k].size * self._itemsize
         if self._inside is not None:
             self._exchange_inside(self._inside, mine, schedule, tick)
+        if (memory := self._mapped) is not None:
+            in_place = list(self._mapped_trades(memory, mine, places, schedule))
+            if in_place:
+                memory.exchange(mine, in_place, tick)
         for end in mine.values():
             self._queues[end.place].wait(end.device.mark())
         for (end, other, direct), trades in self._groups(mine, places, schedule):
@@ -149,20 +189,34 @@ class RankLinks:
         if trades:
             links.exchange([mine[number] for number in numbers], replace(schedule, trades=trades), tick)
 
+    def _mapped_trades(
+        self, memory: MappedMemory, mine: Mapping[int, PeerBuffer], places: Sequence[int], schedule: Schedule
+    ) -> Iterator[MappedTrade]:
+        """Yield the trades with ranks whose memory is mapped here."""
+        for trade in schedule.trades:
+            held = [number in mine for number in trade.devices]
+            k = held.index(True)
+            place = places[trade.devices[1 - k]]
+            if not all(held) and place // len(self._devices) in memory.ranks:
+                end = mine[trade.devices[k]]
+                yield MappedTrade(end, trade.parts[k], place, trade.parts[1 - k], trade.sent[k], trade.sent[1 - k], k)
+
     def _groups(
         self, mine: Mapping[int, PeerBuffer], places: Sequence[int], schedule: Schedule
     ) -> Iterator[tuple[_With, list[_OwnTrade]]]:
-        """Yield trades with one rank that follow each other; both ranks find the same.
+        """Yield trades with one rank that follow each other, whose memory is not mapped here; both ranks find the same.
 
         Where ranks have several devices, what follows each other on one need not on the other: then each is alone.
         """
         connection = self._ranks
         reaches: Callable[[int], bool] = connection.reaches if isinstance(connection, SwapsInPlace) else lambda _: False
         each = len(self._devices)
+        done = frozenset() if self._mapped is None else self._mapped.ranks
         own = [
             (trade, held.index(True))
             for trade in schedule.trades
             if not all(held := [number in mine for number in trade.devices])
+            and places[trade.devices[held.index(False)]] // each not in done
         ]
 
         def with_whom(one: _OwnTrade) -> _With:

@@ -125,7 +125,11 @@ class Links:
         device: Any = self.devices[place]
         if beside is not None:
             return PeerBuffer(place, device, device.allocate(num_amplitudes, self.dtype), beside.lanes)
-        buffer = device.allocate(num_amplitudes, self.dtype)
+        return self.end(place, device.allocate(num_amplitudes, self.dtype))
+
+    def end(self, place: int, buffer: Buffer) -> PeerBuffer:
+        """Return a sub state vector in a buffer of its device, with staging memory; raises `OutOfMemory`."""
+        device: Any = self.devices[place]
         made = [Lane(device.copy_queue(), device.copy_queue()) for _ in range(self.lanes)]
         near, host = self.staging(place)
         for lane in made:

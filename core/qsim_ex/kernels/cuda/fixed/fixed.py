@@ -54,6 +54,7 @@ KERNELS = (
     ("change.cu", "move"),
     ("change.cu", "basis"),
     ("change.cu", "take"),
+    ("parts.cu", "trade_parts"),
     ("permute.cu", "permute"),
     ("columns.cu", "gather"),
     ("columns.cu", "gather_double"),
@@ -143,6 +144,25 @@ def bits_of(bits: Sequence[int]) -> ByValue:
     raw[:4] = np.array([len(bits)], dtype=np.int32).view(np.uint8)
     raw[4 : 4 + len(bits)] = bits
     return ByValue(raw)
+
+
+def trade_parts(runtime: Runtime, mine: Array, theirs: Array, half: int | None) -> None:
+    """Swap one half of a part with that of another one, or, if `half` is None, copy all of the other one.
+
+    Both are views of one shape and stride, [k] or [rows, k]; theirs may be memory of another process. Amplitudes of 8
+    bytes are moved two at a time where rows allow it, since that is as wide as a thread's loads get.
+    """
+    width, itemsize = int(mine.shape[-1]), int(mine.dtype.itemsize)
+    stride = int(mine.strides[0]) // itemsize if mine.ndim == 2 and len(mine) > 1 else width
+    pairs = 2 if itemsize == 8 and width > 1 else 1
+    size, width, stride = int(mine.size) // pairs, width // pairs, stride // pairs
+    middle = (size + 1) // 2
+    first, end = (0, size) if half is None else ((0, middle), (middle, size))[half]
+    if end > first:
+        over(
+            runtime, "trade_parts", itemsize * pairs, end - first,
+            mine, theirs, first, end, width - 1, stride // width, int(half is not None),
+        )  # fmt: skip
 
 
 def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
