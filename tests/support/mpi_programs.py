@@ -1,5 +1,7 @@
 """Programs for several ranks, by name: ``mpiexec -n 4 python tests/support/mpi_programs.py answers``.
 
+Most of them need no MPI: ``qsim-ex launch -n 4 tests/support/mpi_programs.py answers``.
+
 Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/contract/test_over_mpi.py counts.
 """
 
@@ -21,6 +23,8 @@ import numpy as np
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.comm.connection import renew
+from qsim_ex.comm.launcher import LAUNCHED, OWN
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
@@ -29,8 +33,31 @@ CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 ALONE: dict[str, Any] = {**CPU, "processes": "never"}
 
 
+class _WithoutMpi:
+    """What programs use of a communicator of mpi4py, between processes that our own launcher has started.
+
+    It works also after a run that has failed, as those of mpi4py do.
+    """
+
+    rank, size = (0, 1) if LAUNCHED is None else LAUNCHED[1:]
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks."""
+        return renew().allgather(value)
+
+    def bcast(self, value: Any) -> Any:
+        """Return the value of rank 0."""
+        return renew().broadcast(value)
+
+    def Barrier(self) -> None:
+        """Return when all ranks have called this."""
+        renew().barrier()
+
+
 def world() -> Any:
     """All ranks."""
+    if LAUNCHED is not None and LAUNCHED.by == OWN:
+        return _WithoutMpi()
     from mpi4py import MPI
 
     return MPI.COMM_WORLD
