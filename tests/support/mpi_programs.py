@@ -169,6 +169,17 @@ def _state() -> None:
         assert np.isclose(same(other.inner(state)), 1)
         state.apply(layers(turn=0.1).build())
         assert np.isclose(same(state.norm()), 1)
+        _slices(state)
+
+
+def _slices(state: StateVector) -> None:
+    """Each rank has its own amplitudes, and all together have each amplitude once."""
+    mine = state.own_slices()
+    whole = same(state.to_numpy())
+    assert all(np.array_equal(one.amplitudes, whole[one.start : one.stop]) for one in mine)
+    ends = sorted(end for rank in world().allgather([(one.start, one.stop) for one in mine]) for end in rank)
+    assert [end for end, _ in ends] == [0, *(end for _, end in ends[:-1])]
+    assert ends[-1][1] == len(whole)
 
 
 def shared_out() -> None:
@@ -239,6 +250,10 @@ def frameworks() -> None:
     circuit = cirq.Circuit(cirq.H(qubits[0]), *(cirq.CNOT(a, b) for a, b in pairwise(qubits)))
     same(QsimExSimulator(**divided()).run(circuit + cirq.measure(*qubits, key="m"), repetitions=40).measurements["m"])
     same(QsimExSimulator(**divided()).simulate(circuit).final_state_vector)
+    ghz.remove_final_measurements()
+    for state in (backend.state(ghz), QsimExSimulator(**divided()).state(circuit)):
+        with state:
+            _slices(state)
 
 
 def disagreements() -> None:
