@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -100,3 +101,32 @@ def test_what_cannot_be_launched() -> None:
     assert (ended.returncode != 0, "expected a Python script to run" in ended.stderr) == (True, True), ended.stderr
     assert "expected at least 1 process, got 0" in launched(0, "-c", "pass").stderr
     assert launched(2, "-c", "import sys; sys.exit(7)").returncode == 7
+
+
+def test_a_file_is_run_by_several_processes() -> None:
+    """The command line divides the state of a file, and one process prints."""
+    file = str(ROOT / "tests" / "data" / "features3.qasm")
+    ended = launched(2, "-m", "qsim_ex", "run", file, "--processes", "2", "--device", "cpu", "--json", "--seed", "3")
+    told = json.loads(ended.stdout)
+    alone = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "qsim_ex",
+            "run",
+            file,
+            "--processes",
+            "never",
+            "--device",
+            "cpu",
+            "--json",
+            "--seed",
+            "3",
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "core") + os.pathsep + str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told["counts"] == json.loads(alone.stdout)["counts"]
+    assert "processes" in told["metadata"]["device_reason"]

@@ -73,13 +73,16 @@ def _work(args: argparse.Namespace, complaints: Console) -> Report:
 
 def _print(outcome: Report, as_json: bool) -> int:
     if as_json:
-        _write(outcome.to_json())
+        if told := outcome.to_json():
+            _write(told)
         return outcome.exit_code
     page = console()
     with page.capture() as captured:
         outcome.show(page)
         page.print()
     lines = captured.get().splitlines()
+    if not any(lines):  # one of several processes, of which another one prints
+        return outcome.exit_code
     # rich fills lines up with blanks, which is a nuisance in files and in copied text
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
     sys.stdout.flush()

@@ -159,7 +159,7 @@ class Local:
     @property
     def description(self) -> str:
         """What connects the ranks, and whether they swap memory."""
-        return "processes of one host without MPI" + (", in place" if self._others.reached else ", by messages")
+        return "sockets on one host" + (", in place" if self._others.reached else ", by messages")
 
     # --- operations --------------------------------------------------------------------------------------------------
 
