@@ -67,7 +67,7 @@ class QsimExSimulator(
         for name in engine:
             if name not in ENGINE:
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
-        seeds = SeedStream(seed)
+        seeds = self._seeds = SeedStream(seed)
         self._precision = BY_DTYPE[_dtype(dtype)]
         own: dict[str, Any] = {"dtype": self._precision.dtype, "noise": noise_of(noise)}
         # Between moments the state is one: the engine needs no advice on what is entangled.
@@ -92,14 +92,33 @@ class QsimExSimulator(
         program: cirq.AbstractCircuit,
         param_resolver: cirq.ParamResolverOrSimilarType = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        machine: qsim_ex.Cluster | None = None,
     ) -> Explanation:
         """Return the engine's plan of a circuit in words, with the simulator's noise; it runs nothing.
 
-        ``print`` shows the text, a notebook a table.
+        machine: another machine to plan for, a `qsim_ex.Cluster`, in place of this one and of the options for devices
+        and processes. ``print`` shows the text, a notebook a table.
         """
         resolver, sampled = cirq.ParamResolver(param_resolver), program.has_measurements()
         made = translate(program, resolver, qubit_order, noise=self._noise, sampled=sampled)
-        return self._engine.explain(made.circuit)
+        return self._engine.explain(made.circuit, machine)
+
+    def state(
+        self,
+        program: cirq.AbstractCircuit,
+        param_resolver: cirq.ParamResolverOrSimilarType = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+    ) -> qsim_ex.StateVector:
+        """Return the state after a circuit of gates, as the engine's object: wire 0 is the last qubit of the order.
+
+        So basis values are Cirq's. It owns the memory: use it in a ``with`` block, or close it. Of a state over several
+        processes its `own_slices` are the amplitudes of this process. Measurements at the end are not made. Raises
+        `NotSupported` for others, for resets and for noise.
+        """
+        made = translate(program, cirq.ParamResolver(param_resolver), qubit_order, noise=self._noise)
+        options = self._engine.options.with_({"seed": self._seeds()} if self._seeds.given else {})
+        state = qsim_ex.Simulator(options).state(made.circuit)
+        return state.remove_wires(made.ancillas) if made.ancillas else state
 
     @property
     def noise(self) -> cirq.NoiseModel:

@@ -35,7 +35,7 @@ from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, Task
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
-from qsim_ex_provider.translation.circuits import measures, translate_job
+from qsim_ex_provider.translation.circuits import measures, translate_job, translate_noisy
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
@@ -191,16 +191,28 @@ class QsimExBackend(BackendV2):
         self,
         run_input: QuantumCircuit | Iterable[QuantumCircuit],
         parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
+        machine: qsim_ex.Cluster | None = None,
         **options: Unpack[RunKeywords],
     ) -> Explanation:
         """Return the engine's plan of a run in words, with the noise of the backend; it runs nothing.
 
-        All arguments are those of `run`. ``print`` shows the text, a notebook a table.
+        machine: another machine to plan for, a `qsim_ex.Cluster`, in place of this one and of the options for devices
+        and processes. All other arguments are those of `run`. ``print`` shows the text, a notebook a table.
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
-        return explain_job(circuits, binds, _noise_of(chosen), chosen.engine)
+        return explain_job(circuits, binds, _noise_of(chosen), chosen.engine, machine)
+
+    def state(self, circuit: QuantumCircuit, **options: Unpack[RunKeywords]) -> qsim_ex.StateVector:
+        """Return the state after a circuit of gates, as the engine's object: wire w is ``circuit.qubits[w]``.
+
+        It owns the memory: use it in a ``with`` block, or close it. Of a state over several processes its `own_slices`
+        are the amplitudes of this process. Measurements at the end are not made. Raises `NotSupported` for others, for
+        resets and for noise.
+        """
+        chosen = run_options.run_options(self.options, options)
+        return qsim_ex.Simulator(chosen.engine).state(translate_noisy(circuit, _noise_of(chosen)).circuit)
 
     @cached_property
     def _thread(self) -> concurrent.futures.Executor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from qiskit.circuit import QuantumCircuit
 
+import qsim_ex
 from qsim_ex import Simulator
 from qsim_ex.frameworks import BindingGroup, Explanation, Noise, ParameterColumns
 from qsim_ex.options import Options
@@ -13,15 +14,22 @@ from qsim_ex_provider.translation.circuits import translate_job
 
 
 def explain_job(
-    circuits: Sequence[QuantumCircuit], binds: Sequence[ParameterColumns], noise: Noise | None, options: Options
+    circuits: Sequence[QuantumCircuit],
+    binds: Sequence[ParameterColumns],
+    noise: Noise | None,
+    options: Options,
+    machine: qsim_ex.Cluster | None = None,
 ) -> Explanation:
-    """Return the plan of each group of bindings that run together; of several groups each has a heading."""
+    """Return the plan of each group of bindings that run together; of several groups each has a heading.
+
+    machine: another machine to plan for.
+    """
     translated, simulator = translate_job(circuits, binds, noise), Simulator(options)
     several = len(translated.owners) > 1
     return Explanation.joined(
         (
             _heading(circuits, translated.circuits(group), group) if several else "",
-            simulator.explain(group.family.template),
+            simulator.explain(group.family.template, machine),
         )
         for group in translated.groups
     )

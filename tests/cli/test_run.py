@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -9,6 +10,8 @@ from support.command_line import REAL, CommandLine
 from support.paths import DATA
 
 from qsim_ex.cli.report import BAD_INPUT, NOT_POSSIBLE
+from qsim_ex.comm import connection
+from qsim_ex.comm.loopback import loopback
 
 pytest.importorskip("qiskit_qasm3_import", reason="OpenQASM is read through Qiskit")
 
@@ -277,3 +280,31 @@ def test_a_loop_that_goes_round_too_often(qsim_ex):
     assert ended.code == BAD_INPUT
     assert re.search(r"expected a loop to end within max_loop_rounds=1 rounds", ended.err)
     assert qsim_ex("run", DATA / "forever.qasm", "--shots", "10", "--seed", "1").code == 0
+
+
+def test_processes_and_network_are_options_of_plans(qsim_ex):
+    """Layers are written as bits, link and perhaps a rate, and the plan counts the bytes of each."""
+    command = ("explain", DATA / "registers.qasm", "--device", "cpu", "--processes", "4", "--json")
+    told = qsim_ex(*command, "--network", "1:near:9e9,1:ethernet").document["deployment"]["network"]
+    assert told == [
+        {"bits": 1, "link": "near", "bytes_per_second": 9e9},
+        {"bits": 1, "link": "ethernet", "bytes_per_second": 1.1e9},
+    ]
+    assert qsim_ex(*command, "--network", "switch").document["deployment"]["network"] == "switch"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--processes", "some"), "expected a number, 'auto' or 'never', got 'some'"),
+        (("--network", "nvlink"), "or layers such as 2:nvlink,1:ib, got 'nvlink'"),
+        (("--network", "1:unheard"), "the bandwidth of the link 'unheard' is not known"),
+        (("--processes", "2"), "expected at least 2 processes, got 1"),
+    ],
+)
+def test_processes_and_networks_that_cannot_be(qsim_ex, monkeypatch, given, words):
+    """What cannot be read, or is not there, is refused in one line."""
+    monkeypatch.setattr(connection, "_processes", {os.getpid(): loopback(1)[0]})
+    ended = qsim_ex("run", DATA / "registers.qasm", "--device", "cpu", *given)
+    assert ended.code != 0
+    assert words in " ".join(ended.err.split())

@@ -18,6 +18,7 @@ import sympy
 from contract.decided import Call, Decision, Method, gives, refuses, seeded
 from contract.entries import cirq_numbers
 
+from qsim_ex import Cluster
 from qsim_ex.errors import MeasurementError, ParameterError
 from qsim_ex_cirq import QsimExSimulator
 
@@ -234,6 +235,18 @@ CIRQ: Mapping[str, Method] = {
             "program": gives(cirq.Circuit(cirq.I(A)), [1, 0]),
             "param_resolver": refuses({}, ParameterError, "power"),
             "qubit_order": gives([A, B, *cirq.LineQubit.range(2, 4)], [4, 1]),
+            "machine": gives(
+                Cluster(), 1, lambda **given: int("H200" in QsimExSimulator(device="cpu").explain(**given))
+            ),
+        },
+    ),
+    "QsimExSimulator.state": Method(
+        lambda **given: np.abs(QsimExSimulator(device="cpu").state(**given).to_numpy()).round(3).tolist(),
+        {"program": SILENT, "param_resolver": ON},
+        {
+            "program": gives(cirq.Circuit(cirq.X(A)), [0, 1]),
+            "param_resolver": refuses({}, ParameterError, "power"),
+            "qubit_order": gives([B, A], [0, 1, 0, 0]),
         },
     ),
     "QsimExSimulator": Method(

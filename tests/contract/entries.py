@@ -344,6 +344,7 @@ _CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "sample_from_amplitudes": ({"circuit": for_cirq(measured=False), "param_resolver": None, "seed": 3}, {}),
     "simulate": (_STATES, _CHANCE),
+    "state": (_STATES, {}),
     "simulate_sweep": (_SWEPT, {**_CHANCE, "params": None}),
     "simulate_sweep_iter": (_SWEPT, {**_CHANCE, "params": None}),
     "simulate_into_1d_array": (_STATES, _CHANCE),
@@ -380,6 +381,7 @@ CIRQ_METHODS = tuple(
         usual,
         takes=(*CIRQ, *(name for name in ENGINE if name not in ("precision", "seed"))),
         chance=chance,
+        draw=_drawn if method == "state" else None,
         read=cirq_numbers(method),
     )
     for method, (usual, chance) in _CALLS.items()

@@ -10,6 +10,7 @@ from contract.decided import Call, Decision, Method, gives
 from qiskit.circuit import Parameter, QuantumCircuit
 from qiskit.providers.fake_provider import GenericBackendV2
 
+from qsim_ex import Cluster
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import EstimatorV2, QsimExBackend, QsimExProvider, SamplerV2
 
@@ -113,7 +114,13 @@ QISKIT: Mapping[str, Method] = {
                     turned(ANGLE) if parameter_binds else turned(0.0), parameter_binds=parameter_binds
                 ),
             ),
+            "machine": gives(Cluster(), 1, lambda **given: int("H200" in QsimExBackend(device="cpu").explain(**given))),
         },
+    ),
+    "QsimExBackend.state": Method(
+        lambda **given: QsimExBackend(device="cpu").state(**given).to_numpy().tolist(),
+        {"circuit": QuantumCircuit(1)},
+        {"circuit": gives(QuantumCircuit(2), [1, 0, 0, 0])},
     ),
     "QsimExBackend.from_backend": Method(
         lambda **given: QsimExBackend.from_backend(**given).num_qubits,

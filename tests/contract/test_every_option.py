@@ -40,7 +40,7 @@ ANYTHING: Mapping[str, Mapping[str, Any]] = {
 
 _UNDIVIDED = (OptionError, "a batch of states is in one piece on one device")
 _OWNED = (OptionError, "checkpoint")
-_VECTOR = ("Simulator.state", "StateVector.apply", "BatchedStateVector.apply")
+_VECTOR = ("Simulator.state", "StateVector.apply", "BatchedStateVector.apply", "QsimExSimulator.state")
 _AMPLITUDES = tuple(f"compute_amplitudes{of}" for of in ("", "_sweep", "_sweep_iter"))
 _STATES = ("simulate", "simulate_sweep", "simulate_sweep_iter", "simulate_into_1d_array", *_AMPLITUDES)
 REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
@@ -69,6 +69,7 @@ REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
         for name in ("sample_from_amplitudes", "simulate_moment_steps")
     },
     ("noise", "QsimExSimulator.sample_from_amplitudes"): (NotSupported, "noise"),
+    ("noise", "QsimExSimulator.state"): (NotSupported, "noise channel"),
     **{("method", name): (OptionError, "make a qsim_ex.DensityMatrix") for name in _VECTOR},
     **{
         ("method", f"QsimExSimulator.{name}"): (QsimExError, "method='density_matrix'")

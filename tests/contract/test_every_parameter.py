@@ -27,7 +27,7 @@ OWNERS = (Simulator, StateVector, BatchedStateVector, QsimExBackend, SamplerV2, 
 
 WITHOUT = {
     "BatchedStateVector": {"canonical", "clone", "close", "norm", "synchronize"},
-    "StateVector": {"canonical", "clone", "close", "expose", "norm", "placed", "synchronize"},
+    "StateVector": {"canonical", "clone", "close", "expose", "norm", "own_slices", "placed", "synchronize"},
     "QsimExBackend": {"available_devices", "available_methods", "set_options"},
 }
 """Methods that have no parameters but options."""

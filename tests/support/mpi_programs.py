@@ -1,5 +1,7 @@
 """Programs for several ranks, by name: ``mpiexec -n 4 python tests/support/mpi_programs.py answers``.
 
+Most of them need no MPI: ``qsim-ex launch -n 4 tests/support/mpi_programs.py answers``.
+
 Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/contract/test_over_mpi.py counts.
 """
 
@@ -21,6 +23,8 @@ import numpy as np
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.comm.connection import renew
+from qsim_ex.comm.launcher import LAUNCHED, OWN
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
@@ -31,8 +35,31 @@ if os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu":  # the same programs with ran
 ALONE: dict[str, Any] = {**CPU, "processes": "never"}
 
 
+class _WithoutMpi:
+    """What programs use of a communicator of mpi4py, between processes that our own launcher has started.
+
+    It works also after a run that has failed, as those of mpi4py do.
+    """
+
+    rank, size = (0, 1) if LAUNCHED is None else LAUNCHED[1:]
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks."""
+        return renew().allgather(value)
+
+    def bcast(self, value: Any) -> Any:
+        """Return the value of rank 0."""
+        return renew().broadcast(value)
+
+    def Barrier(self) -> None:
+        """Return when all ranks have called this."""
+        renew().barrier()
+
+
 def world() -> Any:
     """All ranks."""
+    if LAUNCHED is not None and LAUNCHED.by == OWN:
+        return _WithoutMpi()
     from mpi4py import MPI
 
     return MPI.COMM_WORLD
@@ -76,7 +103,7 @@ def answers() -> None:
     assert np.array_equal(same(result.packed), alone.packed)
     used = 1 << size.bit_length() - 1
     assert (result.placement, result.facts["processes"], result.facts["processes_used"]) == ("ranks", size, used)
-    assert "MPI" in result.facts["communicator"]
+    assert ("sockets on one host" if LAUNCHED and LAUNCHED.by == OWN else "MPI") in result.facts["communicator"]
     assert ("is not a power of two" in result.deployment.reason) == (used < size)
     ranks = {int(rank) for pair in result.facts["bytes_sent"] for rank in pair.split(">")}
     assert ranks == set(range(used))
@@ -148,6 +175,17 @@ def _state() -> None:
         assert np.isclose(same(other.inner(state)), 1)
         state.apply(layers(turn=0.1).build())
         assert np.isclose(same(state.norm()), 1)
+        _slices(state)
+
+
+def _slices(state: StateVector) -> None:
+    """Each rank has its own amplitudes, and all together have each amplitude once."""
+    mine = state.own_slices()
+    whole = same(state.to_numpy())
+    assert all(np.array_equal(one.amplitudes, whole[one.start : one.stop]) for one in mine)
+    ends = sorted(end for rank in world().allgather([(one.start, one.stop) for one in mine]) for end in rank)
+    assert [end for end, _ in ends] == [0, *(end for _, end in ends[:-1])]
+    assert ends[-1][1] == len(whole)
 
 
 def shared_out() -> None:
@@ -218,6 +256,10 @@ def frameworks() -> None:
     circuit = cirq.Circuit(cirq.H(qubits[0]), *(cirq.CNOT(a, b) for a, b in pairwise(qubits)))
     same(QsimExSimulator(**divided()).run(circuit + cirq.measure(*qubits, key="m"), repetitions=40).measurements["m"])
     same(QsimExSimulator(**divided()).simulate(circuit).final_state_vector)
+    ghz.remove_final_measurements()
+    for state in (backend.state(ghz), QsimExSimulator(**divided()).state(circuit)):
+        with state:
+            _slices(state)
 
 
 def disagreements() -> None:

@@ -26,7 +26,19 @@ class Kind:
     weight: float = 1.0
 
 
-ENGINE = ("states", "batched", "runs", "bindings", "machines", "checkpoints", "wide", "saves", "density", "loops")
+ENGINE = (
+    "states",
+    "batched",
+    "runs",
+    "bindings",
+    "machines",
+    "checkpoints",
+    "wide",
+    "saves",
+    "density",
+    "loops",
+    "ranks",
+)
 """Modules with the engine's own kinds."""
 
 

@@ -49,9 +49,19 @@ def placed(random: Random, wires: int) -> dict[str, Any]:
             options["in_flight_buffers"] = random.randint(1, 4)
         if random.random() < 0.4:
             options["host_memory"] = random.choice(["whole", "auto"] if shared else ["whole", "spread"])
-    if shared and random.random() < 0.2:
-        options["network"] = random.choice(["switch", "mesh"])
+    if shared and random.random() < 0.4:
+        options["network"] = random.choice(["switch", "mesh"]) if random.random() < 0.4 else layers(random, shared)
     return options
+
+
+def layers(random: Random, bits: int) -> list[tuple[int, str, float]]:
+    """A network of layers for at least so many bits of device numbers, the nearest and fastest first."""
+    found, rate = [], 4e11
+    while bits > 0:
+        rate /= random.choice([1, 4, 1000])  # far links so slow that plans avoid them, or no slower than near ones
+        found.append((random.choice([1, 1, 2]), f"link {len(found)}", rate))
+        bits -= found[-1][0]
+    return found
 
 
 def options(random: Random, wires: int, *, double: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command line: ``qsim-ex demo | run | explain | doctor``."""
+"""The command line: ``qsim-ex demo | run | explain | doctor | launch``."""
 
 from __future__ import annotations
 

@@ -35,8 +35,9 @@ COMMANDS = {
     "run": "run a circuit from a file and print its counts",
     "explain": "print the plan of a circuit without running it",
     "doctor": "check this machine and list what is missing",
+    "launch": "run a Python script in several processes of this machine, without MPI",
 }
-"""Each is a module of this package with `arguments(parser)` and `work(args, task)`."""
+"""Each is a module of this package with `arguments(parser)` and `work(args, task)`; `launch` has `start(args)`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else report.BAD_INPUT
     complaints = console(sys.stderr)
     try:
+        if args.command == "launch":  # it has no report: its processes write by themselves
+            return int(import_module("qsim_ex.cli.launch").start(args))
         return _print(_work(args, complaints), args.json)
     except Interrupted as end:
         return _interrupted(complaints, end)
@@ -70,13 +73,16 @@ def _work(args: argparse.Namespace, complaints: Console) -> Report:
 
 def _print(outcome: Report, as_json: bool) -> int:
     if as_json:
-        _write(outcome.to_json())
+        if told := outcome.to_json():
+            _write(told)
         return outcome.exit_code
     page = console()
     with page.capture() as captured:
         outcome.show(page)
         page.print()
     lines = captured.get().splitlines()
+    if not any(lines):  # one of several processes, of which another one prints
+        return outcome.exit_code
     # rich fills lines up with blanks, which is a nuisance in files and in copied text
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
     sys.stdout.flush()
@@ -165,8 +171,12 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    program: Sequence[str] = ()
+    if argv[:1] == ["launch"]:
+        own, program = import_module("qsim_ex.cli.launch").split(argv[1:])
+        argv = ["launch", *own]
     for name, text in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name in argv:
             import_module(f"qsim_ex.cli.{name}").arguments(sub)
-    return parser.parse_args(argv)
+    return parser.parse_args(argv, argparse.Namespace(program=program))

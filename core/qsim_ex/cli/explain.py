@@ -38,10 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     options.add_file(parser)
     options.add_device(parser)
+    options.add_processes(parser)
     options.add_output(parser)
-    parser.add_argument(
-        "--processes", type=int, metavar="N", help="over how many processes the state would be divided, with mpirun (1)"
-    )
     parser.add_argument("--full", action="store_true", help="also print each phase: near bits, kinds of gates")
     parser.add_argument("--plot", metavar="FILE", help="also draw the plan into this .svg, .png or .pdf file")
 
@@ -52,8 +50,6 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     circuit, info = read(path, task, options.limits(args))
     task.stage("planning")
     chosen = options.chosen(args)
-    if args.processes is not None:
-        chosen = chosen.with_({"processes": args.processes})
     plans = Simulator(chosen).plans(circuit)  # the same plans that a run follows
     width = max((plan.num_wires for plan in plans), default=circuit.num_qubits)  # of the largest separate part
     device, deployment = assign_hypothetical(width, chosen)

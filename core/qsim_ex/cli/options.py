@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import parse_size
-from qsim_ex.options import Options
+from qsim_ex.options import Options, Processes
 from qsim_ex.precision import DTYPES, PRECISIONS
 
 
@@ -57,6 +58,24 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
 
 
+def add_processes(parser: argparse.ArgumentParser) -> None:
+    """Add the processes that share the state, and the network between them."""
+    parser.add_argument(
+        "--processes",
+        type=_processes,
+        default="auto",
+        metavar="N",
+        help="over how many processes a state is divided, with mpirun or qsim-ex launch; 'auto' or 'never' (auto)",
+    )
+    parser.add_argument(
+        "--network",
+        type=_network,
+        default="auto",
+        metavar="LAYERS",
+        help="'switch', 'mesh', or layers from near to far, such as 2:nvlink,1:ib or 2:nvlink,1:far:9e9 (auto)",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the form of the output."""
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout instead of the page")
@@ -75,6 +94,8 @@ def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
         max_memory=args.max_memory,
         max_host_memory=args.max_host_memory,
         threads=args.threads,
+        processes=getattr(args, "processes", "auto"),  # `demo` has neither
+        network=getattr(args, "network", "auto"),
         max_loop_rounds=getattr(args, "max_loop_rounds", Options().max_loop_rounds),  # only files have loops
         progress=None if task is None else task.step,
     )
@@ -85,6 +106,28 @@ def _size(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _processes(text: str) -> Processes:
+    if text in ("auto", "never"):
+        return "auto" if text == "auto" else "never"
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, 'auto' or 'never', got {text!r}") from None
+
+
+def _network(text: str) -> Any:
+    """Return the name of a network, or layers: the bits, the link and perhaps the bytes per second of each."""
+    if text in ("auto", "switch", "mesh"):
+        return text
+    try:
+        layers = [layer.split(":") for layer in text.split(",")]
+        return [(int(bits), link, *map(float, rate)) for bits, link, *rate in layers]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected 'auto', 'switch', 'mesh', or layers such as 2:nvlink,1:ib, got {text!r}"
+        ) from None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from qsim_ex.cli.layout import heading, plural, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import share
 from qsim_ex.cli.where import document, show_where
+from qsim_ex.comm import launcher
 from qsim_ex.frameworks.frontends import FileInfo, reader
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
@@ -38,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shots", type=int, default=SHOTS, metavar="N", help=f"how often to measure ({SHOTS})")
     options.add_seed(parser)
     options.add_device(parser)
+    options.add_processes(parser)
     options.add_output(parser)
     parser.add_argument("--memory", action="store_true", help="also print the outcome of every shot, in order")
     parser.add_argument("--top", type=int, default=TOP, metavar="N", help=f"outcomes to print ({TOP}; 0: all)")
@@ -89,8 +91,16 @@ class RunReport:
     top: int
     exit_code: int = report.DONE
 
+    @property
+    def silent(self) -> bool:
+        """Whether another process prints the same: of those that share the state, rank 0 alone prints."""
+        by = launcher.LAUNCHED
+        return by is not None and by.rank > 0 and self.result.facts.get("processes_used", 1) > 1
+
     def to_json(self) -> dict[str, Any]:
         """Return counts and, if asked for, every shot, as bit strings in the format of the frontend."""
+        if self.silent:
+            return {}
         shown = {self.info.format_bits(value): count for value, count in self.result.counts().items()}
         memory = {"memory": self._shots()} if self.memory else {}
         where = self.result.metadata()
@@ -101,6 +111,8 @@ class RunReport:
 
     def show(self, page: Console) -> None:
         """Print the most frequent outcomes with bars, then where it ran."""
+        if self.silent:
+            return
         title(page, self.path, self.circuit, self.info)
         page.print()
         counts = sorted(self.result.counts().items(), key=lambda item: (-item[1], item[0]))

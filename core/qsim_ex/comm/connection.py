@@ -60,8 +60,8 @@ class _GivenToThread(threading.local):
 _given = _GivenToAll()
 _own = _GivenToThread()
 _lock = threading.Lock()
-_mpi: dict[int, Communicator] = {}
-"""The connection over MPI, by the process that made it: a forked child has none."""
+_processes: dict[int, Communicator] = {}
+"""The connection to the other processes, by the process that made it: a forked child has none."""
 
 _warned: set[str] = set()
 
@@ -120,7 +120,7 @@ def ranks_of(processes: Processes, num_wires: int) -> tuple[RanksInUse | None, s
         raise CommunicationError(
             f"processes={processes}: expected at least {processes} processes, got {communicator.size} "
             f"({communicator.description}{_mismatch(communicator)}); start them with mpirun -n {processes} python …, "
-            "or pass processes='never'."
+            f"or on one host with qsim-ex launch -n {processes} …, or pass processes='never'."
         )
     return RanksInUse(communicator, _power(processes)), ""
 
@@ -138,7 +138,7 @@ def renew() -> Communicator:
     elif _given.communicator is not None:
         _given.communicator = renewed
     else:
-        _mpi[os.getpid()] = renewed
+        _processes[os.getpid()] = renewed
     return renewed
 
 
@@ -204,21 +204,29 @@ def _warn(words: str) -> None:
 
 
 def _connect() -> Communicator:
-    """Return the connection of this thread or process; the first call over MPI waits for all processes."""
+    """Return the connection of this thread or process; the first call between processes waits for all of them."""
     if (given := _user()) is not None:
         return given
     with _lock:
-        if os.getpid() not in _mpi:
-            _mpi[os.getpid()] = _over_mpi()
-        return _mpi[os.getpid()]
+        if os.getpid() not in _processes:
+            _processes[os.getpid()] = _between_processes()
+        return _processes[os.getpid()]
 
 
-def _over_mpi() -> Any:
-    """Return a connection over MPI; raise `MissingPackage` without it, `CommunicationError` in a forked child."""
-    if _mpi:
+def _between_processes() -> Any:
+    """Return a connection between processes: over MPI, or without it where our own launcher has started them.
+
+    Raises `MissingPackage` without MPI, `CommunicationError` in a forked child.
+    """
+    if _processes:
         raise CommunicationError(
-            "this process was forked from one that is connected over MPI; pass processes='never' to what it runs."
+            "this process was forked from one that is connected to others; pass processes='never' to what it runs."
         )
+    by = launcher.LAUNCHED
+    if by is not None and by.by == launcher.OWN:
+        from qsim_ex.comm.local import Local
+
+        return Local(by.rank, by.size)
     from qsim_ex.comm.mpi import Mpi
 
     return Mpi()

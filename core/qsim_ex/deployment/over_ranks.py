@@ -101,6 +101,19 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
 
 
+def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:
+    """Raise `OutOfMemory` on all ranks unless each host has room for `needed` bytes for each of its ranks."""
+    found = ranks.allgather((host_key(), discover.host_free()))
+    on_host = Counter(where for where, _ in found)
+    for where, free in found:
+        if on_host[where] * needed > free:
+            raise OutOfMemory(
+                f"{what} needs {human(needed)} on each of {ranks.size} processes; host {where[0]} has {human(free)} "
+                f"free for {on_host[where]} of them. Ask for a part, such as own_slices() of a StateVector, which is "
+                "what each process holds."
+            )
+
+
 def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device, ...]:
     """Return the devices of this rank, each as often as sub state vectors share it; raise `DeviceError`."""
     if device.kind == "cpu":

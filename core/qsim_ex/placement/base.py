@@ -177,6 +177,9 @@ class Placement(Protocol):
     def stored(self, start: int, stop: int) -> Amplitudes:
         """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
 
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield the amplitudes that this process holds, by index, each slice with its first index."""
+
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes that are not known to be zero, in pieces of at most `size`, each with its first index.
 

@@ -39,6 +39,9 @@ from qsim_ex.steps.layout import Layout, Levels
 NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
 """The links between the devices of a rank that has one."""
 
+SUMMED_BYTES = 1 << 26
+"""The most bytes of answers that are summed at once, since each rank needs some copies of them."""
+
 
 def needs(levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link] = NO_LINKS) -> MemoryNeeds:
     """Return the memory of a rank: a sub state vector on each device, and staging there and on its host.
@@ -303,8 +306,13 @@ class Ranks(Exchanged):
     # --- what all ranks answer together ------------------------------------------------------------------------------
 
     def _sum(self, mine: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the answers of all ranks."""
-        return self.communicator.allreduce(mine)
+        """Return the sum of the answers of all ranks; that of a large answer takes its place, a piece at a time."""
+        if mine.nbytes <= SUMMED_BYTES:
+            return self.communicator.allreduce(mine)
+        flat, size = mine.reshape(-1), SUMMED_BYTES // mine.itemsize
+        for first in range(0, flat.size, size):
+            flat[first : first + size] = self.communicator.allreduce(flat[first : first + size])
+        return flat.reshape(mine.shape)
 
     def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
         """Return amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
@@ -348,6 +356,14 @@ class Ranks(Exchanged):
                     yield before + k, (number << local) + start, mine.device.read(mine.buffer, start, start + size)
 
         return own()
+
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield the sub state vectors of this rank, each with its first index; nothing is sent."""
+        local = self.levels.local
+        self.write_zeros()
+        for number in sorted(self._held):
+            mine = self._here(number)
+            yield number << local, mine.device.read(mine.buffer, 0, 1 << local)
 
     def norm_squared(self) -> float:
         """Return Σ |amplitude|²."""

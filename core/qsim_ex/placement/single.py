@@ -270,6 +270,10 @@ class Single:
         """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
         return self.device.read(self.buffer, start, stop)
 
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes in the order of the indices, as one slice."""
+        yield 0, self.stored(0, 1 << self.num_wires)
+
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes, in pieces of at most `size`, each with its first index."""
         for start in range(0, 1 << self.num_wires, size):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.saves import KINDS, Save
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.devices.memory import require, require_on_host
+from qsim_ex.devices.memory import require, require_on_host, state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints
 from qsim_ex.kernels.host import cores
@@ -305,7 +305,11 @@ def _saves(
         for save in program.saves
     }
     states = sum(bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector")
-    if states:
+    if states and where.ranks is not None:
+        from qsim_ex.deployment.over_ranks import require_on_hosts
+
+        require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
+    elif states:
         require(n, options.dtype, [("the host", free)], states=states + (where.device.kind == "cpu"))
     others = {save: of for save, of in sizes.items() if save.what != "statevector"}
     if others:

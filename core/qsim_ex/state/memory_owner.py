@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.over_ranks import require_on_hosts
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
@@ -68,8 +69,12 @@ class MemoryOwner(ABC):
         return stop
 
     def _fits_host(self, what: str, needed: int) -> None:
-        if needed > 1 << 26:  # the question costs more than a smaller array
+        if needed <= 1 << 26:  # the question costs more than a smaller array
+            return
+        if self.where.ranks is None:
             require_on_host(what, needed, host_free())
+        else:
+            require_on_hosts(self.where.ranks, what, needed)
 
 
 class MemoryLender(MemoryOwner):

@@ -32,6 +32,7 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
+from qsim_ex.state.amplitude_slice import AmplitudeSlice
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
@@ -230,6 +231,20 @@ class StateVector(Wiring, MemoryLender):
             return probability
 
     # --- amplitudes as arrays --------------------------------------------------------------------------------------
+
+    def own_slices(self) -> tuple[AmplitudeSlice, ...]:
+        """Return the amplitudes that this process holds as new NumPy arrays, each with its first basis value.
+
+        Of a state over several processes each rank gets its own part: one slice, or one for each of its devices; none
+        if it holds no amplitudes. All ranks together have each amplitude once. All of them make this call, since
+        amplitudes are moved into the order of the wires first. A state of one process is one slice from 0 on. To gather
+        all amplitudes on every rank call `to_numpy`.
+        """
+        with self._guard:
+            self.canonical()
+            share = self.nbytes >> (0 if self.where.ranks is None else self._placement.levels.peers)
+            self._fits_host("a copy of the amplitudes of this process", share)
+            return tuple(AmplitudeSlice(start, values) for start, values in self._placement.own_slices())
 
     def set(self, values: ArrayLike, start: int = 0) -> None:
         """Overwrite amplitudes from basis value `start` on; their norm is not checked. Raises `StateError`."""

@@ -192,6 +192,10 @@ class Divided(Visited):
             out[first - start : last - start] = near.device.read(near.buffer, first - base, last - base)
         return out
 
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes in the order of the indices, as one slice."""
+        yield 0, self.stored(0, 1 << self.num_wires)
+
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes that are not known to be zero, in pieces of at most `size`, with their first index."""
         for near in self.visit():

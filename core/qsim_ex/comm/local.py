@@ -1,0 +1,384 @@
+"""Ranks that are processes of one host, without MPI: they talk over sockets, and trade amplitudes in place.
+
+A socket ends when its process ends, however that happens, so ranks learn at once of one that is gone. Each rank has two
+sockets to each other rank: messages, which are read when they are expected, and announcements, which are always read.
+Ranks that wait sleep in the kernel, and leave their cores to others.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import select
+import sys
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qsim_ex.comm.channel import Channel, Expected, Sent
+from qsim_ex.comm.meeting import folder, met
+from qsim_ex.comm.protocol import Array
+from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
+from qsim_ex.errors import CommunicationError
+from qsim_ex.kernels.interrupts import uninterrupted
+
+OPERATIONS = ("exchange", "swap", "allreduce", "allgather", "broadcast", "barrier", "renewed")
+"""The operations, by the number that stands in a message's header."""
+
+_ANNOUNCED = -1
+"""The number in the header of an announcement."""
+
+_GRACE = 2.0
+"""Seconds in which other ranks may still do without one that has ended."""
+
+
+class _Announcement(NamedTuple):
+    """What a rank tells all others about itself. epoch: in which it failed; None: it has ended."""
+
+    epoch: int | None
+    words: str
+
+
+class _Others:
+    """The other ranks: what all connections of one process share.
+
+    ended: why each rank that has ended did. failed: epoch, rank and error of each failure. epoch: counts the calls of
+    `Local.renewed`, twice each, so that what an aborted connection has left is told from what follows it.
+    """
+
+    def __init__(self, rank: int, size: int, where: Path) -> None:
+        self.rank, self.size = rank, size
+        sockets = met(rank, size, where)
+        self.channels = {other: Channel(two.messages) for other, two in sockets.items()}
+        self.notices = {other: Channel(two.announcements) for other, two in sockets.items()}
+        self.ended: dict[int, str] = {}
+        self.failed: list[tuple[int, int, str]] = []
+        self.reached: dict[int, int] = {}
+        self.epoch = 0
+        self.closed = False
+        self._next = {other: notices.expect(0, _ANNOUNCED) for other, notices in self.notices.items()}
+        self._poll = select.poll()
+        self._asked: dict[int, int] = {}  # what the poll looks for, by descriptor
+        self._process = os.getpid()
+        atexit.register(self.close)
+        mine = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _leave(mine()))
+
+    def work(self, seconds: float) -> None:
+        """Send and take in what is possible, after waiting for it at most so long."""
+        everyone = [*self.channels.values(), *self.notices.values()]
+        for channel in everyone:
+            asked = select.POLLIN * channel.reads | select.POLLOUT * channel.writes
+            if channel.ended:
+                asked = 0
+            number = channel.stream.fileno()
+            if asked == self._asked.get(number, 0):
+                continue
+            if asked:
+                self._poll.register(number, asked)
+            else:
+                self._poll.unregister(number)
+            self._asked[number] = asked
+        ready = {number for number, _ in self._poll.poll(1e3 * seconds)}
+        with uninterrupted():  # half a message must not be forgotten
+            for channel in everyone:
+                if channel.stream.fileno() in ready:
+                    channel.work()
+            self._hear()
+
+    def _hear(self) -> None:
+        """Take in announcements."""
+        for other, notices in self.notices.items():
+            while self._next[other].done:
+                epoch, words = pickle.loads(self._next[other].found)
+                if epoch is None:
+                    self.ended.setdefault(other, words)
+                else:
+                    self.failed.append((epoch, other, words))
+                self._next[other] = notices.expect(0, _ANNOUNCED)
+                notices.work()
+            if notices.ended:
+                self.ended.setdefault(other, "its process died")
+
+    def announce(self, announcement: _Announcement) -> None:
+        """Tell all other ranks; it does not wait for them."""
+        said = pickle.dumps(tuple(announcement))
+        with uninterrupted():
+            for notices in self.notices.values():
+                notices.send(0, _ANNOUNCED, said)
+                notices.work()
+
+    def close(self) -> None:
+        """Announce that this rank has ended, with the error that ended the program; may be called again."""
+        if self.closed or os.getpid() != self._process:
+            return
+        self.closed = True
+        error = getattr(sys, "last_value", None)
+        self.announce(_Announcement(None, "it has ended" if error is None else f"{type(error).__name__}: {error}"))
+        self.leave()
+        atexit.unregister(self.close)
+
+    def leave(self) -> None:
+        """Close all sockets."""
+        for channel in (*self.channels.values(), *self.notices.values()):
+            channel.close()
+        self.closed = True
+
+
+def _leave(others: _Others | None) -> None:
+    """Close the sockets of a forked child, which would otherwise hide the death of its parent."""
+    if others is not None:
+        others.leave()
+
+
+class Local:
+    """The end of one rank between processes of one host; see `protocol.Communicator`. One thread at a time may use it.
+
+    rank, size: this process, and how many there are; all of them make one. where: the folder in which they meet.
+    """
+
+    def __init__(self, rank: int, size: int, where: Path | None = None) -> None:
+        if not 0 <= rank < size:
+            raise CommunicationError(
+                f"expected a rank from 0 to {size - 1}, got {rank} of {size}; correct the launcher."
+            )
+        self._begin(_Others(rank, size, folder() if where is None else where))
+        self._others.reached = reached(self.allgather, rank)
+
+    def _begin(self, others: _Others) -> None:
+        self._others, self._began = others, others.epoch
+        self.rank, self.size = others.rank, others.size
+        self._error: BaseException | None = None
+
+    @property
+    def description(self) -> str:
+        """What connects the ranks, and whether they swap memory."""
+        return "sockets on one host" + (", in place" if self._others.reached else ", by messages")
+
+    # --- operations --------------------------------------------------------------------------------------------------
+
+    def exchange(self, other: int, sent: Array, received: Array) -> None:
+        """Send an array to another rank, and fill `received` with what that rank sends."""
+        self.start(other, sent, received)()
+
+    def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
+        """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
+        if other == self.rank or not 0 <= other < self.size:
+            raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
+        out, into = _bytes(sent), _bytes(received)
+        self._check()
+        return partial(self._end, other, self._expect(other, "exchange", into), self._send(other, "exchange", out))
+
+    def _end(self, other: int, expected: Expected, sent: Sent) -> None:
+        self._wait((other,), expected, sent)
+        if expected.size != len(expected.found):
+            raise ValueError(
+                f"exchange: expected {len(expected.found)} bytes from rank {other}, got {expected.size}; pass arrays "
+                "of one shape and dtype."
+            )
+
+    def reaches(self, other: int) -> bool:
+        """Return whether this rank and another one can reach each other's memory, so that `swap` is possible."""
+        return other in self._others.reached
+
+    def swap(self, other: int, arrays: Sequence[Array]) -> None:
+        """Trade arrays with another rank that this one reaches, in place; each of them swaps one half of each.
+
+        Neither leaves before the other has done its half, whatever happens: what is written must still be there.
+        """
+        theirs = np.empty((len(arrays), 4), dtype=np.int64)
+        self.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
+        try:
+            for array, memory in zip(arrays, theirs.tolist(), strict=True):
+                swap_half(self._others.reached[other], array, MemoryRuns(*memory), int(self.rank > other))
+        except OSError as error:
+            raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
+        finally:
+            self._wait_through(other, self._expect(other, "swap", b""), self._send(other, "swap"))
+
+    def _wait_through(self, other: int, expected: Expected, sent: Sent) -> None:
+        """Wait for another rank also through Ctrl-C and failures of other ranks; only its death is an error."""
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._wait((other,), expected, sent, through=True)
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def allreduce(self, values: Array) -> Array:
+        """Return the sum of the arrays of all ranks, added by rank 0 in the order of the ranks, as a new array."""
+        found = np.array(values, order="C")
+        self._check()
+        if self.rank:
+            self._gathered("allreduce", _bytes(found))
+            self._wait((0,), self._expect(0, "allreduce", _bytes(found)), everyone=True)
+            return found
+        theirs = np.empty_like(found)
+        for other in range(1, self.size):
+            expected = self._expect(other, "allreduce", _bytes(theirs))
+            self._wait((other,), expected)
+            if expected.size != theirs.nbytes:
+                raise ValueError(f"allreduce: expected {theirs.nbytes} bytes from rank {other}, got {expected.size}.")
+            found += theirs
+        self._spread("allreduce", _bytes(found))
+        return found
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, in the order of the ranks, as copies."""
+        self._check()
+        return self._allgather("allgather", value)
+
+    def _allgather(self, operation: str, value: Any, *, through: bool = False) -> list[Any]:
+        said: Any = pickle.dumps(value, protocol=5)
+        gathered = self._gathered(operation, said, through=through)
+        if self.rank == 0:
+            everyone = [said, *(bytes(one) for one in gathered)]
+            self._spread(operation, pickle.dumps(everyone, protocol=5), through=through)
+        else:
+            expected = self._expect(0, operation)
+            self._wait((0,), expected, everyone=True, through=through)
+            everyone = pickle.loads(expected.found)
+        return [pickle.loads(one) for one in everyone]
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return the value of the rank `root`: a copy on all others."""
+        if not 0 <= root < self.size:
+            raise ValueError(f"broadcast: expected root from 0 to {self.size - 1}, got {root}.")
+        self._check()
+        if self.rank == root:
+            self._spread("broadcast", pickle.dumps(value, protocol=5))
+            return value
+        expected = self._expect(root, "broadcast")
+        self._wait((root,), expected, everyone=True)
+        return pickle.loads(expected.found)
+
+    def barrier(self) -> None:
+        """Return when all ranks have called this."""
+        self._check()
+        self._allgather("barrier", None)
+
+    # --- closing -----------------------------------------------------------------------------------------------------
+
+    def abort(self, error: BaseException) -> None:
+        """Declare that this rank has failed, and tell all others."""
+        if self._error is None:
+            self._error = error
+            self._others.announce(_Announcement(self._others.epoch, f"{type(error).__name__}: {error}"))
+            self._forget()
+
+    def _forget(self) -> None:
+        for channel in self._others.channels.values():
+            channel.forget()
+
+    def renewed(self) -> Local:
+        """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        others = self._others
+        failed = self._failure() is not None
+        self._forget()
+        others.epoch += 1
+        found = self._allgather("renewed", failed, through=True)
+        others.epoch += 1
+        if not any(found):
+            return self
+        new = object.__new__(Local)
+        new._begin(others)
+        return new
+
+    def close(self) -> None:
+        """Declare that this rank has ended; may be called again."""
+        self._others.close()
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def _send(self, other: int, operation: str, data: Any = b"") -> Sent:
+        return self._others.channels[other].send(self._others.epoch, OPERATIONS.index(operation), data)
+
+    def _expect(self, other: int, operation: str, into: Any = None) -> Expected:
+        return self._others.channels[other].expect(self._others.epoch, OPERATIONS.index(operation), into)
+
+    def _gathered(self, operation: str, said: Any, *, through: bool = False) -> list[memoryview]:
+        """Send something to rank 0, which returns what all others have sent."""
+        if self.rank:
+            self._wait((0,), self._send(0, operation, said), everyone=True, through=through)
+            return []
+        expected = [self._expect(other, operation) for other in range(1, self.size)]
+        for other, one in enumerate(expected, 1):
+            self._wait((other,), one, through=through)
+        return [one.found for one in expected]
+
+    def _spread(self, operation: str, said: Any, *, through: bool = False) -> None:
+        """Send something to all other ranks."""
+        for other, sent in [(other, self._send(other, operation, said)) for other in self._others.channels]:
+            self._wait((other,), sent, through=through)
+
+    def _wait(
+        self, ranks: Sequence[int], *parts: Sent | Expected, everyone: bool = False, through: bool = False
+    ) -> None:
+        """Wait for messages of some ranks; raise `CommunicationError` if one of them will never come.
+
+        everyone: whether the message depends on all ranks, so that the end of any is an error after a while. through:
+        whether it does not matter that the connection was aborted.
+        """
+        others = self._others
+        gone: float | None = None
+        with uninterrupted():
+            for rank in ranks:
+                others.channels[rank].work()
+        while not all(part.done for part in parts):
+            if not through:
+                self._check()
+            if dead := [rank for rank in ranks if others.channels[rank].ended]:
+                others.work(0.1)  # what it has announced before
+                if not through:
+                    self._check()
+                self._lost(dead[0])
+            if everyone and others.ended:
+                gone = gone or time.monotonic()
+                if time.monotonic() > gone + _GRACE:
+                    self._lost(min(others.ended))
+            others.work(1.0 if gone is None else 0.1)
+        for part in parts:
+            if isinstance(part, Expected) and part.operation != part.wanted:
+                wanted, found = OPERATIONS[part.wanted], OPERATIONS[part.operation]
+                error = CommunicationError(
+                    f"rank {ranks[0]} calls {found}, rank {self.rank} calls {wanted}; expected all ranks to call the "
+                    "same operations in the same order."
+                )
+                self.abort(error)
+                raise error
+
+    def _lost(self, rank: int) -> None:
+        raise CommunicationError(
+            f"rank {rank} of {self.size} takes part in no further operation: "
+            f"{self._others.ended.get(rank, 'its process died')}. All ranks have to make the same calls."
+        )
+
+    def _failure(self) -> tuple[int, str] | None:
+        """Return the first rank that has failed in this connection, and its error in words."""
+        if self._error is not None:
+            return self.rank, f"{type(self._error).__name__}: {self._error}"
+        return next(((rank, words) for epoch, rank, words in self._others.failed if epoch >= self._began), None)
+
+    def _check(self) -> None:
+        """Raise `CommunicationError` if any rank has aborted this connection."""
+        if self._error is not None:
+            raise CommunicationError(f"another rank has failed: {self._error}") from self._error
+        if (found := self._failure()) is not None:
+            rank, words = found
+            raise CommunicationError(f"rank {rank} of {self.size} has failed, and this rank with it: {words}")
+
+
+def _bytes(array: Array) -> Array:
+    """Return a contiguous array as bytes, without a copy."""
+    if not array.flags.c_contiguous:
+        raise ValueError("exchange: expected contiguous arrays, got one with gaps; pass a contiguous copy.")
+    return array.reshape(-1).view(np.uint8)

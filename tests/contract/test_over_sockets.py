@@ -1,0 +1,132 @@
+"""Programs over several processes of one host without MPI: each test starts ``qsim-ex launch`` by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+from support.under_mpi import launched
+
+PROGRAMS = "tests/support/mpi_programs.py"
+
+
+def run(ranks: int, *programs: str) -> None:
+    """Run programs on so many ranks, all of which must come to the end."""
+    ended = launched(ranks, PROGRAMS, *programs)
+    told = set(re.findall(r"rank (\d+): done", ended.stdout))
+    assert (ended.returncode, told) == (0, {str(rank) for rank in range(ranks)}), ended.stdout + ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_contract_of_placements(ranks: int) -> None:
+    """A state over processes gives the answers of every placement, in place and by messages."""
+    asked = [] if ranks == 2 else ["-k", "circuits or shots or inner or other_numbers"]
+    args = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/contract/over_processes.py", *asked)
+    ended = launched(ranks, *args)
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    assert len(re.findall(r"\d+ passed", ended.stdout)) == ranks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_every_rank_gets_the_answers_of_one_process(ranks: int) -> None:
+    """Shots, values, states, circuits with chance, and what is shared out are those of one process."""
+    run(ranks, "answers", "shared_out", "frameworks")
+
+
+@pytest.mark.slow
+def test_ranks_that_differ_and_ranks_that_fail() -> None:
+    """Differences and errors reach all ranks by name, and all can go on; checkpoints continue."""
+    run(3, "disagreements", "failures", "checkpoints")
+
+
+@pytest.mark.slow
+def test_memory_and_states_that_are_divided_without_being_told() -> None:
+    """'auto' divides large states; gates on the wires of ranks are right, and a rank holds its part alone."""
+    run(4, "automatic", "global_wires", "copies", "memory")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("raises", "rank 2 of 3 takes part in no further operation: ArithmeticError: my own mistake"),
+        ("ends", "rank 2 of 3 takes part in no further operation: it has ended"),
+        ("dies", "rank 2 of 3 takes part in no further operation: its process died"),
+    ],
+)
+def test_a_rank_that_is_gone_ends_the_others(how: str, words: str) -> None:
+    """Every rank ends within seconds, with a message that names the rank and the cause; so does the launcher."""
+    began = time.monotonic()
+    ended = launched(3, PROGRAMS, how, seconds=60)
+    assert ended.returncode != 0
+    assert words in ended.stderr
+    assert (how == "dies") == ("rank 2 of 3 was killed by SIGKILL" in ended.stderr)
+    assert time.monotonic() - began < 30
+
+
+def test_a_launcher_that_gives_rank_and_size_by_environment_alone(tmp_path: Path) -> None:
+    """Processes that somebody else starts meet by rank and size, in a folder that is left empty or removed."""
+    code = (
+        "from qsim_ex import CircuitBuilder, Simulator\n"
+        "circuit = CircuitBuilder(4, 4).gate('h', [0]).gate('cx', [0, 3]).measure(range(4), range(4)).build()\n"
+        "result = Simulator(device='cpu', processes=2).run(circuit, shots=40, seed=1)\n"
+        "print(result.facts['processes'], sorted(result.counts()))"
+    )
+    for variables in ({"QSIM_EX_FOLDER": str(tmp_path)}, {"TMPDIR": str(tmp_path)}):
+        told = os.environ | {"PYTHONPATH": str(ROOT / "core"), "QSIM_EX_SIZE": "2", **variables}
+        ranks = [
+            subprocess.Popen(
+                [sys.executable, "-c", code],
+                env=told | {"QSIM_EX_RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        assert [one.communicate(timeout=60)[0] for one in ranks] == ["2 [0, 9]\n"] * 2
+        assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_launched() -> None:
+    """No script, and no process, are refused; the exit code of a script is that of the launcher."""
+    ended = launched(2)
+    assert (ended.returncode != 0, "expected a Python script to run" in ended.stderr) == (True, True), ended.stderr
+    assert "expected at least 1 process, got 0" in launched(0, "-c", "pass").stderr
+    assert launched(2, "-c", "import sys; sys.exit(7)").returncode == 7
+
+
+def test_a_file_is_run_by_several_processes() -> None:
+    """The command line divides the state of a file, and one process prints."""
+    file = str(ROOT / "tests" / "data" / "features3.qasm")
+    ended = launched(2, "-m", "qsim_ex", "run", file, "--processes", "2", "--device", "cpu", "--json", "--seed", "3")
+    told = json.loads(ended.stdout)
+    alone = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "qsim_ex",
+            "run",
+            file,
+            "--processes",
+            "never",
+            "--device",
+            "cpu",
+            "--json",
+            "--seed",
+            "3",
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "core") + os.pathsep + str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told["counts"] == json.loads(alone.stdout)["counts"]
+    assert "processes" in told["metadata"]["device_reason"]
