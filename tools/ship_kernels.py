@@ -34,7 +34,7 @@ Compiler = Callable[[str, str], bytes]
 
 def codes() -> list[str]:
     """Return the shipped texts: all kernels that are not written for a circuit."""
-    texts = [interpreter.text(itemsize, rows) for itemsize in BY_ITEMSIZE for rows in (False, True)]
+    texts = [text for itemsize in BY_ITEMSIZE for text in interpreter.texts(itemsize)]
     texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in BY_ITEMSIZE]
     return list(dict.fromkeys(text.code for text in texts))
 

@@ -12,7 +12,7 @@ namespace {
 using qx::Int;
 
 enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH };
-enum Argument : Int { PLAIN, STATE, TABLES, STRUCT };
+enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
 constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5};
 constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
@@ -83,7 +83,7 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
     for (Int k = 0; k < count; ++k) {
         const Int kind = words[2 * k], value = words[2 * k + 1];
         values[k] = value + (kind == STATE ? state : kind == TABLES ? tables : 0);
-        values[MOST_ARGUMENTS + k] = kind == STRUCT ? begin + value : begin + 8 * (slots + k);
+        values[MOST_ARGUMENTS + k] = kind == KEPT ? value : begin + (kind == STRUCT ? value : 8 * (slots + k));
     }
     return begin + 8 * (slots + MOST_ARGUMENTS);
 }

@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("itemsize", [8, 16])
 def test_what_a_device_begins_with_is_shipped(itemsize):
     """A new device and a first batch have nothing to compile."""
-    begun = [interpreter.text(itemsize), interpreter.text(itemsize, rows=True)]
+    begun = interpreter.texts(itemsize)
     begun += [*fixed.first(itemsize), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)]
     assert {text.code for text in begun} <= set(ship_kernels.codes())
 

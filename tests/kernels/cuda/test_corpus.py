@@ -87,7 +87,7 @@ def corpus():
         texts += [("rows", emit_rows(sweep, itemsize)) for sweep in of_rows(dtype)]
     found = [(name, KernelText(kernel.code, NAME)) for name, kernel in texts]
     for itemsize in (8, 16):
-        found += [("interpreter", interpreter.text(itemsize, rows)) for rows in (False, True)]
+        found += [("interpreter", text) for text in interpreter.texts(itemsize)]
         files = dict(fixed.KERNELS)
         found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
     return found
@@ -151,8 +151,8 @@ def test_blocks_compile_without_spilling(architecture):
 def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(itemsize):
     """The texts that every user runs compile on both ends of the range."""
     for architecture in (75, 120):
-        for rows in (False, True):
-            assert report(compiled(interpreter.text(itemsize, rows), architecture)).spilled == 0
+        for text in interpreter.texts(itemsize):
+            assert report(compiled(text, architecture)).spilled == 0
     for file in {file for file, _ in fixed.KERNELS}:
         name = next(name for other, name in fixed.KERNELS if other == file)
         for architecture in (75, 120):

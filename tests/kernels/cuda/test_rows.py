@@ -12,6 +12,7 @@ from support.cuda.random_sweeps import numbers_of_rows, random_state, random_swe
 
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.interpret.program import encode
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
@@ -96,13 +97,13 @@ def check(cases, dtype):
 def check_interpreter(case, dtype):
     """Run a case by the interpreter."""
     itemsize = np.dtype(dtype).itemsize
-    run = library(wrapped(interpreter.source(itemsize, rows=True), "interpret", "launch"), "-O1").launch
-    written = interpreter.encode(case.sweep, itemsize)
+    run = library(wrapped(interpreter.source(itemsize, None), "interpret", "launch"), "-O1").launch
+    written = encode(case.sweep, itemsize)
     numbers, stride = case.laid_out(written.numbers)
     count, *shape = case.tiles()
     lanes, threads = written.threads.bit_length() - 1, BY_ITEMSIZE[itemsize].threads
     blocks = -(-(int(count) << lanes) // threads)
-    given = (numbers, written.words, stride // np.uint64(2), count, *shape, np.uint32(lanes))
+    given = (numbers, written.words, np.uint64(0), stride // np.uint64(2), count, *shape, np.uint32(lanes))
     case.check(lambda backwards, held: call(run, blocks, threads, backwards, held, *given))
 
 

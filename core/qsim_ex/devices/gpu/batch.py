@@ -43,7 +43,7 @@ class GpuBatches(Batches):
         """
         itemsize = np.dtype(dtype).itemsize
         if not self._begun and isinstance(self._runtime, CupyRuntime):
-            self._runtime.begin([interpreter.text(itemsize, rows=True), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
+            self._runtime.begin([interpreter.text(itemsize, None), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
         self._begun = True
         return PreparedSweeps(tuple(steps), num_bits, itemsize, compile)
 

@@ -57,7 +57,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # Any first run on a machine needs these kernels; meanwhile circuits are read and planned.
-        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in BY_ITEMSIZE]
+        wanted = [(*interpreter.texts(itemsize), *fixed.first(itemsize)) for itemsize in BY_ITEMSIZE]
         runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod

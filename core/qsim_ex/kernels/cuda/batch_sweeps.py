@@ -18,6 +18,7 @@ from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
+from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -77,7 +78,7 @@ class CompiledBatchSweep:
 class InterpretedBatchSweep:
     """A sweep that runs in the interpreter; its program stays on the device."""
 
-    program: interpreter.SweepProgram
+    program: SweepProgram
     words: Array
     function: Any
     threads: int
@@ -95,7 +96,7 @@ class InterpretedBatchSweep:
         count = int(buffer.size) >> num_bits << tiles
         shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
         blocks = -(-(count << lanes) // threads)
-        given = (buffer, numbers, self.words, np.uint64(stride // 2), *shape)
+        given = (buffer, numbers, self.words, np.uint64(0), np.uint64(stride // 2), *shape)
         runtime.launch(self.function, blocks, threads, *given)
 
 
@@ -212,8 +213,8 @@ class BatchSweeps:
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedBatchSweep:
         key = (sweep, itemsize)
         if key not in self._interpreted:
-            program = interpreter.encode(sweep, itemsize)
-            function = self._runtime.kernels([interpreter.text(itemsize, rows=True)])[0]
+            program = encode(sweep, itemsize)
+            function = self._runtime.kernels([interpreter.text(itemsize, None)])[0]
             words = self._runtime.upload(program.words)
             made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)
             remember(self._interpreted, key, made, 16 * KEPT)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTakes, SweepNumbers, give
-from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
-from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.numbers import Bound
@@ -68,9 +69,39 @@ class CompiledSweep:
 
 @dataclass(frozen=True, eq=False)
 class InterpretedSweep:
-    """A sweep that runs in the interpreter; its program and its numbers are on the device."""
+    """A sweep that runs in the interpreter; its program and its numbers are arguments, but for entries of tables.
 
-    program: interpreter.SweepProgram
+    words: the program, as long as the kernel's argument. room: the reals of the other one.
+    """
+
+    program: SweepProgram
+    words: ByValue
+    room: int
+    function: Any
+
+    @property
+    def takes(self) -> NumberTakes:
+        """The numbers that it takes, and where."""
+        return NumberTakes(self.program.shared, self.program.tables, self.room)
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
+        """Apply the sweep in place."""
+        program, whole = self.program, np.uint64(high << num_bits)
+        arguments = buffer, given.on_device, whole, self.words, given.by_value
+        runtime.launch(self.function, 1 << num_bits - program.skipped_bits, program.threads, *arguments)
+
+    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
+        """Return the launch laid out beforehand, for a state in one piece."""
+        blocks = 1 << num_bits - self.program.skipped_bits
+        arguments = THE_STATE, table, plain(0), kept(self.words.address), values
+        return Queued(self.function, blocks, self.program.threads, arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class InterpretedFromMemory:
+    """A sweep that runs in the interpreter and has more numbers than a kernel may take by value."""
+
+    program: SweepProgram
     words: Array
     function: Any
 
@@ -81,16 +112,18 @@ class InterpretedSweep:
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
-        program = self.program
-        blocks = 1 << num_bits - program.skipped_bits
-        whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
-        runtime.launch(self.function, blocks, program.threads, buffer, given.on_device, self.words, whole, size)
+        program, tiles = self.program, num_bits - self.program.skipped_bits
+        whole, lanes = np.uint64(high << num_bits), program.threads.bit_length() - 1
+        shape = np.uint64(1 << tiles), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
+        arguments = buffer, given.on_device, self.words, whole, np.uint64(0), *shape
+        runtime.launch(self.function, 1 << tiles, program.threads, *arguments)
 
     def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
         """Return the launch laid out beforehand, for a state in one piece."""
-        words, blocks = plain(runtime.address(self.words)), 1 << num_bits - self.program.skipped_bits
-        arguments = THE_STATE, table, words, plain(0), plain(1 << num_bits)
-        return Queued(self.function, blocks, self.program.threads, arguments)
+        program, tiles = self.program, num_bits - self.program.skipped_bits
+        shape = plain(1 << tiles), plain(tiles), plain(num_bits), plain(program.threads.bit_length() - 1)
+        arguments = THE_STATE, table, plain(runtime.address(self.words)), plain(0), plain(0), *shape
+        return Queued(self.function, 1 << tiles, program.threads, arguments)
 
 
 @dataclass
@@ -147,7 +180,7 @@ class Sweeps:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
         self._choosing = KernelChooser(runtime, self._emitted)
-        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedSweep] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
@@ -179,11 +212,19 @@ class Sweeps:
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
-    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep:
+    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         key = (sweep, itemsize)
         if key not in self._interpreted:
-            program = interpreter.encode(sweep, itemsize)
-            function = self._runtime.kernels([interpreter.text(itemsize)])[0]
-            words = self._runtime.upload(program.words)
-            remember(self._interpreted, key, InterpretedSweep(program, words, function), 16 * KEPT)
+            remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
         return self._interpreted[key]
+
+    def _interpretation(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
+        program = encode(sweep, itemsize)
+        capacity = interpreter.capacity_for(program, itemsize, self._runtime.room)
+        function = self._runtime.kernels([interpreter.text(itemsize, capacity)])[0]
+        if capacity is None:
+            return InterpretedFromMemory(program, self._runtime.upload(program.words), function)
+        words = np.zeros(capacity.words, dtype=np.uint32)
+        words[: program.words.size] = program.words
+        room = capacity.numbers // (itemsize // 2)
+        return InterpretedSweep(program, ByValue(words, words.ctypes.data), room, function)

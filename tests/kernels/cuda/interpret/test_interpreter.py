@@ -10,13 +10,35 @@ from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
 from support.cuda.random_sweeps import random_state, random_sweep
 
-from qsim_ex.kernels.cuda.interpret.interpreter import encode, source
+from qsim_ex.kernels.cuda.interpret.interpreter import capacity_for, source
 from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.interpret.program import encode
+from qsim_ex.kernels.cuda.runtime import ByValue
+from qsim_ex.kernels.cuda.write.emit import ROOM
 
 
-def interpreter(dtype):
+def interpreter(dtype, capacity):
     """The interpreter's kernel, compiled for the CPU."""
-    return library(wrapped(source(np.dtype(dtype).itemsize), "interpret", "launch"), "-O1").launch
+    return library(wrapped(source(np.dtype(dtype).itemsize, capacity), "interpret", "launch"), "-O1").launch
+
+
+def arguments(program, numbers, capacity, num_bits, high, dtype):
+    """The arguments of a launch behind the state, as `Sweeps` makes them."""
+    real, itemsize = np.empty(0, dtype).real.dtype, dtype.itemsize
+    whole = np.uint64(high << num_bits)
+    if capacity is None:
+        tiles = num_bits - program.skipped_bits
+        shape = (
+            np.uint64(1 << tiles),
+            np.uint32(tiles),
+            np.uint32(num_bits),
+            np.uint32(program.threads.bit_length() - 1),
+        )
+        return pack(numbers, program.numbers, real), program.words, whole, np.uint64(0), *shape
+    words, shared = np.zeros(capacity.words, np.uint32), np.full(capacity.numbers // (itemsize // 2), np.nan, real)
+    words[: program.words.size] = program.words
+    shared[: program.shared.size] = pack(numbers, program.shared, real)
+    return pack(numbers, program.tables, real), whole, ByValue(words), ByValue(shared)
 
 
 def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **more):
@@ -27,12 +49,12 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
     psi = random_state(seed, num_bits, dtype)
     want = run_sweep(psi, num_bits, sweep, numbers, high)
     program = encode(sweep, dtype.itemsize)
-    entries = np.append(pack(numbers, program.numbers, np.float64), [0.0, 0.0]).view(np.complex128).astype(dtype)
-    for backwards in (False, True):
+    fits = capacity_for(program, dtype.itemsize, ROOM)
+    for backwards, capacity in ((False, fits), (True, fits), (False, None)):
         got = psi.copy()
-        whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
         blocks = 1 << num_bits - program.skipped_bits
-        call(interpreter(dtype), blocks, program.threads, backwards, got, entries, program.words, whole, size)
+        given = arguments(program, numbers, capacity, num_bits, high, dtype)
+        call(interpreter(dtype, capacity), blocks, program.threads, backwards, got, *given)
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}"
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.enqueue import RunWords
 from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
 from qsim_ex.kernels.cuda.launch.queued import Queued
@@ -39,12 +40,13 @@ class LaunchStage(NamedTuple):
 class LaunchBuffer:
     """The places in a run's room, in bytes: number buffer, input of the tables, and values of the launches.
 
-    numbers: of the number buffer. factors: reals that the tables' kernel takes. values: reals that launches take, of
-    `real`'s size.
+    numbers: of the number buffer, behind which the constants lie (see `packing`). factors: reals that the tables'
+    kernel takes. values: reals that launches take, of `real`'s size.
     """
 
     def __init__(self, numbers: int, factors: int, values: int, real: type) -> None:
-        self.factors = 16 * numbers
+        self.constants = 2 * numbers
+        self.factors = 16 * numbers + 32
         self.values = self.factors + 8 * factors
         self.slots = self.values + -(-values * np.dtype(real).itemsize // 8) * 8
         self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
@@ -85,7 +87,7 @@ class LaunchList:
         self._runtime = runtime
         self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads kernels without a reference
         self._enqueue = RunWords(np.array(words, dtype=np.int64), program.places.all())
-        self._size = room.size // 8
+        self._size, self._constants = room.size // 8, room.constants
         self._tables, self._real = tables, real
         self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
 
@@ -98,6 +100,7 @@ class LaunchList:
             room, tables = rooms.pop()  # several threads may run one plan
         except IndexError:
             room = np.zeros(self._size)
+            room[self._constants : self._constants + len(CONSTANTS)] = CONSTANTS
             tables = runtime.empty(self._tables, self._real) if self._tables else None
         where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1
         runtime.natively(self._enqueue, *where, operands, address(room))

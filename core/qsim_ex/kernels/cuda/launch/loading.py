@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda.fixed import fixed
-from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS, pack
 from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
@@ -35,10 +35,14 @@ _ALIGNED = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NumberTakes:
-    """The numbers of its packed array (see `packing`) that a sweep takes by value, and those on the device."""
+    """The numbers of its packed array (see `packing`) that a sweep takes by value, and those on the device.
+
+    room: the reals that its kernel's struct holds, if those are more than it takes.
+    """
 
     by_value: Places
     on_device: Places
+    room: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +55,8 @@ class SweepNumbers:
 
 def give(runtime: Runtime, takes: NumberTakes, numbers: NDArray[np.complex128], real: Any) -> SweepNumbers:
     """Gather, cast and send the numbers of one sweep."""
-    values = pack(numbers, takes.by_value, real) if takes.by_value.size else np.zeros(1, real)
+    values = np.zeros(max(1, takes.room, takes.by_value.size), real)
+    values[: takes.by_value.size] = pack(numbers, takes.by_value, real)
     table = runtime.upload(pack(numbers, takes.on_device, real)) if takes.on_device.size else None
     return SweepNumbers(ByValue(values), table)
 
@@ -100,6 +105,7 @@ class NumberLoader:
         self.numbers = numbers
         self.launches: LaunchList | None = None
         self.is_laid_out = False
+        self._sweeps: tuple[Sweeping | None, ...] = ()
         self._real = real
         size = numbers.size()
         by_value = [
@@ -111,12 +117,17 @@ class NumberLoader:
             in_buffer(step.on_device, places, size) if step else NOTHING
             for step, places in zip(takes, numbers.packed, strict=True)
         ]
-        self._values, values = laid_out(by_value)
+        values_at, values = laid_out(by_value)
+        beyond = max((step.room for step in takes if step), default=0)  # what the last struct may be longer
+        self._values = np.concatenate([values_at, np.full(beyond, ZERO)])
         far, tables = laid_out(on_device)
         self._recipe = TableRecipe(far, numbers, real) if far.size else None
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
-        self._few = HostEntries(on_host[on_host >= numbers.tables_at()], numbers)
+        self._few = HostEntries(on_host[(on_host >= numbers.tables_at()) & (on_host < size)], numbers)
+        self._constant = np.flatnonzero(self._values >= 2 * size)
+        self._constants = CONSTANTS[self._values[self._constant] - 2 * size].astype(real)
+        self._taken = np.where(self._values >= 2 * size, ZERO, self._values)
         self._cuts = [
             (step is not None, value, table, places)
             for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
@@ -125,6 +136,7 @@ class NumberLoader:
     def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
         """Lay out all launches for later runs, unless a step is no sweep or a table needs a transfer."""
         self.is_laid_out = True
+        self._sweeps = tuple(sweeps)  # they keep what launches point to
         recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
         given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
         if given is None or None in sweeps:
@@ -147,7 +159,8 @@ class NumberLoader:
         buffer = numbers.given
         self._few.make(buffer)
         view = buffer.view(np.float64)
-        values = view.take(self._values).astype(self._real, copy=False)
+        values = view.take(self._taken).astype(self._real, copy=False)
+        values[self._constant] = self._constants
         begin, size = values.ctypes.data, values.itemsize
         tables = self._recipe.make(runtime, view) if self._recipe else None
         return [

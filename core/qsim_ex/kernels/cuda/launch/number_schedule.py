@@ -43,7 +43,7 @@ class NumberSchedule:
         self.places = PlaceLists()
         self._products = products
         self._works = _works(numbers)
-        first = np.full(numbers.size() + 1, len(wanted), dtype=np.int64)  # the first launch that takes a number
+        first = np.full(numbers.size() + 2, len(wanted), dtype=np.int64)  # the first launch that takes a number
         for launch in reversed(range(len(wanted))):
             first[wanted[launch]] = launch
         for entry, factors in products:

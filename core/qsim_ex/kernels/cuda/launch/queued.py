@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from qsim_ex.kernels.cuda.launch.run_words import PLAIN, STATE, STRUCT, TABLES
+from qsim_ex.kernels.cuda.launch.run_words import KEPT, PLAIN, STATE, STRUCT, TABLES
 
 
 class LaunchArgument(NamedTuple):
@@ -45,3 +45,8 @@ def in_tables(byte: int) -> LaunchArgument:
 def struct(byte: int) -> LaunchArgument:
     """Return the argument for a struct, by the byte of a run's room at which it begins."""
     return LaunchArgument(STRUCT, byte)
+
+
+def kept(address: int) -> LaunchArgument:
+    """Return the argument for a struct that is the same in every run, by its address on the host."""
+    return LaunchArgument(KEPT, address)

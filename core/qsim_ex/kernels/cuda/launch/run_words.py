@@ -2,7 +2,7 @@
 
 `kernels/cuda/launch/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other;
 `places`, int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number
-buffer.
+buffer and, behind it, the constants of `packing`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH = range(8)
 LENGTH = (1, 2, 4, 3, 4, 4, 4, 5)
 """The words of each instruction, except for the arguments of a launch."""
 
-# An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; or the
-# byte of the room at which a struct begins.
-PLAIN, STATE, TABLES, STRUCT = range(4)
+# An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte
+# of the room at which a struct begins; or the address of a struct that stays.
+PLAIN, STATE, TABLES, STRUCT, KEPT = range(5)
 
 MOST_ARGUMENTS = 12
 

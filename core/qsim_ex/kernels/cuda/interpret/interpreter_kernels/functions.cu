@@ -1,61 +1,42 @@
-// One kernel that runs any sweep: the sweep is a program of 64-bit words, written by interpreter.py.
+// One kernel that runs any sweep: the sweep is a program of 32-bit words, written by program.py.
 //
-// The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile), BANK (bits of a bank's
-// number), and BOUNDS. A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
+// Words and numbers are arguments of the kernel, so all threads read them through the constant cache, at places that are
+// the same for all of them: decoding is work of the uniform registers, and a number is an operand of a multiply-add, as
+// in a kernel of its own. Nothing that depends on a thread may therefore decide which word is read next.
+//
+// The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile) and BOUNDS.
+// A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
 
-enum { END, LOAD, EXCHANGE, DIAGONAL, MIX_1, MIX_2, MIX_3, MIX_4, RENAME };
-
-// One operation of the program, decoded.
-struct Operation {
-    unsigned kind, reads, registers, choice;  // registers: which of the 16 it concerns (for a matrix: with mixed bits 0)
-    u64 mask, value;                          // it acts where `i & mask == value`
-    const amp* numbers;                       // its first entry
-    u64 own;                                  // what each register bit contributes to the block's number, 16 bits each
-    u64 extra;                                // renaming: 4 bits for each register's source; matrix: its register bits
-    bool flat;                                // no register bit contributes
+enum {
+    END, EXCHANGE, FACTORS, TABLE,
+    PHASE = 4,       // + 0: all registers; + 1 + j: bit j; + 5 + pair: both bits; + 11: registers of a mask
+    FLIP = 16,       // + j
+    MIX_1 = 20,      // + j: complex entries
+    REAL_1 = 24,     // + j: real entries
+    CROSSED_1 = 28,  // + j: a real diagonal, and imaginary entries beside it
+    MIX_2 = 32,      // + pair
+    CROSSED_2 = 38,  // + pair: only the diagonal and the antidiagonal
+    BLOCK = 44,      // a matrix on all four register bits
+    ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME  // under any condition, with any reads
 };
 
-// Where this thread's amplitudes are.
-struct Places {
-    u64 here, step[4];       // index in memory with register bits 0; what each register bit adds
-    unsigned slot, hop[4];   // slot in shared memory, likewise, by XOR
+// The head of a program, in words.
+enum {
+    RUNS, FRESH, LOADED, LIVE,   // bit runs of a tile's number; threads at fresh bits; registers to be loaded; existing ones
+    LOAD = 4, STORE = 28,        // where amplitudes are in memory: of 8 thread bits and of 4 register bits, 64 bits each
+    SLOTS = 52,                  // where they are in shared memory, in bytes: of 8 thread bits and of 4 register bits
+    TABLES = 64,                 // where tables begin if they lie behind the shared numbers, in entries
+    HEAD = 65
 };
 
-__device__ __forceinline__ unsigned byte_of(const u64 word, const unsigned k) { return (unsigned)(word >> 8 * k) & 0xff; }
+// The words of an operation; those up to WHICH are of conditional ones, all of them of TABLE and what follows BLOCK.
+enum { AT = 1, OUTSIDE = 2, OUTSIDE_VALUE = 4, WHICH = 6, READS = 7, THREADS = 8, OWN = 12, CHOICE = 14, EXTRA = 15, REST = 17 };
 
-// The slot of a position: higher groups of bits are XORed into the bank.
-__device__ __forceinline__ unsigned swizzle(const unsigned position)
-{
-    unsigned slot = position;
-#pragma unroll
-    for (int shift = BANK; shift < TILE; shift += BANK) slot ^= position >> shift & ((1u << BANK) - 1);
-    return slot;
-}
+__device__ __forceinline__ u64 wide(const unsigned* w, const int k) { return w[k] | (u64)w[k + 1] << 32; }
+__device__ __forceinline__ u64 joined(const unsigned low, const unsigned high) { return low | (u64)high << 32; }
 
-// The bits of a register's number select from four values.
-__device__ __forceinline__ u64 index_of(const Places& places, const int r)
-{
-    return places.here + (r & 1 ? places.step[0] : 0) + (r & 2 ? places.step[1] : 0) + (r & 4 ? places.step[2] : 0)
-        + (r & 8 ? places.step[3] : 0);
-}
-
-__device__ __forceinline__ unsigned slot_of(const Places& places, const int r)
-{
-    return places.slot ^ (r & 1 ? places.hop[0] : 0) ^ (r & 2 ? places.hop[1] : 0) ^ (r & 4 ? places.hop[2] : 0)
-        ^ (r & 8 ? places.hop[3] : 0);
-}
-
-// Register bit j's hop, for a j that is not known when this is compiled: an index would put the array into memory.
-__device__ __forceinline__ unsigned hop_of(const Places& places, const unsigned j)
-{
-    return j == 0 ? places.hop[0] : j == 1 ? places.hop[1] : j == 2 ? places.hop[2] : places.hop[3];
-}
-
-__device__ __forceinline__ unsigned own_of(const u64 own, const int r)
-{
-    return ((r & 1 ? (unsigned)own : 0) ^ (r & 2 ? (unsigned)(own >> 16) : 0) ^ (r & 4 ? (unsigned)(own >> 32) : 0)
-        ^ (r & 8 ? (unsigned)(own >> 48) : 0)) & 0xffff;
-}
+// All ones if bit k of t is 1.
+__device__ __forceinline__ unsigned spread(const unsigned t, const unsigned k) { return (unsigned)((int)(t << (31 - k)) >> 31); }
 
 __device__ __forceinline__ amp times(const amp m, const amp a)
 {
@@ -65,63 +46,186 @@ __device__ __forceinline__ amp times(const amp m, const amp a)
     return c;
 }
 
-__device__ __forceinline__ amp plus(const amp c, const amp m, const amp a)  // c + m a
+__device__ __forceinline__ void add(amp& c, const amp m, const amp a)  // c += m a
 {
-    amp d;
-    d.x = c.x + m.x * a.x - m.y * a.y;
-    d.y = c.y + m.x * a.y + m.y * a.x;
-    return d;
+    c.x += m.x * a.x;
+    c.y += m.x * a.y;
+    c.x -= m.y * a.y;
+    c.y += m.y * a.x;
 }
 
-// Go to the places that a LOAD, an EXCHANGE or the END names. tile: the index bit of each position, in bytes.
-__device__ __forceinline__ Places find(
-    const unsigned bits, const u64* tile, const u64 threads, const u64 registers, const u64 outside)
+// An amplitude in shared memory.
+__device__ __forceinline__ amp& near(amp* tile, const unsigned byte) { return *(amp*)((char*)tile + byte); }
+
+// The slots of a thread's amplitudes: the first, and what each register bit adds, by XOR; in bytes.
+struct Places { unsigned first, hop[4]; };
+
+__device__ __forceinline__ unsigned slot_of(const Places& places, const int r)
 {
-    Places places;
-    u64 here = outside;
-    unsigned position = 0;
-#pragma unroll 1
-    for (unsigned k = 0; k + 4 < bits; ++k) {
-        const unsigned at = byte_of(threads, k);
-        const unsigned one = threadIdx.x >> k & 1;
-        position |= one << at;
-        here |= (u64)one << byte_of(tile[at / 8], at & 7);
-    }
-    places.here = here;
-    places.slot = swizzle(position);
+    return places.first ^ (r & 1 ? places.hop[0] : 0) ^ (r & 2 ? places.hop[1] : 0) ^ (r & 4 ? places.hop[2] : 0)
+        ^ (r & 8 ? places.hop[3] : 0);
+}
+
+template <class Words>
+__device__ __forceinline__ void find(Places& places, const Words& words, const int at, const unsigned t)
+{
+    unsigned first = 0;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        const unsigned at = byte_of(registers, j);
-        places.step[j] = 1ull << byte_of(tile[at / 8], at & 7);
-        places.hop[j] = swizzle(1u << at);
-    }
-    return places;
+    for (int k = 0; k < 8; ++k) first ^= spread(t, k) & words.w[at + k];
+    places.first = first;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) places.hop[j] = words.w[at + 8 + j];
 }
 
 __device__ __forceinline__ void park(amp* tile, const Places& places, const amp (&a)[16])
 {
 #pragma unroll
-    for (int r = 0; r < 16; ++r) tile[slot_of(places, r)] = a[r];
+    for (int r = 0; r < 16; ++r) near(tile, slot_of(places, r)) = a[r];
 }
 
-// The block of an item's table that a register meets.
-__device__ __forceinline__ const amp* block_of(const Operation& op, const unsigned s, const int r, const int size)
+__device__ __forceinline__ void fetch(amp* tile, const Places& places, amp (&a)[16])
 {
-    return op.numbers + (u64)size * (s ^ own_of(op.own, r));
+#pragma unroll
+    for (int r = 0; r < 16; ++r) a[r] = near(tile, slot_of(places, r));
+}
+
+// A 2 × 2 matrix on register bit J; m: its entries, row by row.
+template <int J, class M>
+__device__ __forceinline__ void mix_1(amp (&a)[16], const M& m)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        const int q = r | 1 << J;
+        const amp b0 = a[r], b1 = a[q];
+        a[r] = times(m.get(0), b0);
+        add(a[r], m.get(1), b1);
+        a[q] = times(m.get(2), b0);
+        add(a[q], m.get(3), b1);
+    }
+}
+
+template <int J>
+__device__ __forceinline__ void real_1(amp (&a)[16], const real m0, const real m1, const real m2, const real m3)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        const int q = r | 1 << J;
+        const amp b0 = a[r], b1 = a[q];
+        a[r].x = m0 * b0.x + m1 * b1.x;
+        a[r].y = m0 * b0.y + m1 * b1.y;
+        a[q].x = m2 * b0.x + m3 * b1.x;
+        a[q].y = m2 * b0.y + m3 * b1.y;
+    }
+}
+
+// The diagonal is m0 and m3, the entries beside it are i m1 and i m2.
+template <int J>
+__device__ __forceinline__ void crossed_1(amp (&a)[16], const real m0, const real m1, const real m2, const real m3)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        const int q = r | 1 << J;
+        const amp b0 = a[r], b1 = a[q];
+        a[r].x = m0 * b0.x - m1 * b1.y;
+        a[r].y = m0 * b0.y + m1 * b1.x;
+        a[q].x = m3 * b1.x - m2 * b0.y;
+        a[q].y = m3 * b1.y + m2 * b0.x;
+    }
+}
+
+// A 4 × 4 matrix on register bits I and J.
+template <int I, int J, class M>
+__device__ __forceinline__ void mix_2(amp (&a)[16], const M& m)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> I & 1 || r >> J & 1) continue;
+        amp b[4];
+#pragma unroll
+        for (int x = 0; x < 4; ++x) b[x] = a[r | (x & 1) << I | (x >> 1) << J];
+#pragma unroll
+        for (int y = 0; y < 4; ++y) {
+            amp sum = times(m.get(4 * y), b[0]);
+#pragma unroll
+            for (int x = 1; x < 4; ++x) add(sum, m.get(4 * y + x), b[x]);
+            a[r | (y & 1) << I | (y >> 1) << J] = sum;
+        }
+    }
+}
+
+// The same where only the diagonal and the antidiagonal are not 0: in each row the entry on the left, then the other.
+template <int I, int J, class M>
+__device__ __forceinline__ void crossed_2(amp (&a)[16], const M& m)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> I & 1 || r >> J & 1) continue;
+#pragma unroll
+        for (int x = 0; x < 2; ++x) {
+            const int p = r | x << I, q = r | (1 - x) << I | 1 << J;
+            const amp b0 = a[p], b1 = a[q];
+            a[p] = times(m.get(2 * x), b0);
+            add(a[p], m.get(2 * x + 1), b1);
+            a[q] = times(m.get(6 - 2 * x), b0);
+            add(a[q], m.get(7 - 2 * x), b1);
+        }
+    }
+}
+
+// Where a bit is 1 the amplitudes are multiplied by f. MASK: the register bits that have to be 1.
+template <int MASK>
+__device__ __forceinline__ void phase(amp (&a)[16], const amp f)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if ((r & MASK) == MASK) a[r] = times(f, a[r]);
+    }
+}
+
+// Amplitudes of registers that differ in bit J are exchanged where the mask has a 1 for the lower register.
+template <int J>
+__device__ __forceinline__ void flip(amp (&a)[16], const unsigned which)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        const bool chosen = which >> r & 1;
+        const amp b0 = a[r], b1 = a[r | 1 << J];
+        a[r].x = chosen ? b1.x : b0.x;
+        a[r].y = chosen ? b1.y : b0.y;
+        a[r | 1 << J].x = chosen ? b0.x : b1.x;
+        a[r | 1 << J].y = chosen ? b0.y : b1.y;
+    }
+}
+
+// What an operation under any condition needs of its thread: the block of its table, and the registers at which it acts.
+struct Reading { unsigned s, own[4], which; };
+
+__device__ __forceinline__ unsigned block_of(const Reading& it, const int r)
+{
+    return it.s ^ (r & 1 ? it.own[0] : 0) ^ (r & 2 ? it.own[1] : 0) ^ (r & 4 ? it.own[2] : 0) ^ (r & 8 ? it.own[3] : 0);
 }
 
 // All factors are loaded before the first is used, so that a thread waits once and not sixteen times.
-__device__ __forceinline__ void diagonal(amp (&a)[16], const Operation& op, const unsigned s)
+__device__ __forceinline__ void table(amp (&a)[16], const amp* numbers, const Reading& it)
 {
     amp f[16];
 #pragma unroll
-    for (int r = 0; r < 16; ++r) f[r] = *block_of(op, s, r, 1);
+    for (int r = 0; r < 16; ++r) f[r] = numbers[block_of(it, r)];
+    if (it.which == 0xffff) {
 #pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        const amp product = times(f[r], a[r]);
-        const bool chosen = op.registers >> r & 1;
-        a[r].x = chosen ? product.x : a[r].x;
-        a[r].y = chosen ? product.y : a[r].y;
+        for (int r = 0; r < 16; ++r) a[r] = times(f[r], a[r]);
+    } else {
+#pragma unroll
+        for (int r = 0; r < 16; ++r) {
+            const amp product = times(f[r], a[r]);
+            const bool chosen = it.which >> r & 1;
+            a[r].x = chosen ? product.x : a[r].x;
+            a[r].y = chosen ? product.y : a[r].y;
+        }
     }
 }
 
@@ -138,8 +242,8 @@ __device__ __forceinline__ void swap_bits(amp (&a)[16])
     }
 }
 
-// Bring the mixed register bits to the lowest places, or back: one body for each size of matrix keeps this text short
-// to compile. The program's words are written for amplitudes that have been brought.
+// Bring the mixed register bits to the lowest places, or back: one body for each size of matrix, since these are seldom.
+// The words are written for amplitudes that have been brought.
 __device__ __forceinline__ void bring(amp (&a)[16], const unsigned swaps)
 {
     if (swaps & 1) swap_bits<0, 1>(a);
@@ -149,92 +253,79 @@ __device__ __forceinline__ void bring(amp (&a)[16], const unsigned swaps)
     if (swaps & 16) swap_bits<1, 3>(a);
 }
 
-// A 2 × 2 matrix on register bit 0.
-__device__ __forceinline__ void mix_1(amp (&a)[16], const Operation& op, const unsigned s)
+__device__ __forceinline__ void any_1(amp (&a)[16], const amp* numbers, const Reading& it)
 {
-    const amp* m = op.numbers + 4 * s;
+    const bool flat = (it.own[0] | it.own[1] | it.own[2] | it.own[3]) == 0;
+    const amp* m = numbers + 4 * it.s;
     amp m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
 #pragma unroll
     for (int r = 0; r < 16; r += 2) {
-        if (!(op.registers >> r & 1)) continue;
-        if (!op.flat) {
-            m = block_of(op, s, r, 4);
+        if (!(it.which >> r & 1)) continue;
+        if (!flat) {
+            m = numbers + 4 * block_of(it, r);
             m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
         }
         const amp b0 = a[r], b1 = a[r + 1];
-        a[r] = plus(times(m0, b0), m1, b1);
-        a[r + 1] = plus(times(m2, b0), m3, b1);
+        a[r] = times(m0, b0);
+        add(a[r], m1, b1);
+        a[r + 1] = times(m2, b0);
+        add(a[r + 1], m3, b1);
     }
 }
 
-// A 4 × 4 matrix on register bits 0 and 1.
-__device__ __forceinline__ void mix_2(amp (&a)[16], const Operation& op, const unsigned s)
+__device__ __forceinline__ void any_2(amp (&a)[16], const amp* numbers, const Reading& it)
 {
 #pragma unroll
     for (int r = 0; r < 16; r += 4) {
-        if (!(op.registers >> r & 1)) continue;
-        const amp* m = block_of(op, s, r, 16);
-        const amp b0 = a[r], b1 = a[r + 1], b2 = a[r + 2], b3 = a[r + 3];
-        a[r] = plus(plus(plus(times(m[0], b0), m[1], b1), m[2], b2), m[3], b3);
-        a[r + 1] = plus(plus(plus(times(m[4], b0), m[5], b1), m[6], b2), m[7], b3);
-        a[r + 2] = plus(plus(plus(times(m[8], b0), m[9], b1), m[10], b2), m[11], b3);
-        a[r + 3] = plus(plus(plus(times(m[12], b0), m[13], b1), m[14], b2), m[15], b3);
-    }
-}
-
-// A 16 × 16 matrix on all register bits, in their order: dense work, for which nothing but its numbers is looked up. Two
-// of them are loaded at a time; the program sees to it that they begin where that is allowed. Results wait in the
-// thread's own slots of shared memory, since registers are scarce.
-__device__ __forceinline__ void mix_4(
-    amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
-{
-    struct __align__(2 * sizeof(amp)) Pair { amp low, high; };
-    const Pair* m = (const Pair*)(op.numbers + 256 * s);
-#pragma unroll 1
-    for (unsigned r = 0; r < 16; ++r, m += 8) {
-        amp sum = {0, 0};
+        if (!(it.which >> r & 1)) continue;
+        const amp* m = numbers + 16 * block_of(it, r);
+        const amp b[4] = {a[r], a[r + 1], a[r + 2], a[r + 3]};
 #pragma unroll
-        for (int c = 0; c < 8; ++c) {
-            const Pair pair = m[c];
-            sum = plus(plus(sum, pair.low, a[2 * c]), pair.high, a[2 * c + 1]);
+        for (int y = 0; y < 4; ++y) {
+            a[r + y] = times(m[4 * y], b[0]);
+#pragma unroll
+            for (int x = 1; x < 4; ++x) add(a[r + y], m[4 * y + x], b[x]);
         }
-        unsigned slot = places.slot;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) slot ^= r >> j & 1 ? places.hop[j] : 0;
-        tile[slot] = sum;
     }
-#pragma unroll
-    for (int r = 0; r < 16; ++r) a[r] = tile[slot_of(places, r)];
 }
 
-// Matrices on three register bits: the inputs wait in the thread's own slots of shared memory. A loop over registers,
-// whose results are put where they belong by comparing numbers, is a quarter of the text that sixteen copies would be.
-__device__ __forceinline__ void mix_3(
-    amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
+// Register bit j's hop, for a j that is not known when this is compiled: an index would put the array into memory.
+__device__ __forceinline__ unsigned hop_of(const Places& places, const unsigned j)
 {
-    const unsigned bits = 3, size = 1u << bits;
-    u64 hops = 0;
+    return j == 0 ? places.hop[0] : j == 1 ? places.hop[1] : j == 2 ? places.hop[2] : places.hop[3];
+}
+
+// Matrices on three and four register bits: the inputs wait in the thread's own slots of shared memory. A loop over
+// registers, whose results are put where they belong by comparing numbers, is a short text. bits: 4 bits for each.
+__device__ __forceinline__ void any_more(
+    amp (&a)[16], amp* tile, const Places& places, const amp* numbers, const Reading& it, const unsigned count, const u64 bits)
+{
+    const unsigned size = 1u << count;
     unsigned mixed = 0;
 #pragma unroll 1
-    for (unsigned k = 0; k < bits; ++k) {
-        const unsigned j = byte_of(op.extra, k);
-        hops |= (u64)hop_of(places, j) << 16 * k;
-        mixed |= 1u << j;
-    }
+    for (unsigned k = 0; k < count; ++k) mixed |= 1u << (bits >> 4 * k & 15);
     park(tile, places, a);
 #pragma unroll 1
     for (unsigned r = 0; r < 16; ++r) {
         const unsigned group = r & ~mixed;
-        if (!(op.registers >> group & 1)) continue;
-        unsigned row = 0, first = places.slot;
+        if (!(it.which >> group & 1)) continue;
+        unsigned row = 0, first = places.first, s = it.s;
 #pragma unroll 1
-        for (unsigned k = 0; k < bits; ++k) row |= (r >> byte_of(op.extra, k) & 1) << k;
-#pragma unroll 1
-        for (unsigned j = 0; j < 4; ++j) first ^= group >> j & 1 ? hop_of(places, j) : 0;
-        const amp* m = op.numbers + (u64)size * (size * (s ^ own_of(op.own, r)) + row);
+        for (unsigned k = 0; k < count; ++k) row |= (r >> (bits >> 4 * k & 15) & 1) << k;
+#pragma unroll
+        for (unsigned j = 0; j < 4; ++j) {
+            first ^= group >> j & 1 ? places.hop[j] : 0;
+            s ^= group >> j & 1 ? it.own[j] : 0;
+        }
+        const amp* m = numbers + size * (size * s + row);
         amp sum = {0, 0};
 #pragma unroll 1
-        for (unsigned c = 0; c < size; ++c) sum = plus(sum, m[c], tile[first ^ own_of(hops, c)]);
+        for (unsigned c = 0; c < size; ++c) {
+            unsigned slot = first;
+#pragma unroll 1
+            for (unsigned k = 0; k < count; ++k) slot ^= c >> k & 1 ? hop_of(places, bits >> 4 * k & 15) : 0;
+            add(sum, m[c], near(tile, slot));
+        }
 #pragma unroll
         for (int q = 0; q < 16; ++q) {
             if (q == r) a[q] = sum;
@@ -248,10 +339,52 @@ __device__ __forceinline__ void rename(amp (&a)[16], amp* tile, const Places& pl
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         const unsigned from = (unsigned)(sources >> 4 * r) & 15;
-        unsigned slot = places.slot;
+        unsigned slot = places.first;
 #pragma unroll
         for (int j = 0; j < 4; ++j) slot ^= from >> j & 1 ? places.hop[j] : 0;
-        a[r] = tile[slot];
+        a[r] = near(tile, slot);
     }
 }
+
+// Complex entries one behind the other.
+struct Entries {
+    const real* n;
+    __device__ __forceinline__ amp get(const int k) const
+    {
+        return ((const amp*)n)[k];
+    }
+};
+
+// A 16 × 16 matrix on all register bits, in their order. Results wait in the thread's own slots of shared memory, since
+// registers are scarce.
+__device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& places, const real* n)
+{
+#pragma unroll 1
+    for (unsigned r = 0; r < 16; ++r, n += 32) {
+        const Entries m{n};
+        amp even = {0, 0}, odd = {0, 0};
+#pragma unroll
+        for (int c = 0; c < 16; c += 2) {
+            add(even, m.get(c), a[c]);
+            add(odd, m.get(c + 1), a[c + 1]);
+        }
+        even.x += odd.x;
+        even.y += odd.y;
+        near(tile, slot_of(places, r)) = even;
+    }
+    fetch(tile, places, a);
+}
+
+#define EACH(kind, call) \
+    case kind: call(0); break; \
+    case kind + 1: call(1); break; \
+    case kind + 2: call(2); break; \
+    case kind + 3: call(3); break;
+#define PAIRS(kind, call) \
+    case kind: call(0, 1); break; \
+    case kind + 1: call(0, 2); break; \
+    case kind + 2: call(0, 3); break; \
+    case kind + 3: call(1, 2); break; \
+    case kind + 4: call(1, 3); break; \
+    case kind + 5: call(2, 3); break;
 

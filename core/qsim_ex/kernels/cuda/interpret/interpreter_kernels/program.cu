@@ -1,65 +1,149 @@
+    u64 outside = 0;
+    int at = HEAD;
+#pragma unroll 1
+    for (unsigned left = words.w[RUNS]; left; --left, ++at) {
+        const unsigned run = words.w[at], length = run >> 16;
+        outside |= (b >> (run & 0xff) & (length < 64 ? (1ull << length) - 1 : ~0ull)) << (run >> 8 & 0xff);
+    }
     Places places;
-    const u64* at = program + 7;
-    const unsigned tile_bits = (unsigned)program[0];
-    while (true) {
-        Operation op;
-        op.kind = (unsigned)at[0] & 0xff;
-        if (op.kind == END) break;
-        if (op.kind == LOAD) {
-            places = find(tile_bits, program + 1, at[1], at[2], outside);
+    find(places, words, SLOTS, t);
+    {
+        u64 here = outside;
 #pragma unroll
-            for (int r = 0; r < 16; ++r) {
-                const u64 index = index_of(places, r);
-                a[r].x = a[r].y = 0;
-                if (index < size && !(index & fresh)) a[r] = state[index];
-            }
-            at += 3;
-            continue;
+        for (int k = 0; k < 8; ++k) here |= joined(spread(t, k) & words.w[LOAD + 2 * k], spread(t, k) & words.w[LOAD + 2 * k + 1]);
+        const unsigned loaded = words.w[LOADED];
+        const bool old = live && !(t & words.w[FRESH]);
+#pragma unroll
+        for (int r = 0; r < 16; ++r) {
+            u64 there = 0;
+#pragma unroll
+            for (int j = 0; j < 4; ++j) there |= r >> j & 1 ? wide(words.w, LOAD + 16 + 2 * j) : 0;
+            a[r].x = a[r].y = 0;
+            if (old && loaded >> r & 1) a[r] = state[here | there];
         }
-        if (op.kind == EXCHANGE) {
+    }
+    const u64 whole = high | outside;
+    while (true) {
+        const unsigned head = words.w[at], kind = head & 0xff;
+        if (kind == END) break;
+        if (kind == EXCHANGE) {
             park(tile, places, a);
             __syncthreads();
-            places = find(tile_bits, program + 1, at[1], at[2], outside);
-#pragma unroll
-            for (int r = 0; r < 16; ++r) a[r] = tile[slot_of(places, r)];
-            at += 3;
+            asm volatile("" : "+r"(t));
+            find(places, words, at + 1, t);
+            fetch(tile, places, a);
+            at += 13;
             continue;
         }
-        op.reads = (unsigned)(at[0] >> 8) & 0xff;
-        op.registers = (unsigned)(at[0] >> 16) & 0xffff;
-        op.choice = (unsigned)(at[0] >> 32) & 0xff;
-        op.mask = at[1];
-        op.value = at[2];
-        op.numbers = numbers + at[3];
-        op.own = at[4];
-        op.flat = op.own == 0;
-        op.extra = at[5];
-        const u64 i = high | places.here;
-        if ((i & op.mask) == op.value) {
-            unsigned s = 0;
+        const real* n = given.n + words.w[at + AT];
+        const Entries m{n};
+        if (kind == FACTORS) {
+#pragma unroll
+            for (int r = 0; r < 16; ++r) a[r] = times(m.get(r), a[r]);
+            at += 2;
+            continue;
+        }
+        if (kind >= MIX_1 && kind <= BLOCK) {
+            switch (kind) {
+#define CALL(J) mix_1<J>(a, m)
+                EACH(MIX_1, CALL)
+#undef CALL
+#define CALL(J) real_1<J>(a, n[0], n[1], n[2], n[3])
+                EACH(REAL_1, CALL)
+#undef CALL
+#define CALL(J) crossed_1<J>(a, n[0], n[1], n[2], n[3])
+                EACH(CROSSED_1, CALL)
+#undef CALL
+#define CALL(I, J) mix_2<I, J>(a, m)
+                PAIRS(MIX_2, CALL)
+#undef CALL
+#define CALL(I, J) crossed_2<I, J>(a, m)
+                PAIRS(CROSSED_2, CALL)
+#undef CALL
+                default: block(a, tile, places, n);
+            }
+            at += 2;
+            continue;
+        }
+        const bool outer = (whole & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
+        const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
+        const unsigned which = words.w[at + WHICH];
+        if (kind >= PHASE && kind < MIX_1) {
+            if (outer) {
+                const unsigned chosen = inner ? which : 0;
+                amp f = m.get(0);
+                f.x = inner ? f.x : 1;
+                f.y = inner ? f.y : 0;
+                switch (kind) {
+                    case PHASE: phase<0>(a, f); break;
+#define CALL(J) phase<1 << J>(a, f)
+                    EACH(PHASE + 1, CALL)
+#undef CALL
+#define CALL(I, J) phase<1 << I | 1 << J>(a, f)
+                    PAIRS(PHASE + 5, CALL)
+#undef CALL
+#define CALL(J) flip<J>(a, chosen)
+                    EACH(FLIP, CALL)
+#undef CALL
+                    default:
+#pragma unroll
+                        for (int r = 0; r < 16; ++r) {
+                            if (which >> r & 1) a[r] = times(f, a[r]);
+                        }
+                }
+            }
+            at += 7;
+            continue;
+        }
+        const unsigned reads = words.w[at + READS];
+        if (outer) {
+            Reading it;
+            it.s = 0;
+            it.which = inner ? which : 0;
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const unsigned column = words.w[at + THREADS + k / 2] >> 16 * (k & 1) & 0xffff;
+                it.s ^= spread(t, k) & column;
+            }
 #pragma unroll 1
-            for (unsigned k = 0; k < op.reads; ++k) s |= (__popcll(i & at[6 + k]) & 1) << k;
-            if (op.kind == DIAGONAL) {
-                diagonal(a, op, s);
-            } else if (op.kind == MIX_1 || op.kind == MIX_2) {
-                bring(a, op.choice);
-                if (op.kind == MIX_1) mix_1(a, op, s);
-                else mix_2(a, op, s);
-                bring(a, op.choice);
-            } else if (op.kind == MIX_4) {
-                mix_4(a, tile, places, op, s);
-            } else if (op.kind == MIX_3) {
-                mix_3(a, tile, places, op, s);
-            } else {
-                rename(a, tile, places, op.extra);
+            for (unsigned k = 0; k < reads; ++k) {
+                const int word = at + REST + 3 * (int)k;
+                const unsigned set = __popcll(whole & wide(words.w, word)) & 1;
+                it.s ^= set << words.w[word + 2];
+            }
+#pragma unroll
+            for (int j = 0; j < 4; ++j) it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
+            const amp* numbers = tables + words.w[at + AT];
+            const unsigned choice = words.w[at + CHOICE];
+            const u64 extra = wide(words.w, at + EXTRA);
+            if (kind == TABLE) {
+                table(a, numbers, it);
+            } else if (kind == ANY_1 || kind == ANY_2) {
+                bring(a, choice);
+                if (inner) {
+                    if (kind == ANY_1) any_1(a, numbers, it);
+                    else any_2(a, numbers, it);
+                }
+                bring(a, choice);
+            } else if (inner) {
+                if (kind == RENAME) rename(a, tile, places, extra);
+                else any_more(a, tile, places, numbers, it, choice, extra);
             }
         }
-        at += 6 + op.reads;
+        at += REST + 3 * (int)reads;
     }
-    if (program[5] != program[1] || program[6] != program[2]) places = find(tile_bits, program + 5, at[1], at[2], outside);
+    {
+        asm volatile("" : "+r"(t));
+        u64 here = outside;
 #pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        const u64 index = index_of(places, r);
-        if (index < size) state[index] = a[r];
+        for (int k = 0; k < 8; ++k) here |= joined(spread(t, k) & words.w[STORE + 2 * k], spread(t, k) & words.w[STORE + 2 * k + 1]);
+        const unsigned there_are = words.w[LIVE];
+#pragma unroll
+        for (int r = 0; r < 16; ++r) {
+            u64 there = 0;
+#pragma unroll
+            for (int j = 0; j < 4; ++j) there |= r >> j & 1 ? wide(words.w, STORE + 16 + 2 * j) : 0;
+            if (live && there_are >> r & 1) state[here | there] = a[r];
+        }
     }
 }
