@@ -93,7 +93,8 @@ class TileLayout:
     def swaps_for(self, work: Sequence[TouchedBits]) -> Swaps:
         """Return the exchanges that let the first item run, and as many items after it as possible.
 
-        All lanes are exchanged at once where that puts off the next exchange; it takes as long as two to five of one lane.
+        All lanes are exchanged at once where that puts off the next exchange: it takes as long as two to five exchanges
+        of one lane.
         """
         size = len(self.lanes)
         wanted = _latest([*self.lanes, *self.rows], work, size)
