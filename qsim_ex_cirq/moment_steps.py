@@ -14,10 +14,12 @@ import numpy as np
 from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
-from qsim_ex import Simulator, StateVector
+from qsim_ex import Circuit, Simulator, StateVector
+from qsim_ex.frameworks import Remembered
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.translation.circuits import are_constant
 from qsim_ex_cirq.translation.gates import RULES, always
 from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translator import Translator
@@ -46,6 +48,7 @@ class EngineState(cirq.QuantumStateRepresentation):
         self._qubits = tuple(cirq.LineQubit.range(num_qubits)) if names is None else names
         self._state: StateVector = engine.state(num_wires=num_qubits, initial=initial)
         self._waiting: list[MomentOperation] = []
+        self._whole: cirq.Moment | None = None  # the moment whose gates are all that waits
         self._tensor: NDArray[Any] | None = None
         self._moment = 0
 
@@ -55,14 +58,24 @@ class EngineState(cirq.QuantumStateRepresentation):
         """Apply a unitary operation, at the latest when the state is needed."""
         qubits = [self._qubits[axis] for axis in axes]
         operation = action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits)
+        self._whole = None
         self._waiting.append((self._moment, operation))
 
-    def append_all(self, operations: Iterable[cirq.Operation], qubits: tuple[cirq.Qid, ...]) -> None:
-        """Apply operations that are gates with rules, on some of the qubits, which are the axes in order."""
+    def append_all(
+        self,
+        operations: Iterable[cirq.Operation],
+        qubits: tuple[cirq.Qid, ...],
+        moment: cirq.Moment | None = None,
+    ) -> None:
+        """Apply operations that are gates with rules, on some of the qubits, which are the axes in order.
+
+        moment: the one whose operations they are, if they are all of them.
+        """
         if qubits is not self._qubits:  # since axes were added, removed, or put in another order
             if self._waiting:
                 self._now()
             self._qubits = qubits
+        self._whole = None if self._waiting else moment
         self._waiting.extend((self._moment, operation) for operation in operations)
 
     def begin_moment(self, number: int) -> None:
@@ -109,7 +122,7 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
-        state = self._now()
+        state = self._now(in_order=True)
         if state.device.kind == "gpu" or not state.in_one_piece:
             return state.canonical().to_numpy()  # no order is better for what follows
         if copy:
@@ -157,19 +170,33 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _now(self) -> StateVector:
-        """Return the state vector after everything that was waiting."""
+    def _now(self, *, in_order: bool = False) -> StateVector:
+        """Return the state vector after everything that was waiting; in_order: see `StateVector.apply`."""
         if self._tensor is not None:
             self._state.set(self._tensor.reshape(-1))
             self._tensor = None
         if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            translator = Translator(self._qubits, False)
-            translator.operations(waiting, always)
-            circuit = translator.translation(False).circuit
+            circuit = self._translated()
             ancillas = range(self._num_qubits, circuit.num_qubits)
-            self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
+            if ancillas:
+                self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
+            else:
+                self._state.apply(circuit, in_order=in_order)
         return self._state
+
+    def _translated(self) -> Circuit:
+        """Return the circuit of everything that waits, which no longer does; that of one whole moment is kept."""
+        waiting, self._waiting = self._waiting, []
+        whole, self._whole = self._whole, None
+        known: Circuit | None = None if whole is None else _known.get(whole, self._qubits, None)
+        if known is not None:
+            return known
+        translator = Translator(self._qubits, False)
+        translator.operations(waiting, always)
+        circuit = translator.translation(False).circuit
+        if whole is not None and are_constant(translator.gates):
+            _known.put(whole, self._qubits, None, circuit, len(circuit.instructions))
+        return circuit
 
     def _wires(self, axes: Axes) -> list[int]:
         return [self._num_qubits - 1 - axis for axis in axes]
@@ -181,6 +208,10 @@ class EngineState(cirq.QuantumStateRepresentation):
         made = type(self).__new__(type(self))
         vars(made).update(vars(self), _state=state, _waiting=[], _tensor=None)
         return made
+
+
+_known = Remembered()
+"""The circuits of moments that were read one by one, for each order of the qubits."""
 
 
 class QsimExSimulationState(cirq.StateVectorSimulationState):
@@ -222,12 +253,15 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         """Return where and how the state is stored."""
         return self._state.metadata()
 
-    def moment(self, number: int, operations: Iterable[cirq.Operation]) -> None:
+    def moment(self, number: int, moment: cirq.OP_TREE) -> None:
         """Act with the operations of a moment: gates with rules of their own at once, others by Cirq's protocol."""
         self._state.begin_moment(number)
         gates: list[cirq.Operation] = []
-        for operation in operations:
-            if isinstance(operation, cirq.GateOperation) and type(operation.gate) in RULES:
+        if isinstance(moment, cirq.Moment) and all(map(_has_rule, moment.operations)):
+            self._state.append_all(moment.operations, self.qubits, moment)
+            return
+        for operation in cirq.flatten_to_ops(moment):
+            if _has_rule(operation):
                 gates.append(operation)
             else:
                 self._state.append_all(gates, self.qubits)
@@ -266,6 +300,10 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         if cirq.is_measurement(action):
             self._classical_data.record_channel_measurement(cirq.measurement_key_obj(action), number)
         return True
+
+
+def _has_rule(operation: cirq.Operation) -> bool:
+    return isinstance(operation, cirq.GateOperation) and type(operation.gate) in RULES
 
 
 class QsimExStepResult(cirq.SparseSimulatorStep):

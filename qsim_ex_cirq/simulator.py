@@ -289,7 +289,7 @@ class QsimExSimulator(
             return
         moments = self._noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
         for number, moment in enumerate(moments):
-            sim_state.moment(number, cirq.flatten_to_ops(moment))
+            sim_state.moment(number, moment)
             yield self._create_step_result(sim_state)
 
     def _create_step_result(self, sim_state: Any) -> QsimExStepResult:

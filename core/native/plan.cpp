@@ -65,7 +65,10 @@ void Planner::absorb() {
     Piece piece;
     auto fuse = [&](const Piece& next) { fuser_->add(next); };
     for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
-        if (absorber_->next(piece)) canceller_->add(piece, fuse);
+        if (absorber_->next(piece)) {
+            if (shape_.relabels) canceller_->add(piece, fuse);  // which may exchange bits
+            else fuse(piece);
+        }
     if (!absorber_->done() || !canceller_->finish(instructions_at_once, fuse)) return;
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
@@ -201,8 +204,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
-                 shape[9] != 0,              given[16] != 0,             rates[0],
-                 rates[1],                   rates[2]};
+                 shape[9] != 0,              given[16] != 0,             given[17] != 0,
+                 rates[0],                   rates[1],                   rates[2]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));

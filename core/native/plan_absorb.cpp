@@ -80,7 +80,7 @@ bool Absorber::op(Piece& out) {
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
-    if (out.unitary && num_mixes && num_mixes <= widest_relabeling && !condition) {
+    if (shape_.relabels && out.unitary && num_mixes && num_mixes <= widest_relabeling && !condition) {
         const Relabeling& found = book_.patterns.relabeling(pattern, size);
         if (found.found) {
             relabel(found);
@@ -150,7 +150,7 @@ bool Absorber::permutation(Piece& out) {
     std::size_t size = std::size_t{1} << bits_.size();
     picked_.assign(reads_, reads_ + size);
     Relabeling found = affine(picked_.data(), size);
-    if (found.found) {
+    if (shape_.relabels && found.found) {
         relabel(found);
         return false;
     }

@@ -94,7 +94,7 @@ void TileLayout::exchange(const Swaps& swaps) {
     for (auto [lane, row] : swaps) std::swap(lanes[lane], rows[row]);
 }
 
-// Two exchanges cost as much as one of all lanes, so all lanes are exchanged if possible.
+// All lanes are exchanged at once where that puts off the next exchange; it takes as long as two to five of one lane.
 Swaps TileLayout::swaps_for(const std::vector<TouchedBits>& work) const {
     std::size_t size = lanes.size();
     FirstUse use(work);
@@ -105,7 +105,7 @@ Swaps TileLayout::swaps_for(const std::vector<TouchedBits>& work) const {
     for (int bit : wanted) arriving += !has(lanes, bit);
     if (arriving > 1) {
         std::vector<int> others = latest(rows, use, size);
-        if (others.size() == size && soonest(others, use) >= soonest(wanted, use)) wanted = others;
+        if (others.size() == size && soonest(others, use) > soonest(wanted, use)) wanted = others;
     }
     std::vector<int> coming, going;
     for (int bit : wanted)

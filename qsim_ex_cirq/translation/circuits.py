@@ -55,7 +55,7 @@ def translate(
     if found is None:
         translator = given.native_translator() or given.translator()
         found = translator.translation(sampled)
-        if _are_constant(translator.gates):
+        if are_constant(translator.gates):
             _known.put(circuit, how, moments, found, len(found.circuit.instructions))
     return found
 
@@ -79,7 +79,7 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
+def are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
     """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
 
     A matrix of Cirq's cannot be reached from outside. gates: of all operations that are no rows, at least; None for one

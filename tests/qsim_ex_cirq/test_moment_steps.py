@@ -39,6 +39,17 @@ def test_every_state_is_that_of_cirq(simulator: QsimExSimulator) -> None:
                 np.testing.assert_allclose(step.state_vector(), expected[number], atol=1e-5)
 
 
+def test_moments_are_kept_for_each_order_of_qubits(simulator: QsimExSimulator) -> None:
+    """A circuit that comes again, in another order or with a moment that is shared, has the states of Cirq's."""
+    layer = cirq.Moment(cirq.ry(0.3)(A), cirq.ISWAP(B, C))
+    for circuit in (cirq.Circuit(layer, cirq.Moment(cirq.X(C)), layer), cirq.Circuit(cirq.Moment(cirq.H(B)), layer)):
+        for order in ([A, B, C], [C, A, B], [A, B, C]):
+            ours = [step.state_vector(copy=True) for step in simulator.simulate_moment_steps(circuit, None, order)]
+            theirs = cirq.Simulator(dtype=np.complex128).simulate_moment_steps(circuit, None, order)
+            for found, step in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(found, step.state_vector(), atol=1e-6)
+
+
 def test_parameters_order_and_initial_state(simulator: QsimExSimulator) -> None:
     """Resolver, qubit order and initial state mean what they mean in Cirq."""
     circuit = cirq.Circuit(cirq.X(A) ** sympy.Symbol("t"), cirq.CNOT(A, B))

@@ -86,6 +86,23 @@ def test_apply_is_the_definition(options: Options, circuit: Circuit, data: st.Da
         assert far(state.to_numpy(), wanted) <= 4 * TOLERANCE[options.precision]
 
 
+def test_applied_in_order(options: Options) -> None:
+    """The amplitudes stand in the order of the wires afterwards, also where the layout was another one before."""
+    builder = CircuitBuilder(6)
+    for name, wires in (("h", [1]), ("swap", [0, 4]), ("x", [2]), ("iswap", [3, 5]), ("cx", [4, 2]), ("y", [0])):
+        builder.gate(name, wires)
+    circuit = builder.build()
+    with StateVector(6, options=options) as state:
+        expected = reference.zero_state(6)
+        for number in range(3):
+            if number == 2:
+                state.permute([5, 3, 1, 0, 2, 4])
+            state.apply(circuit, in_order=True)
+            expected = reference.simulate(circuit, expected)
+            assert state.layout.is_identity()
+            assert far(state.to_numpy(), expected) < TOLERANCE[options.precision]
+
+
 def test_gate_and_unitary(options: Options) -> None:
     """Gates and matrices that are applied one at a time act on the wires and controls named."""
     psi = random_state(4)

@@ -165,6 +165,13 @@ def _automatic(num_wires: int) -> tuple[RanksInUse | None, str]:
     return RanksInUse(communicator, used), ""
 
 
+def left_whole(why: str) -> str:
+    """Return in words that a large state is not divided over the processes there are; a warning says so once."""
+    told = f"not divided over the {_size()} processes: {why}"
+    _warn(f"{told}. Every process computes the whole state for itself")
+    return told
+
+
 def _mismatch(communicator: Communicator) -> str:
     """Return in words that a launcher started more processes than the communicator connects; empty if it did not."""
     by = launcher.LAUNCHED

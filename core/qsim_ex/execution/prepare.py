@@ -38,6 +38,18 @@ def plan_of(
     return plan
 
 
+@kept(size_of=lambda segment: len(segment.work))
+def ordered_plan_of(segment: Segment, num_wires: int, shape: Shape, fresh: int) -> Plan:
+    """Return a plan that begins and ends with each wire on its own index bit, for a state in one piece on a CPU.
+
+    Sweeps that touch memory in pieces half as long have one more bit to choose. That is slower for a sweep (by up to a
+    fifth, from 24 wires on) and faster if a sweep fewer is needed.
+    """
+    shapes = shape.ordered(shape.low), shape.ordered(shape.low - 1)
+    plans = [plan_of(segment, num_wires, Layout.identity(num_wires), one, fresh) for one in shapes]
+    return min(plans, key=lambda plan: len(plan.steps))
+
+
 @kept(size_of=lambda program: len(program.levels) + len(program.levels[0].work))
 def plans_of(
     program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False

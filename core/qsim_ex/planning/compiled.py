@@ -55,7 +55,7 @@ def compiled_plan(
             *(fitted.tile, fitted.near, fitted.low, fitted.edge),
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.blocks_from, fitted.block is not None),
-            *(num_wires, address(bits), start.flip, fresh, address(lows), len(lows), fitted.floats),
+            *(num_wires, address(bits), start.flip, fresh, address(lows), len(lows), fitted.floats, fitted.relabels),
         ],
         dtype=np.int64,
     )
@@ -73,15 +73,16 @@ def compiled_plan(
         numbers=NativeNumbers.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
-        made_from=(instructions, num_wires, start, shape, fresh, *_rest(place, bool(reordered), bool(floats))),
+        made_from=(instructions, num_wires, start, shape, fresh, *_rest(shape, place, bool(reordered), bool(floats))),
         levels=Levels(num_wires),
         fresh=fresh,
     )
 
 
-def _rest(place: bool, reordered: bool, floats: bool) -> tuple[object, ...]:
+def _rest(shape: Shape, place: bool, reordered: bool, floats: bool) -> tuple[object, ...]:
     """Return what else a plan was made from."""
-    return (*((place,) if reordered else ()), *(("floating",) if floats else ()))
+    ordered = () if shape.relabels else ("ordered",)
+    return (*ordered, *((place,) if reordered else ()), *(("floating",) if floats else ()))
 
 
 class _Planner:

@@ -114,7 +114,7 @@ def python_plan(
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)
     renamed = [piece.touch for piece in work if piece.kind == "rename"]
-    if len(set(renamed)) < len(renamed):
+    if shape.relabels and len(set(renamed)) < len(renamed):  # which may exchange bits
         from qsim_ex.planning.rewrite.cancel import cancel
 
         work, exchanged = cancel(work, num_wires)
@@ -130,6 +130,7 @@ def python_plan(
     left = 0
     stages: tuple[Stage, ...]
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
+    made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
         ordered = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
         if ordered and (to := reorder(work, num_wires, fitted)):

@@ -19,6 +19,7 @@ from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
 from qsim_ex.density.questions import DensityRows, mean, moments
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
@@ -165,7 +166,7 @@ def run_branches(call: BatchCall) -> BatchResult:
     program = program_of(made.structure, False, 0, groups_of(made.structure, errors) if errors else ())
     whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
-    where = call.assigner.many(made.size, _MANY)[0]
+    where = _assigned(call, made.size)
     machine = Machine(where, program, options, _MANY)
     if not machine.batched:
         raise OutOfMemory(
@@ -191,6 +192,17 @@ def run_branches(call: BatchCall) -> BatchResult:
     found = result_of(run, collector, [worker], seeds, (planned - began, ended - began))
     facts = {"way": "exact branches", "branches": worker.most_rows, "dropped": worker.dropped}
     return replace(found, provenance=replace(found.provenance, facts={**found.provenance.facts, **facts}))
+
+
+def _assigned(call: BatchCall, size: int) -> Assignment:
+    """Return where the branches are computed; ranks that could share a state do so each for itself."""
+    from qsim_ex.comm import connection
+
+    if connection.planned(call.options.processes, size) == 1:
+        return call.assigner.many(size, _MANY)[0]
+    why = connection.left_whole("density matrices of a circuit with blocks, loops or variables are in one piece")
+    (where, *_) = type(call.assigner)(call.options.with_({"processes": "never"})).many(size, _MANY)
+    return replace(where, deployment=replace(where.deployment, reason=f"{where.deployment.reason}; {why}"))
 
 
 class BranchWorker:

@@ -51,6 +51,7 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
 
     final: for each part, its wire that holds each of its classical bits at the end. run: runs one part.
     """
+    call = _agreed(call, separation)
     known = seeds_of(call.seeds, call.bound.count, call.options)
     seeds = known or sampling.seeds_of(sampling.fresh_seed(), call.bound.count, "bindings")
     strings = _strings(call.observables, separation)
@@ -80,6 +81,24 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
         seeds=seeds,
         provenance=provenance,
     )
+
+
+def _agreed(call: BatchCall, separation: Separation) -> BatchCall:
+    """Return the call with the seeds of all ranks, if they share the density matrix of a part: all draw the same."""
+    from qsim_ex.comm import connection
+
+    options, largest = call.options, max(2 * len(part.wires) for part in separation.parts)
+    if (
+        connection.planned(options.processes, largest) == 1
+        or connection.ranks_of(options.processes, largest)[0] is None
+    ):
+        return call
+    from qsim_ex.execution.together import in_step
+    from qsim_ex.run.over_ranks import agreed_seeds
+
+    ranks = connection.renew()
+    with in_step(ranks):
+        return replace(call, seeds=agreed_seeds(ranks, call, call.circuit, call.bound))
 
 
 def part_of(call: BatchCall, part: SeparatePart) -> BatchCall:

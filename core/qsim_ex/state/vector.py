@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
@@ -19,7 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, OptionError, StateError
-from qsim_ex.execution.prepare import Prepared, plan_of, prepare
+from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.execution.together import digest, require_same
 from qsim_ex.files import saved_state
@@ -94,9 +95,10 @@ class StateVector(Wiring, MemoryLender):
 
     # --- work ------------------------------------------------------------------------------------------------------
 
-    def apply(self, circuit: Circuit, cancel: threading.Event | None = None) -> Self:
+    def apply(self, circuit: Circuit, cancel: threading.Event | None = None, *, in_order: bool = False) -> Self:
         """Apply a circuit's unitary instructions; measurements at its end are ignored.
 
+        in_order: leave the amplitudes in the order of the wires, so that reading them as an array moves none.
         Raises `NotSupported` for instructions that are not unitary, `Cancelled` if the event is set: the state is then
         closed, since it is neither the old one nor the new one.
         """
@@ -106,14 +108,22 @@ class StateVector(Wiring, MemoryLender):
                     f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
                 )
             options, placed = self.options, self._placement
+            new = placed.fresh == (1 << self.num_wires) - 1
+            ordered = in_order and not new and self.device.kind == "cpu" and self.in_one_piece
+            if ordered:
+                self.canonical()
             if self.where.ranks is not None:
                 require_same(self.where.ranks, {"circuit": circuit.key, "numbers": digest(circuit.operands.tobytes())})
             program = unitary_program(circuit.structure, self._touched)
-            shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
-            shape = shape if new else shape.staying()
-            given = program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new
+            shape = self.device.shape(self.dtype)
+            if ordered:
+                planned = partial(ordered_plan_of, program.whole, self.num_wires, shape, placed.fresh)
+            else:
+                shape, levels = shape if new else shape.staying(), placed.planning_levels
+                given = program.whole, self.num_wires, self.layout, shape, placed.fresh, levels, new
+                planned = partial(plan_of, *given)
             with nullcontext() if cancel is None else cancelled_by(cancel):
-                plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))
+                plan = while_planning(options.progress, len(circuit.instructions), planned)
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             size = work_of(self.num_wires, plan.num_gates, 1)
             ticker = Ticker(cancel, options.progress, options.watch, size)
@@ -125,6 +135,8 @@ class StateVector(Wiring, MemoryLender):
             else:
                 self._run(plan, work, ticker.tick)
             self._touched = program.touched
+            if in_order:
+                self.canonical()
         return self
 
     def _run(self, plan: Plan, work: Prepared, tick: Tick) -> None:

@@ -116,6 +116,8 @@ class Shape:
         saves.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
+    relabels: whether SWAPs and Xs change the layout; if not, they are work, and a plan ends in the layout in which it
+        begins. (Not shown either.)
     """
 
     tile: int
@@ -132,6 +134,7 @@ class Shape:
     block: float | None = None
     blocks_from: int = 0
     floats: bool = field(default=False, repr=False)
+    relabels: bool = field(default=True, repr=False)
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""
@@ -143,6 +146,10 @@ class Shape:
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
         return replace(self, floats=False)
+
+    def ordered(self, low: int) -> Shape:
+        """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
+        return replace(self, floats=False, relabels=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.

@@ -93,14 +93,15 @@ class TileLayout:
     def swaps_for(self, work: Sequence[TouchedBits]) -> Swaps:
         """Return the exchanges that let the first item run, and as many items after it as possible.
 
-        Two exchanges cost as much as one of all lanes, so all lanes are exchanged if possible.
+        All lanes are exchanged at once where that puts off the next exchange: it takes as long as two to five exchanges
+        of one lane.
         """
         size = len(self.lanes)
         wanted = _latest([*self.lanes, *self.rows], work, size)
         if sum(bit not in self.lanes for bit in wanted) > 1:
             others = _latest(self.rows, work, size)
             use = _first_use(work)
-            if len(others) == size and min(map(use, others)) >= min(map(use, wanted)):
+            if len(others) == size and min(map(use, others)) > min(map(use, wanted)):
                 wanted = others
         coming = [bit for bit in wanted if bit not in self.lanes]
         going = [lane for lane, bit in enumerate(self.lanes) if bit not in wanted]

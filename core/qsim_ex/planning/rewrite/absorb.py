@@ -2,7 +2,7 @@
 
 A SWAP, an X, or any uncontrolled operation that is a relabelling of wires followed by phases (Y, iSWAP, DCX's
 relatives …) changes the layout; only its phases remain as work. Later operations are rewritten for wires that
-have moved or that are stored inverted.
+have moved or that are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tu
 def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
     source = np.arange(op.operand, op.operand + len(op.pattern))
     mixes, reads, when, of = op.mixes, op.reads, op.when, op.pattern
-    if op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
+    if shape.relabels and op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
         found = patterns.relabeling(of, 1 << len(mixes))
         if found is not None:
             at.relabel(mixes, found.source, found.flip)
@@ -151,7 +151,7 @@ def _widest_renaming(shape: Shape) -> int:
 
 
 def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
-    found = patterns.affine(step.indices)
+    found = patterns.affine(step.indices) if shape.relabels else None
     if found is not None:
         at.relabel(step.wires, *found)
         return None
