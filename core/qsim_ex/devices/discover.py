@@ -158,7 +158,9 @@ def _missing() -> DeviceError | MissingPackage | None:
     count = driver_count()
     if count == 0:
         why = "The NVIDIA driver lists none" if _driver() else "There is no NVIDIA driver"
-        return DeviceError(f"no GPU found. {why}; use device='cpu', or device='auto', which takes a GPU if one is there.")
+        return DeviceError(
+            f"no GPU found. {why}; use device='cpu', or device='auto', which takes a GPU if one is there."
+        )
     if importlib.util.find_spec("cupy") is None:
         return MissingPackage(f"a GPU is present, but CuPy is not installed. Install it with: {INSTALL}")
     try:
