@@ -24,7 +24,7 @@ class RunOptions:
     memory: keep the outcome of every shot, in order.
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
-    noise_model: a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`; no noise if None.
+    noise_model: a `NoiseModel` of qiskit_aer.noise or of qsim_ex; no noise if None.
     All others are those of `qsim_ex.Options`, and `engine` is what they come to. Raises `OptionError` and `ShotsError`
     for a value that cannot be taken.
     """

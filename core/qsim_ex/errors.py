@@ -8,18 +8,18 @@
     │   │   ├── WireError                out of range, given twice, not a qubit
     │   │   ├── ParameterError           unbound, not finite, wrong number
     │   │   ├── UnknownInstruction       no matrix and no definition, named with its place
-    │   │   ├── MeasurementError         no measurement in a circuit that is sampled, a key used twice
+    │   │   ├── MeasurementError         nothing is measured in a circuit with shots, or a key twice
     │   │   └── ShotsError               zero, negative or fractional shots
     │   ├── MatrixError                  not square, not a power of two, not unitary, not finite
-    │   ├── NoiseError                   a channel that loses probability, or numbers that are no probabilities
-    │   ├── StateError                   a state that is not normalised, not finite, of the wrong size
+    │   ├── NoiseError                   a channel that loses probability, or probabilities below 0
+    │   ├── StateError                   not normalised, not finite, of the wrong size
     │   └── OptionError                  unknown option (the nearest one is named) or bad value
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
     ├── LoopError (RuntimeError)         a loop that does not end within `max_loop_rounds`
     ├── OutOfMemory (MemoryError)        the sum is in the message
     ├── DeviceError (RuntimeError)       the requested device is not there, or failed
-    ├── CommunicationError (RuntimeError)    another rank failed or has ended, or ranks call different operations
-    ├── SavedStateError (OSError)        a file of a state that is damaged, of another kind, or not written
+    ├── CommunicationError (RuntimeError)    another rank failed or ended, or ranks make different calls
+    ├── SavedStateError (OSError)        a file of a state is damaged, of another kind, or not written
     ├── MissingPackage (ImportError)     with the command that installs it
     ├── StateVectorClosed (RuntimeError) a state vector that was used after it was closed
     ├── StateVectorBusy (RuntimeError)   two threads on one state vector

@@ -129,6 +129,20 @@ def test_a_missing_gpu_is_named() -> None:
         assign.assign(20, Options(device="gpu"))
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("driver", "expected"), [(None, "There is no NVIDIA driver; use"), (object(), "The NVIDIA driver lists none; use")]
+)
+def test_a_missing_driver_is_told_from_a_missing_gpu(
+    driver: object, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error without a GPU says whether there is a driver."""
+    monkeypatch.setattr(discover, "driver_count", lambda: 0)
+    monkeypatch.setattr(discover, "_driver", lambda: driver)
+    with pytest.raises(DeviceError, match=expected):
+        assign.assign(20, Options(device="gpu"))
+
+
 def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where CuPy is missing, the error and the reason of 'auto' name the command that installs it."""
     monkeypatch.setattr(discover, "driver_count", lambda: 1)

@@ -29,6 +29,8 @@ from tools.pages.tables import TABLES  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
 MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
+ENTRIES = frozenset({"options", "run_options"})
+"""Tables with prose in their last column; on a narrow screen the cells of a row stand below one another (site.css)."""
 BACKGROUND = ("decisions/", "architecture.md", "changelog.md", "fuzzing.md")
 """Pages for those who read the source; in a search they come after the others."""
 
@@ -65,7 +67,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
         if match[1] not in TABLES:
             LOG.warning("%s: there is no table %r; known: %s", home, match[1], ", ".join(TABLES))
             return match[0]
-        return TABLES[match[1]]()
+        made = TABLES[match[1]]()
+        return f'<div class="entries" markdown="1">\n\n{made}\n\n</div>' if match[1] in ENTRIES else made
 
     if place.startswith(BACKGROUND):
         page.meta["search"] = {"boost": 0.3}

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from qsim_ex import errors
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
@@ -32,6 +33,10 @@ def type_of(annotation: Any) -> str:
     """Return a type as a reader writes it: names of choices in full, without modules."""
     if choices := [one for one in get_args(annotation) if isinstance(one, str)]:
         return ", ".join(f'`"{one}"`' for one in choices)
+    if get_origin(annotation) in (Union, UnionType):
+        return " or ".join(type_of(one) for one in get_args(annotation))
+    if annotation is NoneType:
+        return "`None`"
     text = inspect.formatannotation(annotation)
     for module in ("collections.abc.", "os.", "typing.", "qsim_ex.options.", "concurrent.futures.", "numpy."):
         text = text.replace(module, "")
@@ -45,7 +50,8 @@ def default_of(value: Any) -> str:
 
 def sentence(text: str) -> str:
     """Return a meaning as it stands in a docstring, with a capital unless it begins with a symbol or a dtype."""
-    word = text.split(" ", 1)[0]
+    word = text.split(" ", 1)[0].rstrip(",")
+    text = re.sub(r"\bdocs/(\w+)\.md\b", r"[\1](../\1.md)", text).replace("[several_processes]", "[several processes]")
     return text[:1].upper() + text[1:] if word.isascii() and word.isalpha() else text
 
 

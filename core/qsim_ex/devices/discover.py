@@ -157,7 +157,10 @@ def _missing() -> DeviceError | MissingPackage | None:
         return fork.cuda_lost()
     count = driver_count()
     if count == 0:
-        return DeviceError("no GPU found. Use device='cpu', or device='auto', which takes a GPU where there is one.")
+        why = "The NVIDIA driver lists none" if _driver() else "There is no NVIDIA driver"
+        return DeviceError(
+            f"no GPU found. {why}; use device='cpu', or device='auto', which takes a GPU if one is there."
+        )
     if importlib.util.find_spec("cupy") is None:
         return MissingPackage(f"a GPU is present, but CuPy is not installed. Install it with: {INSTALL}")
     try:
@@ -174,15 +177,20 @@ def _missing() -> DeviceError | MissingPackage | None:
 @lru_cache(maxsize=1)
 def driver_count() -> int:
     """Return the number of GPUs that the NVIDIA driver lists; 0 without a driver. Needs no package."""
+    driver, count = _driver(), ctypes.c_int(0)
+    if driver and driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
+        return count.value
+    return 0
+
+
+def _driver() -> ctypes.CDLL | None:
+    """Return the library of the NVIDIA driver; None without a driver."""
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:
-            driver = ctypes.CDLL(name)
+            return ctypes.CDLL(name)
         except OSError:
             continue
-        count = ctypes.c_int(0)
-        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
-            return count.value
-    return 0
+    return None
 
 
 def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:

@@ -126,7 +126,7 @@ class Options:
     max_loop_rounds: the largest number of rounds of a loop, each time that it begins; a shot that needs more ends the
         run with an error.
     compile: whether kernels for GPUs are written for the circuit and compiled ('always') or sweeps are interpreted
-        ('never'); 'auto' leaves the choice to `kernels.cuda.compile.policy`.
+        ('never'); 'auto' compiles what runs again, and what would take longer to interpret than to compile.
     seed: the seed of runs that are given none; None makes a fresh one for each run.
     progress: True shows a progress bar on stderr or in the notebook, False shows none. None shows one where it helps:
         in a terminal or a notebook, when a run takes longer than three seconds. A function is called with (steps done,

@@ -17,11 +17,22 @@ __all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", 
 class PlanSummary:
     """A plan as a few numbers, for results and tables.
 
-    gates: planned instructions. stages, sweeps, phases, items: see `steps`. wide: steps that are not sweeps.
-    bytes_moved: read and written in device memory. fma: real multiply-adds, or work as long. key: the digest.
-    exchanges, passes: motions between devices, and to and from the host. bytes_peers: sent from device to device.
-    bytes_host: copied between devices and host, both ways together. seconds: predicted, for the rates given.
-    bytes_layers, seconds_layers: the part of `bytes_peers` and `seconds` that goes over each layer, nearest first.
+    gates: the number of planned instructions.
+    stages: the number of stages, between which a divided state is exchanged or copied; 1 on one device.
+    sweeps: the number of passes over the device's memory that do the gates.
+    phases: the number of phases in all sweeps; in a phase the same few bits are in registers.
+    items: the number of matrices, diagonals and renamings in all phases.
+    wide: the number of steps that are no sweeps, such as gates on many wires.
+    bytes_moved: the bytes that are read and written in device memory.
+    fma: the number of real multiply-adds, or of other operations that take as long.
+    key: a digest of the plan; equal plans have equal keys.
+    exchanges: the number of exchanges between devices.
+    passes: the number of passes over host memory.
+    bytes_peers: the bytes that are sent from device to device.
+    bytes_host: the bytes that are copied between devices and host, both ways together.
+    seconds: the time of the plan, predicted from the rates of the device.
+    bytes_layers: the part of `bytes_peers` that goes over each layer of the network, nearest first.
+    seconds_layers: the part of `seconds` that goes over each layer of the network, nearest first.
     """
 
     gates: int
