@@ -19,7 +19,6 @@ namespace qx::plan {
 namespace {
 
 constexpr int instructions_at_once = 1024;
-constexpr double seen_share = 0.4;  // of the shorter time, of memory and arithmetic, where sweeps are compared with fewer
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
@@ -85,48 +84,49 @@ void Planner::rotate_all() {
     state_ = State::reorder;
 }
 
-// Tries the next choice of the lowest bits of a new state; see qsim_ex.planning.ordering.
+// Tries the next choice of the lowest bits of a new state, and whether they change; see qsim_ex.planning.ordering.
 void Planner::reorder() {
-    Mask first = below(shape_.low);
-    if (outlines_.empty()) {
-        std::size_t seen = lows_.empty() ? 0 : std::min(work_.size(), looked_at);
-        outlines_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(seen));
-        if (seen) {
-            best_ = first;
-            least_ = foresee(outlines_, num_bits_, shape_, fresh_, first, std::numeric_limits<double>::infinity());
-            double runs = least_ / static_cast<double>(unit(shape_.start)) / static_cast<double>(seen);
-            tries_ = static_cast<std::size_t>(std::min(patience * runs, static_cast<double>(lows_.size())));
-        }
-    }
+    if (!outlook_) look_out();
     if (tried_ < tries_) {
-        Mask low = lows_[tried_++];
-        double time = foresee(outlines_, num_bits_, shape_, fresh_, low, least_);
-        if (time < least_) best_ = low, least_ = time;
+        double time = outlook_->foresee(lows_[tried_], false, least_);
+        if (time < least_) best_ = lows_[tried_], least_ = time;
+        ++tried_;
         return;
     }
-    if (tries_ && best_ != first) {
+    // Bits get other numbers when they are moved, but nothing of a forecast depends on these.
+    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, least_) < least_;
+    if (best_ != below(shape_.low)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits_));
         int place = 0;
         each(best_, [&](int bit) { to[bit] = place++; });
         each(below(num_bits_) & ~best_, [&](int bit) { to[bit] = place++; });
         move(to);
     }
-    if (float_pays()) floats = true, floating_.reset(new Floating(num_bits_, shape_));
+    outlook_.reset();
+    if (floats) floating_.reset(new Floating(num_bits_, shape_));
     outlines_.assign(work_.begin(), work_.end());
     scheduler_.reset(
         new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get()));
     state_ = State::schedule;
 }
 
-// Returns whether a plan takes less time if the lowest bits change from sweep to sweep; see qsim_ex.planning.ordering.
-bool Planner::float_pays() const {
-    if (!shape_.floats || num_bits_ < shape_.start || num_bits_ <= shape_.tile || work_.empty()) return false;
-    std::size_t seen = std::min(work_.size(), looked_at);
-    std::vector<Outline> first(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(seen));
-    double never = std::numeric_limits<double>::infinity();
-    double fixed = foresee(first, num_bits_, shape_, fresh_, below(shape_.low), never, seen_share);
-    if (patience * (fixed / static_cast<double>(unit(shape_.start)) / static_cast<double>(seen)) < 1) return false;
-    return foresee(first, num_bits_, shape_, fresh_, below(shape_.low), fixed, seen_share, true) < fixed;
+// Foresees the plan for the bits as they are.
+void Planner::look_out() {
+    outlook_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_));
+    best_ = below(shape_.low);
+    if (work_.empty() || (lows_.empty() && !may_float())) return;
+    least_ = outlook_->foresee(best_, false, std::numeric_limits<double>::infinity());
+    tries_ = static_cast<std::size_t>(std::min(tries(least_), static_cast<double>(lows_.size())));
+}
+
+bool Planner::may_float() const {
+    return shape_.floats && num_bits_ >= shape_.start && num_bits_ > shape_.tile && !work_.empty();
+}
+
+// Returns how many choices may be tried for a plan that takes so long.
+double Planner::tries(double time) const {
+    double pieces = static_cast<double>(std::min(work_.size(), looked_at));
+    return patience * (time / static_cast<double>(unit(shape_.start)) / pieces);
 }
 
 // Puts the steps on the places of their bits; see Floating.
@@ -253,6 +253,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
 QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
     auto* plan = reinterpret_cast<Planner*>(planner);
     auto* made = new EncodedSweeps;
+    made->codes.reserve(4 * plan->steps.packed.size());  // most entries have two codes; what is not used costs nothing
     Writer writer(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
                   static_cast<int>(real_bytes), *made);
     for (const Step& step : plan->steps.steps)

@@ -32,7 +32,9 @@ class Planner {
     void absorb();
     void rotate_all();
     void reorder();
-    bool float_pays() const;
+    void look_out();
+    bool may_float() const;
+    double tries(double time) const;
     void settle();
     void move(const std::vector<int>& to);
     void schedule();
@@ -47,6 +49,7 @@ class Planner {
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;
+    std::unique_ptr<Outlook> outlook_;
     std::vector<Outline> outlines_;
     std::vector<Mask> lows_;
     std::size_t tried_ = 0, tries_ = 0;

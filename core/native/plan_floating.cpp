@@ -99,13 +99,12 @@ void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) con
 }
 
 Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
-                    Directions reach, Directions every, const Shape& shape) {
+                    Directions reach, Directions every, const Shape& shape, Reasons& reasons) {
     if (left.empty() || !left[0].in_a_sweep()) return low;
-    std::vector<Directions> reasons;
-    find_reasons(left, {}, shape.tile, reasons);
+    reasons.find(left, {}, shape.tile);
     Bound bound{tile, shape.tile - shape.low};
-    Directions wanted = choose(left, reasons, {}, reach, shape.tile, bound);
-    if (wanted.empty()) wanted = choose(left, reasons, {}, every, shape.tile, bound);
+    Directions wanted = choose(reasons, {}, reach, shape.tile, bound);
+    if (wanted.empty()) wanted = choose(reasons, {}, every, shape.tile, bound);
     int last[64], first[64];  // the number of the last piece that mixes a bit, and of the first, counted from the end
     std::fill(last, last + 64, -1), std::fill(first, first + 64, -1);
     for (std::size_t k = 0; k < ready.size(); ++k)

@@ -44,7 +44,8 @@ class Floating {
 
 // The bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most. ready: the
 // work of the sweep. left: the work behind it. low: the bits that are lowest now. reach, every: see Growth.
+// reasons: memory for those of the work behind it.
 Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
-                    Directions reach, Directions every, const Shape& shape);
+                    Directions reach, Directions every, const Shape& shape, Reasons& reasons);
 
 }  // namespace qx::plan

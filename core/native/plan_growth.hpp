@@ -20,11 +20,11 @@ class Growth {
 
     // Returns the next tile: the low bits, bits that let work run, and the lowest of the others. `reasons` are set to
     // those of the pending work.
-    Directions tile(const Pending& pending, std::vector<Directions>& reasons);
+    Directions tile(const Pending& pending, Reasons& reasons);
     // Lets a sweep leave on the lowest places what the next tile wants; returns whether bits change.
     bool float_low(const std::vector<Index>& ready, const Pending& left, Directions tile) {
         Directions before = low_;
-        low_ = next_low(ready, left, tile, low_, reach_, every_, shape_);
+        low_ = next_low(ready, left, tile, low_, reach_, every_, shape_, beyond_);
         return !(low_ == before);
     }
     // The bits that are in the next tile.
@@ -35,19 +35,34 @@ class Growth {
     int size() const { return num_bits_ - fresh.size(); }
 
   private:
-    bool worth_a_sweep(const Pending& pending, const std::vector<Directions>& reasons, Directions& out) const;
-    Directions larger(const Pending& pending) const;
+    bool worth_a_sweep(const Reasons& reasons, Directions& out) const;
+    Directions larger(const Pending& pending);
 
     int num_bits_;
     const Shape& shape_;
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
+    Reasons beyond_;    // what work waits for beyond the next tile
 };
 
-// Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
-// sure to be `most` or longer is not computed to the end. seen: the share of the shorter time, of memory and arithmetic,
-// that the longer one does not hide. floats: whether the lowest bits may change.
-double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shape, Mask fresh, Mask low, double most,
-               double seen = 0, bool floats = false);
+// Foresees plans of some work: schedules without phases and numbers; see qsim_ex.planning.ordering.
+class Outlook {
+  public:
+    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh);
+
+    // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
+    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change.
+    double foresee(Mask low, bool floats, double most);
+
+  private:
+    const Shape& shape_;
+    int num_bits_;
+    Mask fresh_;
+    std::vector<Outline> work_;  // what runs in sweeps
+    Pending pending_;            // all of it
+    double sum_ = 0;             // its multiply-adds per amplitude
+    Reasons reasons_;
+    std::vector<Index> ready_;
+};
 
 }  // namespace qx::plan

@@ -59,6 +59,20 @@ struct Packer::Group {
         each_parity(piece, book, [&](Mask mask) { all = all && !outside(mask, made); });
         return all;
     }
+    // Sets the values of a diagonal's parities at each entry of the table: sums of one column for each bit of its number.
+    void values(const Piece& piece, const Book& book, std::vector<Mask>& out) const {
+        Mask column[64] = {};
+        int row = 0;
+        each_parity(piece, book, [&](Mask mask) {
+            Mask made;
+            outside(mask, made);
+            each(made, [&](int bit) { column[bit] |= unit(row); });
+            ++row;
+        });
+        out[0] = 0;
+        for (std::size_t half = 1, bit = 0; half < out.size(); half *= 2, ++bit)
+            for (std::size_t entry = 0; entry < half; ++entry) out[half + entry] = out[entry] ^ column[bit];
+    }
     // Adds a diagonal if the table stays within `limit` parities.
     bool take(const Piece& piece, std::size_t limit, const Book& book) {
         std::size_t before = basis.size();
@@ -72,6 +86,12 @@ struct Packer::Group {
         return true;
     }
 };
+
+Packer::Packer(Book& book, NumberProgram& program, StepArrays& out, int table)
+    : book_(book), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {
+    for (char a = 0; a < entry_classes; ++a)
+        for (char b = 0; b < entry_classes; ++b) product_of_[static_cast<int>(a)][static_cast<int>(b)] = times(a, b);
+}
 
 void Packer::phase(Directions near, const std::vector<Piece>& work, bool last) {
     std::size_t begin = out_.items.size();
@@ -171,6 +191,35 @@ void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional)
     for (Group& group : groups) write(group);
 }
 
+// Multiplies a diagonal into a table: values[e] are those of its parities at entry e. The factors of an entry are bits of
+// `incidence`.
+void Packer::fold(const Piece& piece, const std::vector<Mask>& values, std::size_t words,
+                  std::vector<std::uint64_t>& incidence, std::vector<char>& classes, std::vector<Index>& factors) {
+    struct Factor {
+        std::size_t word;
+        Mask bit;  // 0 for a factor of 1
+        int entry;
+    };
+    Mask wanted = 0, block_of = below(piece.num_reads);
+    int place = piece.num_reads;
+    each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
+    Interned::Bytes of = book_.patterns[piece.pattern];
+    std::vector<Factor> blocks(of.size());
+    for (Index k = 0; k < of.size(); ++k) {
+        Factor& block = blocks[k];
+        block.entry = of[k];
+        if (of[k] == one) continue;
+        block.word = factors.size() / 64, block.bit = unit(static_cast<int>(factors.size() % 64));
+        factors.push_back(book_.place(piece.source, k));
+    }
+    for (std::size_t entry = 0; entry < values.size(); ++entry) {
+        if ((values[entry] & ~block_of) != wanted) continue;
+        const Factor& block = blocks[values[entry] & block_of];
+        if (words) incidence[entry * words + block.word] |= block.bit;
+        classes[entry] = product_of_[static_cast<int>(classes[entry])][block.entry];
+    }
+}
+
 void Packer::write(Group& group) {
     double apart = 0;
     for (const Piece& piece : group.members) apart += alone(piece);
@@ -185,43 +234,10 @@ void Packer::write(Group& group) {
     std::vector<std::uint64_t> incidence(entries * words);
     std::vector<char> classes(entries, one);
     std::vector<Index> factors;
-    char product_of[entry_classes][entry_classes];
-    for (char a = 0; a < entry_classes; ++a)
-        for (char b = 0; b < entry_classes; ++b) product_of[static_cast<int>(a)][static_cast<int>(b)] = times(a, b);
+    std::vector<Mask> values(entries);
     for (const Piece& piece : group.members) {
-        // The value of its parities is linear in the entry's number: the sum of one column for each bit of that.
-        Mask column[64] = {};
-        int row = 0;
-        each_parity(piece, book_, [&](Mask mask) {
-            Mask made;
-            group.outside(mask, made);
-            each(made, [&](int bit) { column[bit] |= unit(row); });
-            ++row;
-        });
-        Mask wanted = 0;
-        int place = piece.num_reads;
-        each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
-        Mask block_of = below(piece.num_reads);
-        Interned::Bytes of = book_.patterns[piece.pattern];
-        std::vector<Index> number(of.size());
-        for (Index k = 0; k < of.size(); ++k) {
-            if (of[k] == one) continue;
-            number[k] = static_cast<Index>(factors.size());
-            factors.push_back(book_.place(piece.source, k));
-        }
-        Mask value = 0;
-        for (Index entry = 0, gray = 0; entry < entries; ++entry) {
-            if (entry) {
-                int bit = __builtin_ctz(entry);
-                gray ^= Index{1} << bit;
-                value ^= column[bit];
-            }
-            if ((value & ~block_of) != wanted) continue;
-            Index block = static_cast<Index>(value & block_of);
-            if (of[block] == one) continue;
-            incidence[gray * words + number[block] / 64] |= unit(static_cast<int>(number[block] % 64));
-            classes[gray] = product_of[static_cast<int>(classes[gray])][static_cast<int>(of[block])];
-        }
+        group.values(piece, book_, values);
+        fold(piece, values, words, incidence, classes, factors);
     }
     Index pattern = book_.patterns.of({classes.data(), classes.size()});
     char label[32];

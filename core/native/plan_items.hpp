@@ -8,8 +8,7 @@ namespace qx::plan {
 // Collects the items of one sweep. Tables stand behind all numbers, so their slots are set last.
 class Packer {
   public:
-    Packer(Book& book, NumberProgram& program, StepArrays& out, int table)
-        : book_(book), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {}
+    Packer(Book& book, NumberProgram& program, StepArrays& out, int table);
 
     // Appends the items of a phase, with diagonals as late as possible, so that many merge into one table; they are
     // held back for the next phase if this is not the last.
@@ -28,6 +27,8 @@ class Packer {
     // Merges the diagonals that are due into as few tables as fit; optional ones join groups that are tables anyway.
     void tables(const std::vector<Piece>& due, std::vector<Piece>& optional);
     void write(Group& group);
+    void fold(const Piece& piece, const std::vector<Mask>& values, std::size_t words,
+              std::vector<std::uint64_t>& incidence, std::vector<char>& classes, std::vector<Index>& factors);
     double alone(const Piece& piece);
 
     Book& book_;
@@ -37,6 +38,7 @@ class Packer {
     std::size_t first_item_;
     std::vector<Piece> held_;
     std::vector<Index> numbers_, tables_;
+    char product_of_[entry_classes][entry_classes];  // the class of a product of entries
 };
 
 }  // namespace qx::plan

@@ -11,170 +11,173 @@ namespace {
 constexpr int most_candidates = 192;  // distinct reasons that are compared, the earliest first
 constexpr Int rank_unit = 1000000;    // earlier reasons win ties: the earliest work tends to hold up the most
 
-struct Candidate {
-    Directions missing;
-    Int weight;
-};
-
-// Distinct reasons with the weight of their work, the earliest first.
+// Reasons among which directions are chosen, known by number, and sets of them: masks of so many words.
+template <int words>
 class Candidates {
   public:
-    // Returns whether there is room for more.
-    bool add(Directions reason, Int weight) {
-        std::size_t at = mixed(reason.units) % slots;
-        for (; used_[at]; at = (at + 1) % slots) {
-            if (found_[used_[at] - 1].missing == reason) {
-                found_[used_[at] - 1].weight += weight;
-                return size_ < most_candidates;
-            }
-        }
-        found_[size_] = {reason, weight};
-        used_[at] = static_cast<std::uint16_t>(++size_);
-        return size_ < most_candidates;
-    }
-
-    // Takes directions out of all reasons: some become alike then, and those that are met are left out.
-    void remove(Directions added) {
-        int before = size_;
-        std::memset(used_, 0, sizeof used_);
-        size_ = 0;
-        for (int k = 0; k < before; ++k) {
-            Candidate candidate = found_[k];
-            Directions missing = candidate.missing.without(added);
-            if (!missing.empty()) add(missing, candidate.weight);
+    Candidates(const Reasons::Distinct* const* reasons, int size) {
+        for (int k = 0; k < size; ++k) {
+            every_ |= reasons[k]->missing;
+            missing_[k] = reasons[k]->missing;
+            weight_[k] = reasons[k]->weight * (rank_unit + size - k);
+            each(missing_[k].units, [&](int one) { needing_[one].word[k / 64] |= unit(k % 64); });
         }
     }
 
-    // Returns the first of the reasons of at most `room` directions that bring the most weight for each; -1 for none.
-    int best(int room, Directions added, Bound bound) const {
-        Lacks lacks[64] = {};  // for each direction the reasons that contain it
-        Directions every;
-        for (int k = 0; k < size_; ++k) {
-            every |= found_[k].missing;
-            each(found_[k].missing.units, [&](int one) { lacks[one].word[k / 64] |= unit(k % 64); });
+    // Returns at most `capacity` directions that bring much weight: again and again those of the best candidate.
+    Directions greedy(int capacity, Bound bound) const {
+        for (Directions added;;) {
+            int best = best_of(needing(every_.without(added)), added, capacity, bound);
+            if (best < 0) return added;
+            added |= missing_[best];
         }
+    }
+
+  private:
+    struct Set {
+        Mask word[words];
+    };
+
+    // Returns the candidates that need one of some directions.
+    Set needing(Directions directions) const {
+        Set out{};
+        each(directions.units, [&](int one) {
+            for (int w = 0; w < words; ++w) out.word[w] |= needing_[one].word[w];
+        });
+        return out;
+    }
+
+    // Returns the first of the unmet candidates that bring the most weight for each direction that is to be added beside
+    // `added`; -1 if none fits.
+    int best_of(const Set& unmet, Directions added, int capacity, Bound bound) const {
         int best = -1, least = 1;
         Int most = 0;
-        for (int k = 0; k < size_; ++k) {
-            Directions missing = found_[k].missing;
-            if (missing.size() > room || !bound.holds(missing | added)) continue;
-            Lacks others{};  // the reasons that would not be met
-            each(every.without(missing).units, [&](int one) {
-                for (int w = 0; w < words; ++w) others.word[w] |= lacks[one].word[w];
+        for (int w = 0; w < words; ++w)
+            each(unmet.word[w], [&](int bit) {
+                Directions grown = missing_[64 * w + bit] | added;
+                if (grown.size() > capacity || !bound.holds(grown)) return;
+                int size = grown.size() - added.size();
+                Int gain = weight_of(unmet, needing(every_.without(grown)));
+                if (best < 0 || gain * least > most * size) best = 64 * w + bit, most = gain, least = size;
             });
-            Int gain = 0;
-            for (int w = 0; w < words; ++w) {
-                Mask met = ~others.word[w] & below(std::min(64, std::max(0, size_ - 64 * w)));
-                each(met, [&](int one) { gain += found_[64 * w + one].weight; });
-            }
-            if (best < 0 || gain * least > most * missing.size()) best = k, most = gain, least = missing.size();
-        }
         return best;
     }
 
-    Candidate& operator[](int k) { return found_[k]; }
-    int size() const { return size_; }
+    // Returns the weight of the candidates of one set that are not in another.
+    Int weight_of(const Set& set, const Set& others) const {
+        Int sum = 0;
+        for (int w = 0; w < words; ++w)
+            each(set.word[w] & ~others.word[w], [&](int bit) { sum += weight_[64 * w + bit]; });
+        return sum;
+    }
 
-  private:
-    static constexpr std::size_t slots = 512;
-    static constexpr int words = (most_candidates + 63) / 64;
-    struct Lacks {
-        Mask word[words];
-    };
-    Candidate found_[most_candidates];
-    std::uint16_t used_[slots] = {};
-    int size_ = 0;
+    Directions every_;
+    Directions missing_[64 * words];
+    Int weight_[64 * words];
+    Set needing_[64] = {};  // for each direction the candidates that need it
 };
 
-}  // namespace
-
-namespace {
-
-// For each bit the reasons of the waiting pieces that mix it, and of those that touch it.
-struct Waiting {
-    Directions mixing[64], touching[64];
+// What pieces wait for that come after some waiting pieces.
+class Waiting {
+  public:
+    explicit Waiting(int capacity) : capacity_(capacity) {}
 
     // Returns what a piece waits for beside `reason`, and adds the piece, which waits for nothing if that is empty.
-    // Most pieces touch one bit or two, for which there is no branch; a piece with one bit has it twice.
-    Directions add(const Outline& piece, Directions reason, int capacity, Mask& open) {
-        if (Mask others = piece.touched & (piece.touched - 1); !piece.touched || others & (others - 1))
-            return add_many(piece, reason, capacity, open);
-        int one = lowest(piece.touched), other = 63 - __builtin_clzll(piece.touched);
-        Directions if_one = all_if(piece, one), if_other = all_if(piece, other);
-        reason |= mixing[one] | mixing[other] | touching[one].common(if_one) | touching[other].common(if_other);
-        mixing[one] |= reason.common(if_one);
-        mixing[other] |= reason.common(if_other);
-        touching[one] |= reason;
-        touching[other] |= reason;
-        open &= ~(Mask{mixing[one].size() > capacity} << one | Mask{mixing[other].size() > capacity} << other);
-        return reason;
+    Directions add(const Outline& piece, Directions reason) {
+        if (!(piece.touched & mixed_widely_ || piece.mixed.units & touched_widely_)) {
+            each(piece.touched, [&](int bit) { reason |= mixing_[bit]; });
+            each(piece.mixed.units, [&](int bit) { reason |= touching_[bit]; });
+            if (reason.empty()) return reason;
+            if (reason.size() <= capacity_) {
+                wait(piece, reason);
+                return reason;
+            }
+        }
+        mixed_widely_ |= piece.mixed.units;
+        touched_widely_ |= piece.touched;
+        return Reasons::wide;
     }
+    // The bits whose next work waits for more directions than will be added.
+    Mask closed() const { return mixed_widely_; }
 
   private:
-    static Directions all_if(const Outline& piece, int bit) { return {-(piece.mixed.units >> bit & 1)}; }
-
-    Directions add_many(const Outline& piece, Directions reason, int capacity, Mask& open) {
-        each(piece.touched, [&](int bit) { reason |= mixing[bit]; });
-        each(piece.mixed.units, [&](int bit) { reason |= touching[bit]; });
+    void wait(const Outline& piece, Directions reason) {
         each(piece.mixed.units, [&](int bit) {
-            mixing[bit] |= reason;
-            if (mixing[bit].size() > capacity) open &= ~unit(bit);
+            mixing_[bit] |= reason;
+            mixed_widely_ |= Mask{mixing_[bit].size() > capacity_} << bit;
         });
-        each(piece.touched, [&](int bit) { touching[bit] |= reason; });
-        return reason;
+        each(piece.touched, [&](int bit) { touching_[bit] |= reason; });
     }
+
+    int capacity_;
+    // For each bit the reasons of the waiting pieces that mix it, and of those that touch it, wide ones left out.
+    Directions mixing_[64], touching_[64];
+    // The bits that are mixed by pieces which wait for too much, and those that are touched.
+    Mask mixed_widely_ = 0, touched_widely_ = 0;
 };
 
 }  // namespace
 
-void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out) {
-    out.clear();
-    Mask open = pending.scope;  // bits whose next work may run
-    std::size_t free = pending.free;
-    Waiting waiting;
-    std::size_t size = pending.size();
+void Reasons::find(const Pending& pending, Directions near, int capacity) {
+    of_.clear(), distinct_.clear();
+    std::memset(at_, 0, sizeof at_);
+    runs_ = 0;
+    std::size_t free = pending.free, size = pending.size();
+    Waiting waiting(capacity);
     int count = 0;
     for (std::size_t k = 0; k < size; ++k) {
         const Outline& piece = pending[k];
         free -= pending.is_free(piece);
         Directions reason = piece.mixed.without(near);
         if (!piece.in_a_sweep()) reason |= never;
-        reason = waiting.add(piece, reason, capacity, open);
-        out.push_back(reason);
-        if (reason.empty()) continue;
-        if (++count >= window || !(open || free)) break;
+        reason = waiting.add(piece, reason);
+        of_.push_back(reason);
+        if (reason.empty()) {
+            runs_ += piece.work;
+            continue;
+        }
+        if (!(reason == wide)) add(reason, piece);
+        if (++count >= window || !(pending.scope & ~waiting.closed() || free)) break;
     }
 }
 
-Directions choose(const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed,
-                  int capacity, Bound bound) {
-    Candidates candidates;
-    Directions possible = near | allowed, every;
-    for (std::size_t k = 0; k < reasons.size(); ++k) {
-        if (reasons[k].empty() || !reasons[k].within(possible) || reasons[k].size() > capacity) continue;
-        every |= reasons[k];
-        if (!candidates.add(reasons[k], pending[k].weight())) break;
+void Reasons::add(Directions reason, const Outline& piece) {
+    std::size_t at = reason.units * 0x9e3779b97f4a7c15ull >> 54;
+    while (at_[at] && !(distinct_[at_[at] - 1].missing == reason)) at = (at + 1) % slots;
+    if (!at_[at]) {
+        distinct_.push_back({reason, 0, 0});
+        at_[at] = static_cast<std::uint16_t>(distinct_.size());
     }
-    if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
-    for (int k = 0; k < candidates.size(); ++k) candidates[k].weight *= rank_unit + candidates.size() - k;
-    Directions added;
-    for (;;) {
-        int best = candidates.best(capacity - added.size(), added, bound);
-        if (best < 0) return near | added;
-        added |= candidates[best].missing;
-        candidates.remove(added);
-    }
+    Distinct& found = distinct_[at_[at] - 1];
+    found.weight += piece.weight();
+    found.work += piece.work;
 }
 
-double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near) {
-    double sum = 0;
-    for (std::size_t k = 0; k < reasons.size(); ++k)
-        if (reasons[k].within(near)) sum += pending[k].work;
+double Reasons::arithmetic(Directions near) const {
+    double sum = runs_;
+    for (const Distinct& reason : distinct_)
+        if (reason.missing.within(near)) sum += reason.work;
     return sum;
 }
 
-void split(Pending& pending, const std::vector<Directions>& reasons, Directions near, std::vector<Index>& ready) {
-    std::vector<Index> left;
+Directions choose(const Reasons& reasons, Directions near, Directions allowed, int capacity, Bound bound) {
+    const Reasons::Distinct* found[most_candidates];
+    int size = 0;
+    Directions possible = near | allowed, every;
+    for (const Reasons::Distinct& reason : reasons.distinct()) {
+        if (!reason.missing.within(possible) || reason.missing.size() > capacity) continue;
+        every |= reason.missing;
+        found[size++] = &reason;
+        if (size == most_candidates) break;
+    }
+    if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
+    return near | (size <= 64 ? Candidates<1>(found, size).greedy(capacity, bound)
+                              : Candidates<most_candidates / 64>(found, size).greedy(capacity, bound));
+}
+
+void split(Pending& pending, const Reasons& reasons, Directions near, std::vector<Index>& ready) {
+    std::vector<Index>& left = pending.spare;
+    left.clear();
     for (std::size_t k = 0; k < reasons.size(); ++k)
         (reasons[k].within(near) ? ready : left).push_back(pending.number(k));
     for (std::size_t k = 0; pending.free && k < reasons.size(); ++k) pending.free -= pending.is_free(pending[k]);

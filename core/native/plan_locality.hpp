@@ -20,6 +20,7 @@ struct Pending {
     std::size_t next = 0;
     Mask scope = 0;        // all bits that some piece mixes
     std::size_t free = 0;  // how many pieces touch none of them, and can run at any time
+    std::vector<Index> spare;  // memory for the next `front`
 
     // All of some work, or of some of its pieces.
     static Pending of(const std::vector<Outline>& work, const std::vector<Index>* all = nullptr) {
@@ -47,11 +48,41 @@ constexpr Directions never{Mask{1} << 63};
 
 constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
 
-// Sets `out` to the reason of each piece, for directions that are near; it is shorter if the window ended.
-//
-// capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
-// runs is the same, and most scans end after a few layers of a circuit.
-void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out);
+// What pending pieces wait for, for directions that are near.
+class Reasons {
+  public:
+    // A reason that some pieces have, with the weight of these and their multiply-adds per amplitude.
+    struct Distinct {
+        Directions missing;
+        Int weight;
+        double work;
+    };
+    // Stands for all reasons of more directions than will be added: nothing else of them matters.
+    static constexpr Directions wide{~Mask{0}};
+
+    // Finds the reason of each piece; there are fewer if the window ended.
+    //
+    // capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
+    // runs is the same, and most scans end after a few layers of a circuit.
+    void find(const Pending& pending, Directions near, int capacity);
+
+    Directions operator[](std::size_t k) const { return of_[k]; }
+    std::size_t size() const { return of_.size(); }
+    // The reasons of pieces that cannot run yet and are not wide, the earliest first.
+    const std::vector<Distinct>& distinct() const { return distinct_; }
+    // The multiply-adds per amplitude of the work that can run when these directions are near.
+    double arithmetic(Directions near) const;
+
+  private:
+    static constexpr std::size_t slots = 1024;  // of a table that has at most `window` entries
+
+    void add(Directions reason, const Outline& piece);
+
+    std::vector<Directions> of_;
+    std::vector<Distinct> distinct_;
+    std::uint16_t at_[slots];  // where a reason stands in `distinct_`, from 1 on
+    double runs_ = 0;          // the multiply-adds of the pieces that wait for nothing
+};
 
 // At most `outside` of the directions that are chosen may not be in `inside`.
 struct Bound {
@@ -62,13 +93,9 @@ struct Bound {
 };
 
 // Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
-Directions choose(const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed,
-                  int capacity, Bound bound = {});
-
-// The multiply-adds per amplitude of the work that can run.
-double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near);
+Directions choose(const Reasons& reasons, Directions near, Directions allowed, int capacity, Bound bound = {});
 
 // Appends the pieces that can run to `ready`, and leaves the others pending; both in order.
-void split(Pending& pending, const std::vector<Directions>& reasons, Directions near, std::vector<Index>& ready);
+void split(Pending& pending, const Reasons& reasons, Directions near, std::vector<Index>& ready);
 
 }  // namespace qx::plan

@@ -81,9 +81,9 @@ void Scheduler::next_phases() {
     Directions middle = tile_.without(reading_ | writing_);
     for (int k = 0; k < phases_at_once && !phases_done_; ++k) {
         bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
-        find_reasons(left_, {}, shape_.near, reasons_);
+        reasons_.find(left_, {}, shape_.near);
         Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});
-        Directions chosen = choose(left_, reasons_, {}, allowed, shape_.near);
+        Directions chosen = choose(reasons_, {}, allowed, shape_.near);
         Directions near = fill(fill(chosen, middle, shape_.near, false), allowed, shape_.near, false);
         split(left_, reasons_, near, in_phases_);
         phases_.push_back({near, in_phases_.size()});

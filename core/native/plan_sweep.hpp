@@ -70,7 +70,7 @@ class Scheduler {
     Growth growth_;
     Floating* floating_;
     Pending pending_;
-    std::vector<Directions> reasons_;
+    Reasons reasons_;
 
     bool sweeping_ = false;
     bool phases_done_ = false;

@@ -113,10 +113,13 @@ def chosen(
     weights: dict[int, int] = {}
     forbidden = ~(near | allowed)
     for piece, reason in zip(pending, found, strict=False):
-        if reason and not reason & forbidden and reason.bit_count() <= capacity:
+        if (
+            reason
+            and not reason & forbidden
+            and reason.bit_count() <= capacity
+            and (reason in weights or len(weights) < _CANDIDATES)
+        ):
             weights[reason] = weights.get(reason, 0) + round(_TENTHS * piece.weight)
-            if len(weights) >= _CANDIDATES:
-                break
     if not weights:
         return near
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))

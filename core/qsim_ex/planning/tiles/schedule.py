@@ -201,8 +201,7 @@ class Growth:
         if not last and self.reach.bit_count() < self.shape.start:
             return None
         bits = chosen(pending, found, self.low, self.reach & ~self.low, self.shape.tile - self.shape.low)
-        work = [] if last else arithmetic(pending, found, bits)
-        return bits if last or (work and 3 * sum(work) >= self.shape.balance) else None
+        return bits if last or 3 * sum(arithmetic(pending, found, bits)) >= self.shape.balance else None
 
     def _larger(self, pending: Sequence[Work]) -> int:
         """Return the reach with as few added bits as let enough work run to occupy a pass over the state."""
