@@ -130,15 +130,11 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=stored if sweep.store else ())
     arranged = places(padded, itemsize)
     first, last = arranged[0], arranged[-1]
-    exists = sum(1 << r for r in range(1 << REGISTERS) if all(tile[p] < PADDING for p in _ones(first.registers, r)))
-    loaded = sum(
-        1 << r
-        for r in range(1 << REGISTERS)
-        if exists >> r & 1 and not any(sweep.fresh >> tile[p] & 1 for p in _ones(first.registers, r))
-    )
     runs = outside(sweep)
-    words = [len(runs), sum(1 << k for k, p in enumerate(first.threads) if sweep.fresh >> tile[p] & 1), loaded]
-    words.append(sum(1 << r for r in range(1 << REGISTERS) if all(tile[p] < PADDING for p in _ones(last.registers, r))))
+    missing = _within(-1 << PADDING, [tile[p] for p in first.registers])
+    fresh = _within(sweep.fresh, [tile[p] for p in first.registers])
+    words = [len(runs), _within(sweep.fresh, [tile[p] for p in first.threads]), _registers(missing | fresh)]
+    words.append(_registers(_within(-1 << PADDING, [tile[p] for p in last.registers])))
     words += [*_in_memory(first, tile), *_in_memory(last, stored), *_in_tile(first, itemsize), 0]
     tables_word = len(words) - 1
     words += [run.source | run.target << 8 | run.length << 16 for run in runs]
@@ -156,9 +152,9 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     return SweepProgram(np.array(words, dtype=np.uint32), shared, tables, 1 << len(first.threads), skipped_bits(sweep))
 
 
-def _ones(registers: Sequence[int], r: int) -> list[int]:
-    """Return the positions of the register bits that are 1 in a register's number."""
-    return [position for k, position in enumerate(registers) if r >> k & 1]
+def _registers(zeros: int) -> int:
+    """Return the registers whose numbers have zeros at some bits, as a mask."""
+    return _acting((zeros, 0), 0, _IN_ORDER)
 
 
 def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
@@ -170,8 +166,13 @@ def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
 
 def _in_tile(place: RegisterLayout, itemsize: int) -> list[int]:
     """Return what each thread bit and each register bit adds to a slot of shared memory, in bytes."""
-    hops = [itemsize * swizzle(1 << p, itemsize) for p in (*place.threads, *place.registers)]
+    hops = [_hop(p, itemsize) for p in (*place.threads, *place.registers)]
     return hops[: len(place.threads)] + [0] * (MOST_THREAD_BITS - len(place.threads)) + hops[len(place.threads) :]
+
+
+@functools.cache
+def _hop(position: int, itemsize: int) -> int:
+    return itemsize * swizzle(1 << position, itemsize)
 
 
 def _halves(values: Iterable[int]) -> list[int]:
