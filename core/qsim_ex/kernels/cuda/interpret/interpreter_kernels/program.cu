@@ -70,8 +70,14 @@
         const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
         const unsigned which = words.w[at + WHICH];
         if (kind >= PHASE && kind < MIX_1) {
-            if (outer) {
+            if (outer && kind >= FLIP) {
                 const unsigned chosen = inner ? which : 0;
+                switch (kind) {
+#define CALL(J) flip<J>(a, chosen)
+                    EACH(FLIP, CALL)
+#undef CALL
+                }
+            } else if (outer) {
                 amp f = m.get(0);
                 f.x = inner ? f.x : 1;
                 f.y = inner ? f.y : 0;
@@ -82,9 +88,6 @@
 #undef CALL
 #define CALL(I, J) phase<1 << I | 1 << J>(a, f)
                     PAIRS(PHASE + 5, CALL)
-#undef CALL
-#define CALL(J) flip<J>(a, chosen)
-                    EACH(FLIP, CALL)
 #undef CALL
                     default:
 #pragma unroll
