@@ -38,6 +38,7 @@ class EmulatedRuntime:
         self.compiled: list[KernelText] = []
         self.status = 0
         self.natively_launched = 0
+        self.waiting: list[Any] | None = None
         self._handles: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
     def memory(self) -> tuple[int, int]:
@@ -83,6 +84,13 @@ class EmulatedRuntime:
             level = "-O0" if text.name == "sweep" else "-O1"
             found.append(Kernel(library(wrapped(text.code, text.name, "launch"), level).launch))
         return found
+
+    def later(self, work: Any) -> None:
+        """Do it at once, unless a test wants to see what happens before."""
+        if self.waiting is None:
+            work()
+        else:
+            self.waiting.append(work)
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Run a kernel to its end."""

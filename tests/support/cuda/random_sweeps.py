@@ -62,6 +62,10 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
         numbers.add(lambda slot: Mix(bits, (), When(0, 0), pattern, slot, "block"), pattern, (), values)
         items.append(None)
         return
+    if kind == "fixed":
+        fixed_item(rng, near, mixed[:2], numbers)
+        items.append(None)
+        return
     allowed = [bit for bit in everything if bit not in mixed]
     when = When(0, 0)
     if allowed and rng.random() < 0.5:
@@ -86,6 +90,30 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
         pattern, values = random_entries(rng, 1 << len(reads), classes)
         numbers.add(lambda slot: Diagonal(reads, when, pattern, slot, label), pattern, reads, values)
     items.append(None)
+
+
+def fixed_item(rng, near, mixed, numbers):
+    """Append an item for which the interpreter has a body of its own: nothing but near bits matters to it."""
+    patterns = {1: [(3,) * 4, (5,) * 4, (3, 4, 4, 3), (1, 4, 4, 2)], 2: [(5,) * 16, _CROSS, (3,) * 16]}[len(mixed)]
+    choice = int(rng.integers(len(patterns) + 3))
+    if choice < len(patterns):
+        kinds = patterns[choice]
+        values = [random_entries(rng, 1, (kind,), 0.5)[1][0] for kind in kinds]
+        numbers.add(
+            lambda slot: Mix(tuple(mixed), (), When(0, 0), bytes(kinds), slot, "fixed"), bytes(kinds), (), values
+        )
+        return
+    mask = sum(1 << bit for bit in near if bit not in mixed[:1] and rng.random() < 0.5)
+    when = When(mask, mask)
+    if choice == len(patterns):
+        numbers.add(lambda _: Rename(tuple(mixed[:1]), when, (1, 0), "flip"), b"", (), [])
+        return
+    reads = tuple(random_mask(rng, near, 2) for _ in range(3)) if choice == len(patterns) + 1 else ()
+    pattern, values = random_entries(rng, 1 << len(reads), (5,))
+    numbers.add(lambda slot: Diagonal(reads, when, pattern, slot, "fixed"), pattern, reads, values)
+
+
+_CROSS = tuple(5 if column in (row, 3 - row) else 0 for row in range(4) for column in range(4))
 
 
 def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):

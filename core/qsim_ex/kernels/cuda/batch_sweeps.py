@@ -154,6 +154,7 @@ class PreparedBatch:
     real: Any
     launches: dict[int, BatchSweepLaunch]
     settled: bool
+    changes: int | None = None
     loader: BatchNumberLoader | None = None
 
     def load(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
@@ -195,10 +196,11 @@ class BatchSweeps:
         key = (tuple(map(id, steps)), itemsize, compile)
         with self._lock:
             known = self._plans.get(key)
-            if known is not None and known.settled:
+            if known is not None and (known.settled or known.changes == self._choosing.changes):
                 self._plans.move_to_end(key)
                 return known
             sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
+            changes = self._choosing.changes
             kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
             functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
             launches: dict[int, BatchSweepLaunch] = {
@@ -207,6 +209,7 @@ class BatchSweeps:
             }
             real = BY_ITEMSIZE[itemsize].real.type
             prepared = PreparedBatch(steps, real, launches, settled=compile == "never" or all(kernels))
+            prepared.changes = changes if self._choosing.waits(sweeps, itemsize) else None
             remember(self._plans, key, prepared)
             return prepared
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -89,6 +90,7 @@ class CupyRuntime:
         self._launch = self._cupy.cuda.driver.launchKernel
         self._loaded: OrderedDict[KernelText, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()
         self._lock = fork.lock()
         _runtimes.add(self)
         self.name = f"gpu:{device_id}"
@@ -202,6 +204,21 @@ class CupyRuntime:
             while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
                 self._loaded.popitem(last=False)
         return found
+
+    def later(self, work: Callable[[], None]) -> None:
+        """Do some work in the background, one after another; the process does not wait for it when it ends."""
+        with self._lock:
+            self._waiting.append(work)
+            if len(self._waiting) == 1:
+                threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True).start()
+
+    def _do_waiting(self) -> None:
+        while True:
+            self._waiting[0]()
+            with self._lock:
+                self._waiting.popleft()
+                if not self._waiting:
+                    return
 
     def _load(self, text: KernelText, code: bytes) -> Any:
         """Load machine code; if the driver refuses code of the package, compile here, which the doctor reports.

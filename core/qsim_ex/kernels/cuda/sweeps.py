@@ -25,7 +25,7 @@ from qsim_ex.steps.step import Step, Sweep
 Packed = NDArray[np.complex128]
 
 RETURNED = 2
-"""The run of a plan with settled kernels at which its launches are laid out, since it is likely to run again."""
+"""The run of a plan with the same kernels at which its launches are laid out, since it is likely to run again."""
 
 
 class SweepLaunch(Protocol):
@@ -131,6 +131,8 @@ class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, its launch.
 
     num_bits, itemsize, compile: the arguments of `Sweeps.prepare`. real: the dtype of the numbers that kernels take.
+    settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
+        made, if all others have been asked for.
     """
 
     steps: tuple[Step, ...]
@@ -139,6 +141,7 @@ class PreparedSweeps:
     compile: str
     launches: dict[int, SweepLaunch] = field(default_factory=dict)
     settled: bool = False
+    changes: int | None = None
     loader: NumberLoader | None = None
     loads: int = 0
     real: type = field(init=False)
@@ -160,7 +163,7 @@ class PreparedSweeps:
             loader = self.loader = NumberLoader(takes, numbers.numbers, self.real)
             self.loads = 0
         self.loads += 1
-        if self.settled and self.loads >= RETURNED and not loader.is_laid_out:
+        if self.loads >= RETURNED and not loader.is_laid_out:
             loader.lay_out(runtime, [self.launches.get(id(step)) for step in self.steps], self.num_bits)
         return Loaded(loader, runtime, numbers)
 
@@ -184,22 +187,33 @@ class Sweeps:
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
-        """Choose kernels or the interpreter for each sweep, compile, and return the prepared sweeps."""
+        """Choose kernels or the interpreter for each sweep, and return the prepared sweeps.
+
+        What was prepared before is returned again until a kernel is there that it does not use.
+        """
         steps = tuple(steps)
         key = (tuple(map(id, steps)), num_bits, itemsize, compile)
         with self._lock:
             known = self._plans.get(key)
-            if known is not None and known.settled:
+            if known is not None and (known.settled or known.changes == self._choosing.changes):
                 self._plans.move_to_end(key)
                 return known
-            prepared = self._prepare(steps, num_bits, itemsize, compile)
+            prepared = self._prepare(steps, num_bits, itemsize, compile, known)
             remember(self._plans, key, prepared)
             return prepared
 
-    def _prepare(self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
+    def _prepare(
+        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, known: PreparedSweeps | None
+    ) -> PreparedSweeps:
         sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
+        changes = self._choosing.changes
         kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
+        waits = self._choosing.waits(sweeps, itemsize)
+        if known is not None and known.compiled == sum(kernel is not None for kernel in kernels):
+            known.changes = changes if waits else None
+            return known
         prepared = PreparedSweeps(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
+        prepared.changes = changes if waits else None
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
         for sweep, kernel in zip(sweeps, kernels, strict=True):

@@ -10,11 +10,15 @@ from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
 from support.cuda.random_sweeps import random_state, random_sweep
 
-from qsim_ex.kernels.cuda.interpret.interpreter import capacity_for, source
+from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY, capacity_for, source
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.interpret.program import encode
+from qsim_ex.kernels.cuda.interpret.program import OpCode, encode
 from qsim_ex.kernels.cuda.runtime import ByValue
-from qsim_ex.kernels.cuda.write.emit import ROOM
+from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, ROOM
+from qsim_ex.steps import Sweep
+
+HEAD = 65
+"""The words before those of runs and operations."""
 
 
 def interpreter(dtype, capacity):
@@ -82,6 +86,47 @@ def test_full_tiles():
 def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
     """Random sweeps of any shape agree with the definition."""
     check(seed, num_bits, tile_bits, num_phases, num_items, 3, np.complex128 if double else np.complex64)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", [4, 9, 12])
+def test_bodies_with_fixed_registers(num_bits, dtype):
+    """Items that concern nothing but register bits agree with the definition, and most of their bodies are used."""
+    used = set()
+    for seed in range(12):
+        check(seed, num_bits, 11, 4, 5, 2, dtype, kinds=("fixed",))
+        sweep, _ = random_sweep(seed, num_bits, 11, 4, 5, 2, ("fixed",))
+        used |= operations(encode(sweep, np.dtype(dtype).itemsize).words)
+    if num_bits == 12:
+        assert len(used.intersection(range(OpCode.PHASE, OpCode.BLOCK))) > 25
+        assert used >= {OpCode.FACTORS, OpCode.EXCHANGE}
+
+
+def operations(words):
+    """The codes of a program's operations."""
+    found, at = set(), HEAD + int(words[0])
+    while True:
+        code = int(words[at]) & 0xFF
+        found.add(code)
+        if code == OpCode.END:
+            return found
+        if code == OpCode.EXCHANGE:
+            at += 13
+        elif code == OpCode.FACTORS or OpCode.MIX_1 <= code <= OpCode.BLOCK:
+            at += 2
+        elif OpCode.PHASE <= code < OpCode.MIX_1:
+            at += 7
+        else:
+            at += 17 + 3 * int(words[at + 7])
+
+
+def test_what_does_not_fit_into_arguments_is_read_from_memory():
+    """A sweep with more numbers than a kernel takes by value uses another kernel; an old driver's take less."""
+    sweep, _ = random_sweep(3, 12, 11, 4, 6, 2, kinds=("block",))
+    program = encode(sweep, 16)
+    assert program.shared.size * 8 > MANY.numbers
+    assert capacity_for(program, 16, ROOM) is None
+    assert capacity_for(encode(Sweep((0, 1, 2, 3), (), 0, 0), 8), 8, OLD_ROOM) == FEW
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

@@ -1,11 +1,17 @@
-"""The choice of the sweeps of a plan that get kernels of their own: the rule of `policy`, with its memory."""
+"""The choice of the sweeps of a plan that get kernels of their own: the rule of `policy`, with its memory.
+
+With ``compile='auto'`` no run waits for a kernel: it is written, looked for on disk, compiled and loaded in the
+background, and takes over in the first run that is prepared when it is there.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from qsim_ex.display.log import LOGGER
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile import policy
 from qsim_ex.kernels.cuda.compile.compilation import cores
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
@@ -16,39 +22,70 @@ from qsim_ex.steps.step import Sweep
 KEPT = 256
 """The number of prepared plans, and of structures whose runs are counted, that a device remembers."""
 
+_Key = tuple[Sweep, int]
+
 
 class KernelChooser:
-    """Chooses between compiling and interpreting, and counts how often a structure was interpreted.
+    """Chooses between kernels and the interpreter, and counts how often a structure was interpreted.
 
     write: a function from a sweep and the bytes of an amplitude to the sweep's kernel.
+    changes: how often kernels were ready that had been asked for; a plan that waits for some is looked at again then.
     """
 
     def __init__(self, runtime: Runtime, write: Callable[[Sweep, int], Kernel]) -> None:
+        self.changes = 0
         self._runtime = runtime
         self._write = write
-        self._runs: OrderedDict[tuple[Sweep, int], int] = OrderedDict()
+        self._runs: OrderedDict[_Key, int] = OrderedDict()
+        self._ready: OrderedDict[_Key, Kernel] = OrderedDict()
+        self._begun: OrderedDict[_Key, None] = OrderedDict()
+        self._lock = fork.lock()
 
     def kernels(self, sweeps: list[Sweep], num_bits: int, itemsize: int, compile: str) -> list[Kernel | None]:
-        """Return the kernel of each sweep that is to be compiled; None for the others."""
+        """Return the kernel of each sweep that has one; None for those that are to be interpreted."""
         if compile == "never":
             return [None] * len(sweeps)
-        runs = [self._runs.get((sweep, itemsize), 0) for sweep in sweeps]
+        if compile == "always":
+            return [self._write(sweep, itemsize) for sweep in sweeps]
+        keys = [(sweep, itemsize) for sweep in sweeps]
+        runs = [self._runs.get(key, 0) for key in keys]
         sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
-        looks = [
-            compile == "always" or policy.worth_a_look(size, itemsize, count)
-            for size, count in zip(sizes, runs, strict=True)
-        ]
-        kernels = [self._write(sweep, itemsize) if look else None for sweep, look in zip(sweeps, looks, strict=True)]
-        at_hand = [kernel is not None and self._runtime.at_hand(text_of(kernel)) for kernel in kernels]
-        candidates = [policy.CandidateSweep(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
-        chosen = policy.choose(candidates, itemsize, cores(), compile)
-        for sweep, count, chose in zip(sweeps, runs, chosen, strict=True):
-            if not chose:
-                remember(self._runs, (sweep, itemsize), count + 1, 16 * KEPT)
-        return [
-            (kernel or self._write(sweep, itemsize)) if chose else None
-            for sweep, kernel, chose in zip(sweeps, kernels, chosen, strict=True)
-        ]
+        there = [key in self._ready for key in keys]
+        candidates = [policy.CandidateSweep(*candidate) for candidate in zip(there, runs, sizes, strict=True)]
+        chosen = policy.choose(candidates, itemsize, cores())
+        self._begin([(size, key) for key, size, chose in zip(keys, sizes, chosen, strict=True) if chose])
+        for key, count in zip(keys, runs, strict=True):
+            if key not in self._ready:
+                remember(self._runs, key, count + 1, 16 * KEPT)
+        return [self._ready.get(key) for key in keys]
+
+    def waits(self, sweeps: Sequence[Sweep], itemsize: int) -> bool:
+        """Return whether all kernels that are not there have been asked for, so that counting runs changes nothing."""
+        return all((sweep, itemsize) in self._begun or (sweep, itemsize) in self._ready for sweep in sweeps)
+
+    def _begin(self, wanted: list[tuple[int, _Key]]) -> None:
+        """Make kernels in the background, those of the largest sweeps first."""
+        missing = [key for _, key in sorted(wanted, key=lambda one: -one[0]) if key not in self._ready]
+        missing = [key for key in dict.fromkeys(missing) if key not in self._begun]
+        if missing:
+            for key in missing:
+                remember(self._begun, key, None, 16 * KEPT)
+            self._runtime.later(lambda: self._make(missing))
+
+    def _make(self, keys: list[_Key]) -> None:
+        """Make kernels, as many at a time as there are cores; what fails stays interpreted."""
+        at_once = cores()
+        for start in range(0, len(keys), at_once):
+            try:
+                made = [(key, self._write(*key)) for key in keys[start : start + at_once]]
+                self._runtime.kernels([text_of(kernel) for _, kernel in made])
+            except Exception as error:  # noqa: BLE001 - nobody is there who could be told but by the log
+                LOGGER.warning("GPU kernels could not be made, and their sweeps are interpreted: %s", error)
+                return
+            with self._lock:
+                for key, kernel in made:
+                    remember(self._ready, key, kernel, 16 * KEPT)
+                self.changes += 1
 
 
 def text_of(kernel: Kernel) -> KernelText:

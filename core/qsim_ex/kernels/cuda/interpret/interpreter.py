@@ -49,8 +49,9 @@ def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
     row = BY_ITEMSIZE[itemsize]
     constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {_BLOCKS}"}
     if capacity:
-        constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // (itemsize // 2)}
+        constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // 16}
     head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]
+    head.append(f"typedef {row.c_pair or row.c_amplitude} quad;")
     head += [f"#define {name} {value}" for name, value in constants.items()]
     folder = resources.files(__package__).joinpath("interpreter_kernels")
     parts = ("functions.cu", "single.cu" if capacity else "rows.cu", "program.cu")

@@ -38,8 +38,8 @@ PADDING = 60
 MOST_THREAD_BITS = 8
 """The bits of a thread's number, for which the program always has words."""
 
-_ALIGNED = 4
-"""The numbers of an item begin at a multiple of this many reals."""
+_QUAD = 16
+"""The bytes that the kernel loads at a time: numbers of an item begin at a multiple, and are counted in it."""
 
 
 class OpCode(IntEnum):
@@ -95,18 +95,20 @@ class SweepProgram:
 
 @dataclass(eq=False)
 class _Numbers:
-    """Takes of numbers that grow item by item; packed: the number of the sweep's numbers."""
+    """Takes of numbers that grow item by item; packed: the number of the sweep's numbers; itemsize: of an amplitude."""
 
     packed: int
+    itemsize: int
     shared: list[int] = field(default_factory=list)
     tables: list[NDArray[np.int64]] = field(default_factory=list)
     entries: int = 0
 
     def share(self, parts: Iterable[int]) -> int:
         """Append numbers that all amplitudes share; return where they begin."""
-        at = len(self.shared)
+        together = 2 * _QUAD // self.itemsize
+        at = len(self.shared) // together
         self.shared += parts
-        self.shared += [2 * self.packed] * (-len(self.shared) % _ALIGNED)
+        self.shared += [2 * self.packed] * (-len(self.shared) % together)
         return at
 
     def look_up(self, parts: Sequence[int] | range) -> int:
@@ -128,19 +130,15 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=stored if sweep.store else ())
     arranged = places(padded, itemsize)
     first, last = arranged[0], arranged[-1]
-    exists = sum(1 << r for r in range(1 << REGISTERS) if all(tile[p] < PADDING for p in _ones(first.registers, r)))
-    loaded = sum(
-        1 << r
-        for r in range(1 << REGISTERS)
-        if exists >> r & 1 and not any(sweep.fresh >> tile[p] & 1 for p in _ones(first.registers, r))
-    )
     runs = outside(sweep)
-    words = [len(runs), sum(1 << k for k, p in enumerate(first.threads) if sweep.fresh >> tile[p] & 1), loaded]
-    words.append(sum(1 << r for r in range(1 << REGISTERS) if all(tile[p] < PADDING for p in _ones(last.registers, r))))
+    missing = _within(-1 << PADDING, [tile[p] for p in first.registers])
+    fresh = _within(sweep.fresh, [tile[p] for p in first.registers])
+    words = [len(runs), _within(sweep.fresh, [tile[p] for p in first.threads]), _registers(missing | fresh)]
+    words.append(_registers(_within(-1 << PADDING, [tile[p] for p in last.registers])))
     words += [*_in_memory(first, tile), *_in_memory(last, stored), *_in_tile(first, itemsize), 0]
     tables_word = len(words) - 1
     words += [run.source | run.target << 8 | run.length << 16 for run in runs]
-    numbers = _Numbers(sweep.numbers + sweep.tables)
+    numbers = _Numbers(sweep.numbers + sweep.tables, itemsize)
     for number, place in enumerate(arranged):
         if number:
             words += [OpCode.EXCHANGE, *_in_tile(place, itemsize)]
@@ -154,9 +152,9 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     return SweepProgram(np.array(words, dtype=np.uint32), shared, tables, 1 << len(first.threads), skipped_bits(sweep))
 
 
-def _ones(registers: Sequence[int], r: int) -> list[int]:
-    """Return the positions of the register bits that are 1 in a register's number."""
-    return [position for k, position in enumerate(registers) if r >> k & 1]
+def _registers(zeros: int) -> int:
+    """Return the registers whose numbers have zeros at some bits, as a mask."""
+    return _acting((zeros, 0), 0, _IN_ORDER)
 
 
 def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
@@ -168,8 +166,13 @@ def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
 
 def _in_tile(place: RegisterLayout, itemsize: int) -> list[int]:
     """Return what each thread bit and each register bit adds to a slot of shared memory, in bytes."""
-    hops = [itemsize * swizzle(1 << p, itemsize) for p in (*place.threads, *place.registers)]
+    hops = [_hop(p, itemsize) for p in (*place.threads, *place.registers)]
     return hops[: len(place.threads)] + [0] * (MOST_THREAD_BITS - len(place.threads)) + hops[len(place.threads) :]
+
+
+@functools.cache
+def _hop(position: int, itemsize: int) -> int:
+    return itemsize * swizzle(1 << position, itemsize)
 
 
 def _halves(values: Iterable[int]) -> list[int]:
@@ -185,15 +188,33 @@ class _Bits:
         self.number = {bit: k for k, bit in enumerate(registers)}
         self.own = mask_of(registers)
         self.near = self.own | mask_of(threads)
+        self.place = {1 << bit: k for k, bit in enumerate((*registers, *threads))}
 
     def held(self, when: When) -> tuple[int, int]:
         """Return a condition's register bits, and their values."""
         return _within(when.mask, self.registers), _within(when.value, self.registers)
 
+    def columns(self, reads: Sequence[int]) -> list[int]:
+        """Return for each register bit, and then for each thread bit, the reads in which it is, as a mask."""
+        found = [0] * len(self.place)
+        for k, read in enumerate(reads):
+            left = read & self.near
+            while left:
+                lowest = left & -left
+                found[self.place[lowest]] |= 1 << k
+                left ^= lowest
+        return found
+
     def condition(self, when: When) -> tuple[int, list[int]]:
-        """Return a condition on thread bits, as an operation's first word has it, and the one outside the tile."""
+        """Return a condition on thread bits, as an operation's first word has it, and the one outside the tile.
+
+        The highest bit of the first word says whether there is one outside.
+        """
+        if not when.mask:
+            return 0, [0, 0, 0, 0]
+        mask, value = when.mask & ~self.near, when.value & ~self.near
         inner = _within(when.mask, self.threads) << 8 | _within(when.value, self.threads) << 16
-        return inner, _halves([when.mask & ~self.near, when.value & ~self.near])
+        return inner | bool(mask) << 24, _halves([mask, value])
 
 
 def _within(mask: int, bits: Sequence[int]) -> int:
@@ -232,7 +253,7 @@ def _diagonal(bits: _Bits, item: Diagonal, numbers: _Numbers) -> list[int]:
     if not item.reads:
         at = numbers.share(packing.full(item.pattern, item.slot.at, numbers.packed, False))
         return [_phase_code(held) | inner, at, *beyond, which]
-    if not inner and not any(beyond) and not any(read & ~bits.own for read in item.reads):
+    if not inner and not any(read & ~bits.own for read in item.reads):
         return [OpCode.FACTORS, numbers.share(_factors(bits, item, which, numbers.packed))]
     at = numbers.look_up(packing.full(item.pattern, item.slot.at, numbers.packed, True))
     return _looked_up(bits, OpCode.TABLE, at, item.when, which, item.reads, _IN_ORDER, 0, 0)
@@ -240,7 +261,7 @@ def _diagonal(bits: _Bits, item: Diagonal, numbers: _Numbers) -> list[int]:
 
 def _factors(bits: _Bits, item: Diagonal, which: int, packed: int) -> list[int]:
     """Return the parts of each register's factor, where only register bits are read."""
-    columns = [_column(item.reads, bit) for bit in bits.registers]
+    columns = bits.columns(item.reads)
     parts: list[int] = []
     for r in range(1 << REGISTERS):
         s = 0
@@ -249,11 +270,6 @@ def _factors(bits: _Bits, item: Diagonal, which: int, packed: int) -> list[int]:
         one = 2 * packed + 1  # see `packing.CONSTANTS`
         parts += [2 * (item.slot.at + s), 2 * (item.slot.at + s) + 1] if which >> r & 1 else [one, one - 1]
     return parts
-
-
-def _column(reads: Sequence[int], bit: int) -> int:
-    """Return the reads in which a bit is, as a mask."""
-    return sum([1 << k for k, read in enumerate(reads) if read >> bit & 1])
 
 
 def _phase_code(held: tuple[int, int]) -> int:
@@ -292,8 +308,9 @@ def _looked_up(
 ) -> list[int]:
     """Return the words of an operation under any condition, with any reads."""
     inner, beyond = bits.condition(when)
-    threads = [_column(reads, bit) for bit in bits.threads] + [0] * (MOST_THREAD_BITS - len(bits.threads))
-    own = [_column(reads, bits.registers[j]) for j in order]
+    columns = bits.columns(reads)
+    threads = columns[REGISTERS:] + [0] * (MOST_THREAD_BITS - len(bits.threads))
+    own = [columns[j] for j in order]
     far = [(read & ~bits.near, k) for k, read in enumerate(reads) if read & ~bits.near]
     rest = [word for mask, k in far for word in (*_halves([mask]), k)]
     head = [code | inner, at, *beyond, which, len(far), *_packed(threads), *_packed(own)]

@@ -4,7 +4,7 @@
 // the same for all of them: decoding is work of the uniform registers, and a number is an operand of a multiply-add, as
 // in a kernel of its own. Nothing that depends on a thread may therefore decide which word is read next.
 //
-// The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile) and BOUNDS.
+// The words before this text define `real`, `amp`, `quad` (16 bytes of reals), `u64`, TILE (index bits of a full tile) and BOUNDS.
 // A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
 
 enum {
@@ -53,6 +53,17 @@ __device__ __forceinline__ void add(amp& c, const amp m, const amp a)  // c += m
     c.x -= m.y * a.y;
     c.y += m.y * a.x;
 }
+
+__device__ __forceinline__ float2 entry(const float4* n, const int k)
+{
+    const float4 both = n[k / 2];
+    float2 one;
+    one.x = k & 1 ? both.z : both.x;
+    one.y = k & 1 ? both.w : both.y;
+    return one;
+}
+
+__device__ __forceinline__ double2 entry(const double2* n, const int k) { return n[k]; }
 
 // An amplitude in shared memory.
 __device__ __forceinline__ amp& near(amp* tile, const unsigned byte) { return *(amp*)((char*)tile + byte); }
@@ -213,8 +224,12 @@ __device__ __forceinline__ unsigned block_of(const Reading& it, const int r)
 __device__ __forceinline__ void table(amp (&a)[16], const amp* numbers, const Reading& it)
 {
     amp f[16];
+    Reading in_bytes = it;  // a sum of an address and 32 bits is one instruction
+    in_bytes.s *= sizeof(amp);
 #pragma unroll
-    for (int r = 0; r < 16; ++r) f[r] = numbers[block_of(it, r)];
+    for (int j = 0; j < 4; ++j) in_bytes.own[j] *= sizeof(amp);
+#pragma unroll
+    for (int r = 0; r < 16; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, r));
     if (it.which == 0xffff) {
 #pragma unroll
         for (int r = 0; r < 16; ++r) a[r] = times(f[r], a[r]);
@@ -346,31 +361,28 @@ __device__ __forceinline__ void rename(amp (&a)[16], amp* tile, const Places& pl
     }
 }
 
-// Complex entries one behind the other.
+// Numbers one behind the other, loaded by 16 bytes.
 struct Entries {
-    const real* n;
-    __device__ __forceinline__ amp get(const int k) const
-    {
-        return ((const amp*)n)[k];
-    }
+    const quad* n;
+    __device__ __forceinline__ amp get(const int k) const { return entry(n, k); }
+    __device__ __forceinline__ real part(const int k) const { return k & 1 ? entry(n, k / 2).y : entry(n, k / 2).x; }
 };
 
 // A 16 × 16 matrix on all register bits, in their order. Results wait in the thread's own slots of shared memory, since
-// registers are scarce.
-__device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& places, const real* n)
+// registers are scarce; four rows at a time, so that their sums do not wait for one another.
+__device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& places, const quad* n)
 {
 #pragma unroll 1
-    for (unsigned r = 0; r < 16; ++r, n += 32) {
+    for (unsigned r = 0; r < 16; r += 4, n += 64 * sizeof(amp) / sizeof(quad)) {
         const Entries m{n};
-        amp even = {0, 0}, odd = {0, 0};
+        unsigned slot = places.first ^ (r & 4 ? places.hop[2] : 0) ^ (r & 8 ? places.hop[3] : 0);
 #pragma unroll
-        for (int c = 0; c < 16; c += 2) {
-            add(even, m.get(c), a[c]);
-            add(odd, m.get(c + 1), a[c + 1]);
+        for (int y = 0; y < 4; ++y) {
+            amp sum = times(m.get(16 * y), a[0]);
+#pragma unroll
+            for (int c = 1; c < 16; ++c) add(sum, m.get(16 * y + c), a[c]);
+            near(tile, slot ^ (y & 1 ? places.hop[0] : 0) ^ (y & 2 ? places.hop[1] : 0)) = sum;
         }
-        even.x += odd.x;
-        even.y += odd.y;
-        near(tile, slot_of(places, r)) = even;
     }
     fetch(tile, places, a);
 }

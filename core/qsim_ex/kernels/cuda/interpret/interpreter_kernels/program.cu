@@ -35,7 +35,7 @@
             at += 13;
             continue;
         }
-        const real* n = given.n + words.w[at + AT];
+        const quad* n = given.n + words.w[at + AT];
         const Entries m{n};
         if (kind == FACTORS) {
 #pragma unroll
@@ -48,10 +48,10 @@
 #define CALL(J) mix_1<J>(a, m)
                 EACH(MIX_1, CALL)
 #undef CALL
-#define CALL(J) real_1<J>(a, n[0], n[1], n[2], n[3])
+#define CALL(J) real_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
                 EACH(REAL_1, CALL)
 #undef CALL
-#define CALL(J) crossed_1<J>(a, n[0], n[1], n[2], n[3])
+#define CALL(J) crossed_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
                 EACH(CROSSED_1, CALL)
 #undef CALL
 #define CALL(I, J) mix_2<I, J>(a, m)
@@ -65,12 +65,19 @@
             at += 2;
             continue;
         }
-        const bool outer = (whole & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
+        bool outer = true;
+        if (head >> 24) outer = (whole & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
         const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
         const unsigned which = words.w[at + WHICH];
         if (kind >= PHASE && kind < MIX_1) {
-            if (outer) {
+            if (outer && kind >= FLIP) {
                 const unsigned chosen = inner ? which : 0;
+                switch (kind) {
+#define CALL(J) flip<J>(a, chosen)
+                    EACH(FLIP, CALL)
+#undef CALL
+                }
+            } else if (outer) {
                 amp f = m.get(0);
                 f.x = inner ? f.x : 1;
                 f.y = inner ? f.y : 0;
@@ -81,9 +88,6 @@
 #undef CALL
 #define CALL(I, J) phase<1 << I | 1 << J>(a, f)
                     PAIRS(PHASE + 5, CALL)
-#undef CALL
-#define CALL(J) flip<J>(a, chosen)
-                    EACH(FLIP, CALL)
 #undef CALL
                     default:
 #pragma unroll

@@ -1,5 +1,5 @@
 struct Words { const unsigned* w; };
-struct Numbers { const real* n; };
+struct Numbers { const quad* n; };
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
     amp* state,             // the amplitudes of all rows, in place
@@ -24,5 +24,5 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
     unsigned t = threadIdx.x & ((1u << lanes) - 1);
     const u64 b = which_tile & ((1ull << tiles) - 1);
     const Words words{program};
-    const Numbers given{(const real*)numbers};
+    const Numbers given{(const quad*)numbers};
     const amp* tables = numbers + words.w[TABLES];

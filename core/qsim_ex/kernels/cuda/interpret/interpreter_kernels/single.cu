@@ -1,5 +1,5 @@
 struct Words { unsigned w[WORDS]; };
-struct Numbers { real n[NUMBERS]; };
+struct Numbers { quad n[NUMBERS]; };
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
     amp* state,                              // all amplitudes, in place
