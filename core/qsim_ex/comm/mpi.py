@@ -320,6 +320,12 @@ class Mpi:
                 if self._ended_and_done(ranks, lambda: bool(done(requests, statuses))):
                     return
 
+    def check(self) -> None:
+        """Raise `CommunicationError` if any rank has failed or has ended; return at once."""
+        self._world.look()
+        self._check()
+        self._ended_and_done((), lambda: False)
+
     def _check(self) -> None:
         """Raise `CommunicationError` if any rank has aborted this connection."""
         if self._error is not None:
