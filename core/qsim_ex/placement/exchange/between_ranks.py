@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import Shared, SharesMemory
+from qsim_ex.devices.base import SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
@@ -101,7 +101,7 @@ class RankLinks:
         if len(devices) > 1:
             self._inside = Links(devices, levels, dtype)
             self.piece = min(self.piece, self._inside.piece)
-        self._offers: list[Shared] = []
+        self._offers: list[SharedBuffer] = []
         self._mapped: MappedMemory | None = None
         self._nccl: NcclRanks | None = None
         self._nccl_message = staging_piece(levels, dtype.itemsize, NCCL_BYTES)

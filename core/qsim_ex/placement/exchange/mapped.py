@@ -17,7 +17,7 @@ import numpy as np
 
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
-from qsim_ex.devices.base import Buffer, Handle, Shared, SharesMemory
+from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part
@@ -53,7 +53,7 @@ class MappedTrade(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What a rank with amplitudes tells the others of its memory: handles that are bytes, and as in `Shared`."""
+    """What a rank with amplitudes tells the others of its memory: handles that are bytes, and as in `SharedBuffer`."""
 
     handles: tuple[bytes, ...]
     kind: str
@@ -79,7 +79,12 @@ class MappedMemory:
     """
 
     def __init__(
-        self, ranks: Communicator, devices: Sequence[Any], offers: Sequence[Shared], num_amplitudes: int, dtype: Any
+        self,
+        ranks: Communicator,
+        devices: Sequence[Any],
+        offers: Sequence[SharedBuffer],
+        num_amplitudes: int,
+        dtype: Any,
     ) -> None:
         self._ranks: Communicator | None = ranks
         self._each = len(devices)
