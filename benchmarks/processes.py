@@ -122,14 +122,15 @@ def _plain(placed: Ranks, size: int, wait: Callable[[], None], repeat: int) -> l
         return None
     number = next(iter(placed._held))
     theirs = memory._theirs[0, placed.places[number ^ 1]]
-    to = cupy.empty(size, dtype=cupy.uint8)
-    runtime, stream = cupy.cuda.runtime, cupy.cuda.Stream(non_blocking=True)
+    runtime = cupy.cuda.runtime
+    with theirs.device:
+        to, stream = cupy.empty(size, dtype=cupy.uint8), cupy.cuda.Stream(non_blocking=True)
 
-    def copy() -> None:
-        runtime.memcpyAsync(to.data.ptr, theirs.data.ptr, size, runtime.memcpyDefault, stream.ptr)
-        stream.synchronize()
+        def copy() -> None:
+            runtime.memcpyAsync(to.data.ptr, theirs.data.ptr, size, runtime.memcpyDefault, stream.ptr)
+            stream.synchronize()
 
-    return [seconds(copy, wait, together=True) for _ in range(repeat)]
+        return [seconds(copy, wait, together=True) for _ in range(repeat)]
 
 
 def start(options: dict[str, Any]) -> dict[str, float]:

@@ -149,6 +149,7 @@ class Simulator:
         cancel: threading.Event | None,
     ) -> StateVector:
         """Return the state vector after a circuit; see `state`."""
+        where = None
         if num_wires is None:
             if circuit is None:
                 raise CircuitError("state: expected a circuit or num_wires, got neither; pass one of them.")
@@ -161,7 +162,7 @@ class Simulator:
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
             unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)
-        where = self._assigner.one(num_wires)
+        where = where or self._assigner.one(num_wires)
         if self.options.checkpoint is not None:
             if circuit is None or initial is not None or num_wires != circuit.num_qubits:
                 raise OptionError(

@@ -186,13 +186,19 @@ def test_doctor_tells_how_processes_are_connected(qsim_ex, monkeypatch):
     assert (told["started_by"], told["size"], told["layers"], told["problem"]) == (None, 1, [], None)
     monkeypatch.setattr(launcher, "LAUNCHED", launcher.Launched("mpirun of Open MPI", 0, 2))
     layers = (Layer(1, "host", 2e9),)
-    monkeypatch.setattr(processes, "layers_of_ranks", lambda _communicator, _used: layers)
+    monkeypatch.setattr(processes, "layers_of_ranks", lambda _communicator, _used, _rates=None: layers)
+    monkeypatch.setattr(processes, "_rates", lambda _communicator, _used: None)
     with connected(loopback(2)[0]):
         told = qsim_ex("doctor", "--no-check", "--json").document["processes"]
         page = in_one_line(qsim_ex("doctor", "--no-check"))
     assert (told["started_by"], told["size"]) == ("mpirun of Open MPI", 2)
     assert told["layers"] == [{"bits": 1, "link": "host", "bytes_per_second": 2e9}]
     assert "1 over host (2 GB/s)" in page
+    assert told["device_memory"] is None
+    shared = SimpleNamespace(how="mapped by file descriptors from pidfd")
+    monkeypatch.setattr(processes, "_rates", lambda _communicator, _used: shared)
+    with connected(loopback(2)[0]):
+        assert "mapped by file descriptors from pidfd" in in_one_line(qsim_ex("doctor", "--no-check"))
     with connected(loopback(1)[0]):
         (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"][-1:]
     assert "connects 1 of 2 processes; use the launcher of the MPI library" in problem["what"]

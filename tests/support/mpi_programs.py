@@ -484,6 +484,9 @@ def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> 
 
 def gpus() -> None:
     """Ranks map the memory of each other's GPUs, or copy through the host; the shots are those of one process."""
+    from qsim_ex.devices.discover import gpu_count
+    from qsim_ex.devices.gpu.device import GpuDevice
+    from qsim_ex.errors import DeviceError
     from qsim_ex.placement.exchange import between_ranks
 
     wires, double = 22, {"device": "gpu", "precision": "double"}
@@ -499,6 +502,12 @@ def gpus() -> None:
         result = Simulator(**options).run(circuit, 300, 7)
     assert np.array_equal(same(result.packed), alone.packed)
     assert "device_memory" not in result.facts
+    with patch.object(GpuDevice, "map_shared", side_effect=DeviceError("as on another host")):
+        larger = measured(wires=wires + 1)
+        result = Simulator(**options).run(larger, 300, 7)
+    assert np.array_equal(same(result.packed), Simulator(**double, processes="never").run(larger, 300, 7).packed)
+    words = "otherwise by NCCL 2" if gpu_count() >= world().size else "share a GPU, which NCCL refuses"
+    assert words in same(result.facts["device_memory"]), result.facts["device_memory"]
 
 
 def gpu_memory() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, Shared, SharesMemory
+from qsim_ex.devices.base import Handle, SharedBuffer, SharesMemory
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError
 
@@ -26,14 +26,14 @@ class SharingCpu(CpuDevice, SharesMemory):
         self.deaf = deaf
         self.swapped = self.pulled = 0
 
-    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> Shared:
+    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
         """A buffer in a file, and its descriptor."""
         if self.why:
-            return Shared(self.allocate(num_amplitudes, dtype), None, "", self.why)
+            return SharedBuffer(self.allocate(num_amplitudes, dtype), None, "", self.why)
         dtype = np.dtype(dtype)
         file = os.memfd_create("amplitudes")
         os.ftruncate(file, num_amplitudes * dtype.itemsize)
-        return Shared(_mapped(file, num_amplitudes, dtype), file, "files", "there is no GPU")
+        return SharedBuffer(_mapped(file, num_amplitudes, dtype), file, "files", "there is no GPU")
 
     def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> np.ndarray:
         """The buffer of another process."""

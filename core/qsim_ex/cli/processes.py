@@ -10,9 +10,14 @@ from rich.console import Console
 from qsim_ex.cli.layout import NONE, facts, heading
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.neighbours import layers_of_ranks, place
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.deployment.over_ranks import local_options
+from qsim_ex.devices.discover import gpu, gpu_missing
 from qsim_ex.errors import QsimExError
 from qsim_ex.frameworks import packages
+from qsim_ex.options import Options
 from qsim_ex.options.network import Layers, describe
+from qsim_ex.placement.exchange.mapped_rates import MappedRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,7 @@ class Processes:
     started_by: the launcher; None without one. rank, size: of this process. mpi4py: its version; None if it is not
     installed. host, rack: where this process is; the rack is None if it is not known. connection: what connects the
     processes; None for one process. layers: of the network between them, measured. problem: why they are not
-    connected.
+    connected. device_memory: how they reach the memory of each other's GPUs; None without GPUs.
     """
 
     started_by: str | None
@@ -34,10 +39,11 @@ class Processes:
     connection: str | None = None
     layers: Layers = ()
     problem: str | None = None
+    device_memory: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as JSON values."""
-        names = ("started_by", "rank", "size", "mpi4py", "host", "rack", "connection", "problem")
+        names = ("started_by", "rank", "size", "mpi4py", "host", "rack", "connection", "problem", "device_memory")
         return {name: getattr(self, name) for name in names} | {"layers": [layer.to_json() for layer in self.layers]}
 
     def show(self, page: Console) -> None:
@@ -50,6 +56,7 @@ class Processes:
                 ("started by", NONE if self.started_by is None else f"{self.started_by}: {many}"),
                 ("mpi4py", self.mpi4py or "not installed; pip install 'qsim-ex[mpi]' and an MPI library"),
                 ("connected by", self.problem or self.connection),
+                ("memory of GPUs", self.device_memory),
                 ("network", f"index bits, nearest first: {describe(self.layers)}" if self.layers else None),
             ],
         )
@@ -67,7 +74,19 @@ def processes() -> Processes:
         if communicator.size < by.size:
             words = f"{communicator.description} connects {communicator.size} of {by.size} processes"
             return Processes(*told, known, problem=f"{words}; use the launcher of the MPI library that mpi4py loads")
-        layers = layers_of_ranks(communicator, 1 << communicator.size.bit_length() - 1)
-        return Processes(*told, known, communicator.description, layers)
+        used = 1 << communicator.size.bit_length() - 1
+        rates = _rates(communicator, used)
+        if rates is None:
+            return Processes(*told, known, communicator.description, layers_of_ranks(communicator, used))
+        layers = layers_of_ranks(communicator, used, lambda: rates)
+        return Processes(*told, known, communicator.description, layers, device_memory=rates.how)
     except QsimExError as error:
         return Processes(*told, known, problem=str(error))
+
+
+def _rates(communicator: Communicator, used: int) -> MappedRates | None:
+    """Return what measures trades between the memories of GPUs, if every rank has one."""
+    present = gpu_missing() is None
+    if not all(communicator.allgather(present)):
+        return None
+    return MappedRates(communicator, gpu(local_options(Options(), communicator).device_id), used)

@@ -86,3 +86,11 @@ class SwapsInPlace(Protocol):
 
     def swap(self, other: int, arrays: Sequence[Array]) -> None:
         """Trade arrays with another rank, in place: in one dimension, or in two with contiguous rows."""
+
+
+@runtime_checkable
+class Watches(Protocol):
+    """A communicator that knows of failures without a rank waiting for another. It need not."""
+
+    def check(self) -> None:
+        """Raise `CommunicationError` if any rank has failed or has ended; return at once."""

@@ -22,6 +22,7 @@ from qsim_ex.kernels import host
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
+from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
 from qsim_ex.placement.request import FreeMemory, StateRequest
 
@@ -85,7 +86,10 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         device, reason = discover.choose(deployment.levels.local, own, states)
         devices = _devices(device, numbers, own.virtual_peers)
         needed, staging = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-        free = min(discover.free_bytes(one, needed) for one in devices) if own.max_memory is None else own.max_memory
+        free = own.max_memory
+        if free is None:
+            kept = MappedMemory.kept_bytes
+            free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
         host_free = discover.free_bytes(discover.cpu(own.threads), staging)
         if device.kind == "cpu" and own.max_memory is None:
             room = _Room("cpu", free, 0, host_free, needed + staging, "")

@@ -193,7 +193,7 @@ Handle = int | bytes
 """What another process maps memory by: a file descriptor of this process, or bytes that mean the same everywhere."""
 
 
-class Shared(NamedTuple):
+class SharedBuffer(NamedTuple):
     """Memory that other processes can map.
 
     handle: None if they cannot. kind: of handle, in words; empty for none. why: why it has no better kind.
@@ -209,7 +209,7 @@ class SharesMemory(ABC):
     """A device whose memory other processes can map, so that two of them trade amplitudes in place."""
 
     @abstractmethod
-    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> Shared:
+    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
         """Return a buffer and its handle, which the caller closes; raises `OutOfMemory`."""
 
     @abstractmethod

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers, Shared, SharesMemory
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers, SharedBuffer, SharesMemory
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
@@ -239,7 +239,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Return page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
         return self._copies.host_memory(num_amplitudes, dtype)
 
-    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> Shared:
+    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
         """Return memory that other processes can map, by a file descriptor or a fabric handle; raises `OutOfMemory`."""
         return shared.allocate(self._runtime, num_amplitudes, dtype)
 

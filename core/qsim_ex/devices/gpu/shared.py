@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, Shared
+from qsim_ex.devices.base import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -82,7 +82,7 @@ def _call(name: str, *arguments: Any) -> None:
     raise OutOfMemory(told) if status == _OUT_OF_MEMORY else DeviceError(told)
 
 
-class MappedMemory:
+class AddressRange:
     """Memory of a GPU in the address space of this process, for as long as this object lives.
 
     device: CuPy's device that reads and writes it, the current one. handle: the driver's; the mapping keeps the memory
@@ -120,15 +120,15 @@ def _unmap(process: int, device: Any, address: int, nbytes: int) -> None:
     _driver().cuMemAddressFree(_Pointer(address), _Size(nbytes))
 
 
-def allocate(runtime: Runtime, num_amplitudes: int, dtype: DTypeLike) -> Shared:
+def allocate(runtime: Runtime, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
     """Return memory that other processes can map, or memory that they cannot, and why; raises `OutOfMemory`."""
     if not isinstance(runtime, CupyRuntime):
-        return Shared(runtime.empty(num_amplitudes, dtype), None, "", "this GPU is emulated")
+        return SharedBuffer(runtime.empty(num_amplitudes, dtype), None, "", "this GPU is emulated")
     cupy = runtime.cupy
     with runtime.device as device:
         kind, why = _kind(device.id)
         if kind is None:
-            return Shared(runtime.empty(num_amplitudes, dtype), None, "", why)
+            return SharedBuffer(runtime.empty(num_amplitudes, dtype), None, "", why)
         nbytes = _rounded(device.id, num_amplitudes * np.dtype(dtype).itemsize, kind)
         try:
             handle = _created(device.id, nbytes, kind)
@@ -136,8 +136,8 @@ def allocate(runtime: Runtime, num_amplitudes: int, dtype: DTypeLike) -> Shared:
             cupy.get_default_memory_pool().free_all_blocks()
             handle = _created(device.id, nbytes, kind)
         try:
-            memory = MappedMemory(device, handle, nbytes)
-            return Shared(memory.array(cupy, num_amplitudes, dtype), _exported(handle, kind), _NAMES[kind], why)
+            memory = AddressRange(device, handle, nbytes)
+            return SharedBuffer(memory.array(cupy, num_amplitudes, dtype), _exported(handle, kind), _NAMES[kind], why)
         finally:
             _call("cuMemRelease", handle)
 
@@ -153,7 +153,7 @@ def mapped(runtime: Runtime, handle: Handle, num_amplitudes: int, dtype: DTypeLi
         _call("cuMemImportFromShareableHandle", ctypes.byref(found), given, ctypes.c_int(kind))
         try:
             nbytes = _rounded(device.id, num_amplitudes * np.dtype(dtype).itemsize, kind)
-            return MappedMemory(device, found, nbytes).array(runtime.cupy, num_amplitudes, dtype)
+            return AddressRange(device, found, nbytes).array(runtime.cupy, num_amplitudes, dtype)
         finally:
             _call("cuMemRelease", found)
 

@@ -23,6 +23,11 @@ class CudaCopyQueue:
         with device:
             self._stream = cupy.cuda.Stream(non_blocking=True)
 
+    @property
+    def stream(self) -> int:
+        """The handle of the stream, for a library that queues work among the copies."""
+        return int(self._stream.ptr)
+
     def copy(self, to: Buffer, source: Buffer) -> None:
         """Queue a copy between arrays of one shape, each on a GPU or on the host; rows are contiguous."""
         runtime = self._cupy.cuda.runtime

@@ -1,8 +1,9 @@
 """The exchanges of one rank with others: pieces of its sub state vector, traded over a communicator.
 
 Ranks that reach each other's memory swap pieces in place: memory of devices is mapped (`mapped`), that of hosts reached
-by the communicator. Others send messages from host memory, two at a time: while one is under way, the other is copied
-from staging memory to its place, or to staging memory.
+by the communicator. Others send messages: GPUs by NCCL where it is there and each rank has a GPU of its own, or from
+host memory, two at a time: while one is under way, the other is copied from staging memory to its place, or to staging
+memory.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.comm import descriptors
+from qsim_ex.comm import descriptors, nccl
+from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import Shared, SharesMemory
+from qsim_ex.devices.base import SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
@@ -38,6 +40,9 @@ On two busy cores 1 MiB took 1.3 times as long as 32 MiB, since both processes h
 DIRECT_BYTES = 1 << 16
 """The fewest bytes that are swapped in place: two small messages around it take as long as one of this size."""
 
+NCCL_BYTES = 1 << 25
+"""The most bytes of one message from GPU to GPU."""
+
 GROUP_BYTES = 1 << 28
 """The bytes of pieces after which a run can be cancelled, and two ranks wait for each other."""
 
@@ -48,9 +53,9 @@ _SHARE = 6
 """A staging piece is at most 1/2^6 of a sub state vector; there are two for each message under way, out and in."""
 
 
-def staging_piece(levels: Levels, itemsize: int) -> int:
+def staging_piece(levels: Levels, itemsize: int, most: int = MESSAGE_BYTES) -> int:
     """Return the number of amplitudes of one staging piece: those of one message."""
-    return max(1, min(MESSAGE_BYTES // itemsize, 1 << max(levels.local - _SHARE, 0)))
+    return max(1, min(most // itemsize, 1 << max(levels.local - _SHARE, 0)))
 
 
 def staging(levels: Levels, itemsize: int) -> int:
@@ -96,8 +101,11 @@ class RankLinks:
         if len(devices) > 1:
             self._inside = Links(devices, levels, dtype)
             self.piece = min(self.piece, self._inside.piece)
-        self._offers: list[Shared] = []
+        self._offers: list[SharedBuffer] = []
         self._mapped: MappedMemory | None = None
+        self._nccl: NcclRanks | None = None
+        self._nccl_message = staging_piece(levels, dtype.itemsize, NCCL_BYTES)
+        self._near: tuple[Any, Any] = (None, None)
         self.how = ""
         self.sent: Counter[tuple[int, int]] = Counter()
 
@@ -128,6 +136,20 @@ class RankLinks:
             offers, self._offers = self._offers, []
             self._mapped = MappedMemory(self._ranks, self._devices, offers, num_amplitudes, dtype)
             self.how = self._mapped.how
+        if self._mapped is not None and not self._mapped.complete:
+            self._connect_gpus(bool(self._mapped.buffers), dtype)
+
+    def _connect_gpus(self, seated: bool, dtype: np.dtype[Any]) -> None:
+        """Use NCCL where ranks do not map each other's memory, if they can; all ranks call it."""
+        device = self._devices[0]
+        number = int(device.name.partition(":")[2]) if device.kind == "gpu" else None
+        if number is None or len(self._devices) > 1:
+            return
+        self._nccl, told = nccl.ranks_with_nccl(self._ranks, number if seated else None)
+        self.how += f"; otherwise by {told}" if told.startswith("NCCL ") else f"; no NCCL: {told}"
+        if self._nccl is not None:
+            out, into = (device.allocate(self._nccl_message, dtype) for _ in range(2))
+            self._near = out, into
 
     def close(self) -> None:
         """Let go of the memory of other ranks, and of handles that were not used; may be called again."""
@@ -240,6 +262,9 @@ class RankLinks:
 
     def _send(self, end: PeerBuffer, other: int, trades: Sequence[_OwnTrade]) -> None:
         """Make some trades with one rank by messages."""
+        if self._nccl is not None:
+            self._send_near(self._nccl, end, other, trades)
+            return
         flying: deque[Callable[[], None]] = deque()
         slots = cycle(self._staging)
         for trade, own in trades:
@@ -248,6 +273,20 @@ class RankLinks:
                 message = _Message(part, other, trade.sent[own], trade.sent[1 - own])
                 flying.append(self._start(end, message, *next(slots)))
         _land(flying, 0)
+
+    def _send_near(self, gpus: NcclRanks, end: PeerBuffer, other: int, trades: Sequence[_OwnTrade]) -> None:
+        """Make some trades with one rank by messages from GPU to GPU, all queued one after another."""
+        queue, (out, into) = self._queues[end.place], self._near
+        with gpus.exchanging(queue, self._ranks):
+            for trade, own in trades:
+                sends, gets = trade.sent[own], trade.sent[1 - own]
+                for part in messages(trade.parts[own], self._nccl_message):
+                    here = part.of(end.buffer)
+                    if sends:
+                        queue.copy(part.laid_out(out), here)
+                    gpus.exchange(queue, other, out[: part.size * sends], into[: part.size * gets])
+                    if gets:
+                        queue.copy(here, part.laid_out(into))
 
     def _start(
         self, end: PeerBuffer, message: _Message, staged: NDArray[Any], arriving: NDArray[Any]

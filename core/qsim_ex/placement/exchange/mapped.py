@@ -17,7 +17,7 @@ import numpy as np
 
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
-from qsim_ex.devices.base import Buffer, Handle, Shared, SharesMemory
+from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part
@@ -29,10 +29,10 @@ QUEUED_BYTES = 1 << 33
 """The bytes that are queued before the host waits, so that a cancelled run ends within a second."""
 
 
-KEPT_SHARE = 32
-"""Memory of a state is kept for the next one of its size if it is at most this part of a device's, 1/32.
+KEPT_SHARE = 8
+"""Memory of a state is kept for the next one of its size if it is at most this part of a device's, an eighth.
 
-To allocate and map 4 GiB took 7 ms on an H200, and to let go of it 14 ms. Larger memory others may need more.
+To allocate 8 GiB and map as many took 24 ms on two H200s, and to let go of them 8 ms: as long as a run.
 """
 
 
@@ -53,7 +53,7 @@ class MappedTrade(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What a rank with amplitudes tells the others of its memory: handles that are bytes, and as in `Shared`."""
+    """What a rank with amplitudes tells the others of its memory: handles that are bytes, and as in `SharedBuffer`."""
 
     handles: tuple[bytes, ...]
     kind: str
@@ -74,11 +74,17 @@ class MappedMemory:
 
     All ranks make one together, those without amplitudes too. devices: those of this rank. offers: the memory of each
     of them, as it was allocated; empty on a rank without amplitudes. ranks: those reached. how: in words what all ranks
-    found, the same on all. token: names this memory on all ranks.
+    found, the same on all. complete: whether each reaches all others, the same on all. token: names this memory on all
+    ranks.
     """
 
     def __init__(
-        self, ranks: Communicator, devices: Sequence[Any], offers: Sequence[Shared], num_amplitudes: int, dtype: Any
+        self,
+        ranks: Communicator,
+        devices: Sequence[Any],
+        offers: Sequence[SharedBuffer],
+        num_amplitudes: int,
+        dtype: Any,
     ) -> None:
         self._ranks: Communicator | None = ranks
         self._each = len(devices)
@@ -106,6 +112,8 @@ class MappedMemory:
             everyone: list[_Reached] = ranks.allgather(reached)
         self.ranks = frozenset(rank for rank in mine if ranks.rank in everyone[rank].ranks)
         self._theirs = {key: buffer for key, buffer in self._theirs.items() if key[1] // self._each in self.ranks}
+        numbers = frozenset(rank for rank, one in enumerate(said) if one is not None)
+        self.complete = all(everyone[rank].ranks == numbers - {rank} for rank in numbers)
         seated = [one for one in said if one is not None]
         self.how = _in_words(seated, everyone)
         self.token = seated[0].token if seated else b""
@@ -146,6 +154,15 @@ class MappedMemory:
             return None
         found._ranks = ranks
         return found
+
+    @staticmethod
+    def kept_bytes(ranks: Communicator, device: Any) -> int:
+        """Return the bytes of a device that are kept, which the next state gets, or which are let go before it."""
+        with suppress(TypeError):
+            if (found := _kept.get(ranks)) is not None:
+                devices, count, dtype = found._of
+                return devices.count(device) * count * int(dtype.itemsize)
+        return 0
 
     def _connection(self) -> Communicator:
         """Return the connection between the ranks, which memory that is kept has not."""
