@@ -20,6 +20,8 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
+constexpr std::size_t large = 8192;     // instructions, from which on memory is reserved, so that it is never copied
+constexpr std::size_t places_of = 64;   // an instruction: what is reserved and not used is never touched
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
 Layout moved(const Layout& layout, const std::vector<int>& to) {
@@ -200,6 +202,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     std::unique_ptr<Circuit> circuit(new Circuit);
     std::unique_ptr<Book> book(new Book);
     if (!read(ops, types, *circuit, *book)) return 0;
+    if (circuit->rows.size() > large) book->places.reserve(places_of * circuit->rows.size());
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),

@@ -91,6 +91,10 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
     for (const Fold& fold : folds_) append(fold.start, fold.entries);
 
     std::vector<Index>& places = out.places;
+    std::size_t size = 4 * eulers_.size();
+    for (const Product& product : products_) size += product.kind.left() + product.kind.right();
+    for (const Fold& fold : folds_) size += fold.factors;
+    places.reserve(size);  // exactly, since it may be most of a plan's memory
     auto write_products = [&](std::size_t begin, std::size_t end) {
         for (std::size_t first = begin; first < end;) {
             std::size_t last = first;
