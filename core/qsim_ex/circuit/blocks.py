@@ -202,8 +202,10 @@ class BlockBuilder:
 def _flat(
     condition: Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
 ) -> list[Instruction] | None:
-    """Return the gates of a block, each under the block's condition; None if it holds more than gates, or if the
-    condition has too many bits or values."""
+    """Return the gates of a block, each under the block's condition.
+
+    None if it holds more than gates, or if the condition has too many bits or values.
+    """
     if not inside and not otherwise:
         return []
     clbits = condition.clbits

@@ -29,7 +29,7 @@ CONDITION_BITS = 10
 """Most classical bits of a condition whose values are always listed."""
 
 WIDE_CONDITION_BITS = 16
-"""Most classical bits of a condition whose values are listed if they are few; others, and blocks, are `circuit.control`."""
+"""Most classical bits of a condition whose values are listed if they are few; all others are `circuit.control`."""
 
 CONDITION_VALUES = 1 << 12
 """Most values of a condition that are listed: any number for 12 bits."""
