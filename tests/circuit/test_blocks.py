@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -28,14 +28,41 @@ def test_gates_under_a_narrow_condition_need_no_block() -> None:
     assert (second.operation.name, second.clbits, second.values) == ("z", (0, 1), (0, 1, 3))
 
 
+@pytest.mark.parametrize(
+    ("bits", "values", "listed"),
+    [(12, range(1, 1 << 12), True), (16, (5, 40_000), True), (13, range(1, 1 << 13), False), (17, (5,), False)],
+)
+def test_wide_conditions_are_listed_where_their_values_are_few(bits: int, values: Sequence[int], listed: bool) -> None:
+    """Up to 12 bits all conditions are, up to 16 bits those that hold for at most 4,096 values."""
+    builder = CircuitBuilder(1, bits)
+    with builder.condition(range(bits), values):
+        builder.gate("x", [0])
+    (first, *rest) = builder.build().instructions
+    if listed:
+        assert isinstance(first, Conditional)
+        assert (first.clbits, first.values, rest) == (tuple(range(bits)), tuple(values), [])
+    else:
+        assert isinstance(first, If)
+
+
+def test_a_condition_in_a_condition_is_listed_where_both_together_are_few() -> None:
+    """Eight bits in eight others are 16 bits; 15 · 255 values are few, 255 · 255 are not."""
+    for outer, listed in ((range(15), True), (range(255), False)):
+        builder = CircuitBuilder(1, 16)
+        with builder.condition(range(8), outer), builder.condition(range(8, 16), range(255)):
+            builder.gate("x", [0])
+        kinds = {*map(type, builder.build().instructions)}
+        assert kinds == ({Conditional} if listed else {If, Conditional, End})
+
+
 def test_all_else_stays_a_block() -> None:
     """Measurements and resets under a condition, and gates under a wide one, stand between markers."""
-    builder = CircuitBuilder(1, 12)
+    builder = CircuitBuilder(1, 20)
     with builder.condition([0], [1]):
         builder.measure([0], [1])
         builder.otherwise()
         builder.reset([0])
-    with builder.condition(range(12), [5]):
+    with builder.condition(range(20), [5]):
         builder.gate("x", [0])
     kinds = [type(one).__name__ for one in builder.build().instructions]
     assert kinds == [*[k.__name__ for k in (If, Measure, Else, Reset, End)], "If", "Op", "End"]

@@ -159,6 +159,18 @@ def test_a_condition_joins_what_it_acts_on_with_what_it_reads() -> None:
     assert (conditional.clbits, conditional.operation.mixes) == ((0,), (0,))
 
 
+def test_a_condition_on_twelve_bits_leaves_parts_apart() -> None:
+    """A correction that reads twelve syndromes is a part with given bits, and 40 wires are simulated in pairs."""
+    builder = CircuitBuilder(40, 13)
+    for wire in range(0, 40, 2):
+        builder.gate("ry", [wire], 0.1 + wire).gate("cx", [wire, wire + 1])
+    builder.measure(range(0, 24, 2), range(12))
+    with builder.condition(range(12), [0b10, 0b1001]):
+        builder.gate("h", [31])
+    builder.measure([31], [12])
+    assert {len(wires) for wires in wires_of_parts(builder)} == {2}
+
+
 def test_bits_that_are_surely_0_are_left_out_of_conditions() -> None:
     """A condition that needs a bit of an idle wire to be 1 never holds; without such bits it is none."""
     builder = CircuitBuilder(3, 3).measure([0], [0]).gate("h", [1]).measure([1], [1])

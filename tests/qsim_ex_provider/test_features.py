@@ -19,7 +19,7 @@ from qiskit.quantum_info import SparsePauliOp, Statevector
 
 import qsim_ex_provider as ours
 from qsim_ex import NoiseModel, bit_flip
-from qsim_ex.errors import NotSupported, OptionError
+from qsim_ex.errors import CircuitError, NotSupported, OptionError
 from qsim_ex_provider import EstimatorV2, QsimExBackend, QsimExProvider, SamplerV2
 
 BACKEND = QsimExBackend(device="cpu")
@@ -64,6 +64,37 @@ def test_target_takes_wide_circuits_and_every_standard_gate() -> None:
     assert standard | classes | control | {"delay", "reset", "measure"} <= names  # Qiskit takes barriers anyway
 
 
+def test_target_has_classes_of_gates_and_any_pair_of_qubits() -> None:
+    """Multi-controlled gates, multiplexers, global phases, saves and Kraus matrices; no coupling map."""
+    assert BACKEND.coupling_map is None
+    assert {"mcx", "mcphase", "multiplexer", "global_phase", "kraus", "save_statevector"} <= {
+        *BACKEND.target.operation_names
+    }
+    circuit = QuantumCircuit(4, global_phase=0.3)
+    circuit.h(range(3))
+    circuit.append(lib.MCXGate(3, ctrl_state=5), [0, 1, 2, 3])
+    circuit.append(lib.UCGate([np.eye(2), np.array([[0, 1], [1, 0]])]), [3, 0])
+    circuit.append(lib.DiagonalGate([1, 1j, -1, 1]), [1, 2])
+    circuit.append(lib.PermutationGate([2, 0, 1]), [0, 1, 2])
+    circuit.append(lib.PauliGate("XZY"), [1, 2, 3])
+    circuit.append(lib.GlobalPhaseGate(0.2), [])
+    evolved = circuit.copy()
+    evolved.rxx(0.8, 0, 3)
+    expected = Statevector(evolved).data
+    circuit.append(lib.PauliEvolutionGate(SparsePauliOp("XX"), 0.4), [0, 3])
+    circuit.barrier()
+    circuit.delay(5, 0)
+    ours.save_statevector(circuit)
+    found = BACKEND.run(circuit).result().get_statevector()
+    assert np.abs(np.asarray(found) - expected).max() < 1e-12
+
+
+def test_pubs_never_reach_run() -> None:
+    """A circuit in a tuple, as primitives take it, is an error that says what was expected."""
+    with pytest.raises(CircuitError, match="expected a list of QuantumCircuits, got a tuple"):
+        BACKEND.run([(bell(), None)])
+
+
 def test_circuits_that_were_not_transpiled_run() -> None:
     """Definitions are written out here: a gate of gates needs no `transpile`."""
     inner = QuantumCircuit(2, name="inner")
@@ -96,7 +127,7 @@ def test_results_have_qiskits_form() -> None:
     assert first.time_taken >= 0
     assert first.seed != second.seed
     assert first.data.memory != second.data.memory
-    assert {"device", "precision"} <= {*first.metadata}
+    assert {"device", "precision", "placement", "plan"} <= {*first.metadata}
     circuit = bell()
     circuit.measure_all()
     assert all(" " in key for key in BACKEND.run(circuit, shots=10).result().get_counts())
@@ -104,6 +135,7 @@ def test_results_have_qiskits_form() -> None:
 
 def test_options_without_a_meaning_here_are_accepted_and_others_refused() -> None:
     """`meas_level=2` and tuning options pass; another method says what to use."""
+    assert BACKEND.run(bell(), shots=10, method="automatic", meas_return="single").result().success
     accepted = {"meas_level": 2, "init_qubits": True, "rep_delay": 1e-4, "method": "statevector", "fusion_enable": True}
     assert BACKEND.run(bell(), shots=10, **accepted).result().success
     for refused in ({"meas_level": 1}, {"method": "matrix_product_state"}):

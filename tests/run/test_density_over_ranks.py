@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.together import together
 
-from qsim_ex import BatchResult, Circuit, CircuitBuilder, PauliSum, Simulator
+from qsim_ex import BatchResult, Circuit, CircuitBuilder, Simulator
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.comm import connection
 from qsim_ex.comm.connection import connected

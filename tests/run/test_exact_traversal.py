@@ -139,6 +139,21 @@ def test_too_many_branches_are_counted() -> None:
         simulator(max_memory=1 << 16).run(builder.build(), 10)
 
 
+def test_conditions_on_many_bits_are_branches() -> None:
+    """Eleven bits that are nearly always 0 are a few branches, where bit wires would be 2,048 density matrices."""
+    builder = CircuitBuilder(3, 12)
+    for clbit in range(11):
+        builder.gate("ry", [0], 0.9 if clbit in (2, 5) else 0.0).measure([0], [clbit]).reset([0])
+    with builder.condition(range(11), [0b100, 0b100100]):
+        builder.gate("h", [1]).gate("cx", [1, 2])
+    circuit = builder.measure([2], [11]).build()
+    asked = [PauliSum.from_labels({"ZII": 1.0})]
+    found = simulator(precision="double").run_batch(circuit, shots=400, seeds=1, observables=asked)
+    assert found.provenance.facts["branches"] <= 8
+    one = np.sin(0.45) ** 2
+    assert abs(found.values[0, 0] - (1 - one)) < 1e-12
+
+
 def test_a_loop_that_does_not_end_says_how_probable_that_is() -> None:
     """After max_loop_rounds rounds an error has the probability of a further one."""
     builder = until_success(np.pi / 2)

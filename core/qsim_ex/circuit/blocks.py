@@ -202,11 +202,14 @@ class BlockBuilder:
 def _flat(
     condition: Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
 ) -> list[Instruction] | None:
-    """Return the gates of a block, each under the block's condition; None if it holds more than gates, or is wide."""
+    """Return the gates of a block, each under the block's condition.
+
+    None if it holds more than gates, or if the condition has too many bits or values.
+    """
     if not inside and not otherwise:
         return []
     clbits = condition.clbits
-    if len(clbits) > check.CONDITION_BITS or condition.variables or condition.width == FLOAT:
+    if len(clbits) > check.WIDE_CONDITION_BITS or condition.variables or condition.width == FLOAT:
         return None
     if not all(isinstance(one, Op | Conditional) for one in (*inside, *otherwise)):
         return None
@@ -215,6 +218,8 @@ def _flat(
     results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
     made = []
     for holds, part in ((results, inside), (~results, otherwise)):
+        if part and np.count_nonzero(holds) > check.CONDITION_VALUES:
+            return None
         values = tuple(np.flatnonzero(holds).tolist())
         for instruction in part if values else ():
             one = _under(instruction, clbits, values)
@@ -231,9 +236,11 @@ def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int,
     assert isinstance(instruction, Conditional)
     operation, inner, wanted = instruction.operation, instruction.clbits, instruction.values
     both = tuple(dict.fromkeys((*clbits, *inner)))
-    if len(both) > check.CONDITION_BITS:
+    if len(both) > check.WIDE_CONDITION_BITS:
         return None
     value = np.arange(1 << len(both))
     held = [sum((value >> both.index(clbit) & 1) << k for k, clbit in enumerate(of)) for of in (clbits, inner)]
     holds = np.isin(held[0], values) & np.isin(held[1], wanted)
+    if np.count_nonzero(holds) > check.CONDITION_VALUES:
+        return None
     return Conditional(operation, both, tuple(np.flatnonzero(holds).tolist()))

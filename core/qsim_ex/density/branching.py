@@ -10,9 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
 
-from qsim_ex.circuit.control import Marker, Record, Store
-from qsim_ex.circuit.ops import ALWAYS, Conditional, Measure, Op, Pattern, Save, Structure, mask_of, pattern
+from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.classical import Expression
+from qsim_ex.circuit.control import End, If, Marker, Record, Store
+from qsim_ex.circuit.ops import (
+    ALWAYS,
+    Conditional,
+    Instruction,
+    Measure,
+    Op,
+    Pattern,
+    Save,
+    Structure,
+    mask_of,
+    pattern,
+    structure_of,
+)
 from qsim_ex.density.doubled import Asked, Doubled, Doubler, Wires, check_mixed
 
 
@@ -23,6 +40,39 @@ def doubled_in_branches(structure: Structure, total: int, patterns: Sequence[Pat
     Raises `NotSupported` for saves of amplitudes, which a mixed state does not have.
     """
     return _doubled(structure, total, tuple(patterns))
+
+
+def in_blocks(circuit: Circuit) -> Circuit:
+    """Return a circuit whose conditions on many bits are blocks: these bits are branches, and need no bit wires."""
+    made = _in_blocks(circuit.structure)
+    return circuit if made is circuit.structure else Circuit.of_structure(made, circuit.operands)
+
+
+@lru_cache(maxsize=256)
+def _in_blocks(structure: Structure) -> Structure:
+    made: list[Instruction] = []
+    for condition, group in groupby(structure.instructions, _wide_condition):
+        if condition is None:
+            made += group
+        else:
+            holds = Expression.of_bits(condition.clbits).among(condition.values)
+            made += [If(holds), *[one.operation for one in group if isinstance(one, Conditional)], End()]
+    if len(made) == len(structure.instructions):
+        return structure
+    return structure_of(structure.num_qubits, structure.num_clbits, tuple(made))
+
+
+class _WideCondition(NamedTuple):
+    """The bits and the values of a condition."""
+
+    clbits: Wires
+    values: Wires
+
+
+def _wide_condition(instruction: Instruction) -> _WideCondition | None:
+    if isinstance(instruction, Conditional) and len(instruction.clbits) > check.CONDITION_BITS:
+        return _WideCondition(instruction.clbits, instruction.values)
+    return None
 
 
 @lru_cache(maxsize=256)

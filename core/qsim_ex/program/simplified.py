@@ -149,6 +149,9 @@ class Simplifier:
         if operation is None:
             return
         read = [k for k, clbit in enumerate(conditional.clbits) if clbit in self._random]
+        if len(read) == len(conditional.clbits):
+            self._put(Conditional(operation, conditional.clbits, conditional.values), entries)
+            return
         values = sorted(
             {
                 sum((value >> k & 1) << new for new, k in enumerate(read))

@@ -15,6 +15,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
+from qsim_ex.density.branching import in_blocks
 from qsim_ex.density.doubled import Doubled, doubled
 from qsim_ex.density.questions import DensityRows, read
 from qsim_ex.density.superoperators import patterns_of, places_of
@@ -135,7 +136,9 @@ class DensityCollector(Collector):
 
 def run_density(call: BatchCall) -> BatchResult:
     """Run circuits with density matrices; see `Simulator.run_batch`."""
-    if call.circuit.structure.has_control_flow:
+    circuit = in_blocks(call.circuit)
+    call = call if circuit is call.circuit else replace(call, circuit=circuit)
+    if circuit.structure.has_control_flow:
         from qsim_ex.run.density_branches import run_branches
 
         return run_branches(call)

@@ -75,8 +75,11 @@ def _parts(
 def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
     """Return what `_parts` does for density matrices."""
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.density.branching import in_blocks
     from qsim_ex.run.density import doubled_for
     from qsim_ex.run.density_parts import are_apart
+
+    circuit = in_blocks(circuit)
 
     def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
         one = circuit
