@@ -32,8 +32,8 @@ OLDER = "qiskit-ibm-runtime<0.50"
 
 SEED = "within its tolerance only for some seeds, of Aer too: the fit's own error is as large"
 T2HAHN = (
-    "expects two times within 3, which is 1.6 standard errors of each fit: of 20 seeds 7 fail, with Aer 5, and with both "
-    "the shots have the exact probabilities (chi squared by degrees of freedom 0.98 and 1.07)"
+    "expects two times within 3, which is 1.6 standard errors of each fit: 7 of 20 seeds fail, 5 with Aer; the shots "
+    "of both have the exact probabilities (chi squared by degrees of freedom 0.98 and 1.07)"
 )
 LEFT_OUT = {
     "characterization/test_t2hahn.py::TestT2Hahn::test_t2hahn_parallel": T2HAHN,

@@ -16,7 +16,7 @@ def test_every_operation_of_qiskit_has_a_name() -> None:
 
 
 def test_a_qiskit_with_fewer_operations_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables have the operations that there are: Qiskit before 2.6 has no negation."""
+    """The tables have the operations that there are: Qiskit 2.3 has no negation."""
     older = IntEnum("older", {"BIT_NOT": 1, "LOGIC_NOT": 2})
     monkeypatch.setattr(expr.Unary, "Op", older)
     made = runpy.run_path(classical.__file__)
