@@ -31,8 +31,12 @@ OLDER = "qiskit-ibm-runtime<0.50"
 """From 0.50 on its sampler warns that it is deprecated, and the tests take warnings for errors."""
 
 SEED = "within its tolerance only for some seeds, of Aer too: the fit's own error is as large"
+T2HAHN = (
+    "expects two times within 3, which is 1.6 standard errors of each fit: 7 of 20 seeds fail, 5 with Aer; the shots "
+    "of both have the exact probabilities (chi squared by degrees of freedom 0.98 and 1.07)"
+)
 LEFT_OUT = {
-    "characterization/test_t2hahn.py::TestT2Hahn::test_t2hahn_parallel": SEED,
+    "characterization/test_t2hahn.py::TestT2Hahn::test_t2hahn_parallel": T2HAHN,
     "characterization/test_tphi.py::TestTphi::test_tphi_ramsey_end_to_end": SEED,
     "quantum_volume/test_qv.py::TestQuantumVolume::test_qv_success": "compares with a file of shots of Aer",
     "randomized_benchmarking/test_interleaved_rb.py::TestRunInterleavedRB::test_two_qubit": SEED,

@@ -228,11 +228,21 @@ def _with_sums(given: Any, number: int, default: float) -> tuple[EstimatorPub, S
     _checked(pub.precision, f"PUB {number}: precision")
     if known is not None:
         return pub, known.sums
-    sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
+    sums = [_pauli_sum(one) for one in sparse_observables(pub.observables)]
     if contents is not None:
         made = _Observables(pub.observables, sums)
         _known_observables.put(given[1], "observables", contents, made, contents.shape[0])
     return pub, sums
+
+
+def sparse_observables(observables: ObservablesArray) -> Iterable[SparseObservable]:
+    """Return the observables of a PUB, one after the other."""
+    if hasattr(observables, "sparse_observables_array"):
+        found: NDArray[Any] = observables.sparse_observables_array()
+        return found.reshape(-1)
+    # Qiskit 2.0 has dictionaries, from a label to its coefficient.
+    each = np.asarray(observables, dtype=object).reshape(-1)
+    return [SparseObservable.from_list(list(one.items())) for one in each]
 
 
 class _Contents(NamedTuple):

@@ -26,6 +26,7 @@ class Job(PrimitiveJob):
     """
 
     _future: Any
+    _result: Any = None  # Qiskit 2.0 does not keep it
 
     def _submit(self) -> None:
         if self._future is not None:

@@ -15,33 +15,32 @@ from qsim_ex.frameworks import FLOAT, Expression, Token
 ClbitNumbers = Mapping[Clbit, int]
 """The engine's number of each classical bit of a circuit."""
 
-_Op = expr.Binary.Op
-BINARY = {
-    _Op.BIT_AND: "and",
-    _Op.BIT_OR: "or",
-    _Op.BIT_XOR: "xor",
-    _Op.LOGIC_AND: "both",
-    _Op.LOGIC_OR: "either",
-    _Op.EQUAL: "equal",
-    _Op.NOT_EQUAL: "not_equal",
-    _Op.LESS: "less",
-    _Op.LESS_EQUAL: "less_equal",
-    _Op.GREATER: "greater",
-    _Op.GREATER_EQUAL: "greater_equal",
-    _Op.SHIFT_LEFT: "shift_left",
-    _Op.SHIFT_RIGHT: "shift_right",
-    _Op.ADD: "add",
-    _Op.SUB: "subtract",
-    _Op.MUL: "multiply",
-    _Op.DIV: "divide",
+_BINARY = {
+    "BIT_AND": "and",
+    "BIT_OR": "or",
+    "BIT_XOR": "xor",
+    "LOGIC_AND": "both",
+    "LOGIC_OR": "either",
+    "EQUAL": "equal",
+    "NOT_EQUAL": "not_equal",
+    "LESS": "less",
+    "LESS_EQUAL": "less_equal",
+    "GREATER": "greater",
+    "GREATER_EQUAL": "greater_equal",
+    "SHIFT_LEFT": "shift_left",
+    "SHIFT_RIGHT": "shift_right",
+    "ADD": "add",
+    "SUB": "subtract",
+    "MUL": "multiply",
+    "DIV": "divide",
 }
+_UNARY = {"BIT_NOT": "invert", "LOGIC_NOT": "not", "NEGATE": "negate"}
+
+# Older versions of Qiskit have fewer operations, so they are looked up by name.
+BINARY = {op: _BINARY[op.name] for op in expr.Binary.Op if op.name in _BINARY}
 """The engine's name of each of Qiskit's binary operations."""
 
-UNARY = {
-    expr.Unary.Op.BIT_NOT: "invert",
-    expr.Unary.Op.LOGIC_NOT: "not",
-    expr.Unary.Op.NEGATE: "negate",
-}
+UNARY = {op: _UNARY[op.name] for op in expr.Unary.Op if op.name in _UNARY}
 """The engine's name of each of Qiskit's unary operations."""
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
