@@ -40,6 +40,15 @@ def compiled(block: Block, page: Path) -> Any:
     return compile("\n" * (block.line - 1) + block.text, str(page), "exec")
 
 
+def message(block: Block, error: str) -> str:
+    """Return the message that a block shows in its last lines, as a comment that begins with the error's name.
+
+    "…" stands for any text.
+    """
+    _, _, shown = block.text.partition(f"\n# {error}: ")
+    return " ".join(shown.replace("\n# ", " ").split())
+
+
 def run(block: Block, page: Path, names: dict[str, Any]) -> None:
     """Run a block of Python after the blocks above it; an error that it is an example of has to come."""
     code = compiled(block, page)
@@ -51,6 +60,8 @@ def run(block: Block, page: Path, names: dict[str, Any]) -> None:
         exec(code, names)
     assert type(raised.value).__name__ == expected[0]
     assert any(letter.islower() for letter in str(raised.value))
+    if shown := message(block, expected[0]):
+        assert re.fullmatch(re.escape(shown).replace("…", ".*"), " ".join(str(raised.value).split())), raised.value
 
 
 def sums_of_a_sweep(names: dict[str, Any]) -> None:
@@ -114,6 +125,14 @@ def test_the_commands_of_the_command_line_page_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert set(re.findall(r"^  (\d\d) +\d+ ", done.stdout, re.MULTILINE)) == {"00", "11"}
     assert "sweep" in done.stdout
+
+
+def test_the_page_of_errors_shows_every_message() -> None:
+    """Each example of an error on the page about errors ends with the message that it gets."""
+    page = ROOT / "docs" / "reference" / "errors.md"
+    examples = [(block, tag) for block in blocks(page) for tag in block.tags if hasattr(errors, tag)]
+    assert len(examples) >= 15
+    assert [tag for block, tag in examples if not message(block, tag)] == []
 
 
 def test_every_tag_is_known() -> None:

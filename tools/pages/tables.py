@@ -86,7 +86,10 @@ def foreign_options() -> str:
             continue
         taken = ", ".join(f"`{value!r}`" for value in option.values if value is not None)
         lines.append(
-            (f"`{name}`", (f"{taken}: no effect. " if taken else "") + f"Other values are errors: {option.instead}")
+            (
+                f"`{name}`",
+                (f"{taken}: no effect. Other values are errors" if taken else "An error") + f": {option.instead}",
+            )
         )
     return table(("option elsewhere", "here"), lines)
 

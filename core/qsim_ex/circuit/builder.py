@@ -123,8 +123,8 @@ class CircuitBuilder(BlockBuilder):
             raise unknown(name)
         if len(parameters) != len(row.parameters):
             raise ParameterError(
-                f"gate {name!r}: expected {len(row.parameters)} parameters {row.parameters}, got {len(parameters)}; "
-                "pass one number for each."
+                f"gate {name!r}: expected numbers for its parameters ({', '.join(row.parameters) or 'none'}), got "
+                f"{len(parameters)}; pass one for each."
             )
         if parameters:
             self._check_finite(parameters, name)

@@ -185,7 +185,8 @@ def _placed(row: Gate, wires: Wires, controls: Wires = (), control_values: int =
 def unknown(name: str) -> UnknownInstruction:
     """Return the error of a name that is in no row of the gate table."""
     return UnknownInstruction(
-        f"expected a gate of the gate table, got {name!r}, which it does not have.{nearest(name, GATES)}"
+        f"expected a gate of the gate table, got {name!r}; take one of the table, or append a matrix."
+        f"{nearest(name, GATES)}"
     )
 
 

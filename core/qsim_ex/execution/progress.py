@@ -116,7 +116,11 @@ class Ticker:
     def check(self) -> None:
         """Raise `Cancelled` if the event is set."""
         if self._cancel is not None and self._cancel.is_set():
-            raise Cancelled(f"cancelled after {self.done} of {self.total} steps." if self.total else "cancelled.")
+            raise Cancelled(
+                f"cancelled after {self.done} of {self.total} steps."
+                if self.total
+                else "cancelled before the first step."
+            )
 
     def advance(self, steps: int) -> None:
         """Count a step that is about to begin as `steps` steps."""
