@@ -36,7 +36,7 @@ def test_workers_of_a_pool_see_one_gpu_each(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(VISIBLE, "4,GPU-7f")
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context, initializer=share_gpus) as pool:
-        found = {seen_by for seen_by in pool.map(seen, range(40))}
+        found = set(pool.map(seen, range(40)))
     assert found <= {"4", "GPU-7f"}
     with context.Pool(2, share_gpus) as both:
         assert set(both.map(seen, range(200), chunksize=1)) <= {"4", "GPU-7f"}
