@@ -78,6 +78,7 @@ PACKAGES = (
     Package("stimcirq>=1.15", "Stim's circuits: measurements of every kind, noise, loops", ("stim",)),
     Package("pytket-qiskit>=0.79", "circuits compiled by pytket, results for pytket, conditions"),
     Package("dask[distributed]>=2026.8", "a cluster of processes runs the circuits of a job"),
+    Package("ray>=2.50", "its tasks run the circuits of a job"),
 )
 
 

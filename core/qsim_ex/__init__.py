@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.comm.workers import share_gpus
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted
@@ -75,6 +76,7 @@ _HOMES = {
     "phase_damping": "qsim_ex.circuit.noise.channels",
     "phase_flip": "qsim_ex.circuit.noise.channels",
     "reset_channel": "qsim_ex.circuit.noise.channels",
+    "share_gpus": "qsim_ex.comm.workers",
     "thermal_relaxation": "qsim_ex.circuit.noise.channels",
     "uniform_pauli": "qsim_ex.circuit.noise.channels",
     "uninterrupted": "qsim_ex.kernels.interrupts",
@@ -117,6 +119,7 @@ __all__ = [
     "phase_flip",
     "reference",
     "reset_channel",
+    "share_gpus",
     "thermal_relaxation",
     "uniform_pauli",
     "uninterrupted",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.paths import ROOT
@@ -130,3 +132,39 @@ def test_a_file_is_run_by_several_processes() -> None:
     )
     assert told["counts"] == json.loads(alone.stdout)["counts"]
     assert "processes" in told["metadata"]["device_reason"]
+
+
+def test_ctrl_c_ends_all_processes() -> None:
+    """Ctrl-C in a terminal reaches all ranks, also those that wait for another, and the launcher ends with 130."""
+    code = (
+        "import os, sys, time\n"
+        "from qsim_ex.comm.connection import current\n"
+        "ranks = current()\n"
+        "print('here', flush=True)\n"
+        "time.sleep(60) if ranks.rank == 0 else ranks.barrier()"
+    )
+    command = [sys.executable, "-m", "qsim_ex", "launch", "-n", "3", "-c", code]
+    told = os.environ | {"PYTHONPATH": str(ROOT / "core")}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, env=told, start_new_session=True, **pipes) as launcher:
+        assert launcher.stdout is not None
+        assert [launcher.stdout.readline() for _ in range(3)] == ["here\n"] * 3
+        began = time.monotonic()
+        os.killpg(launcher.pid, signal.SIGINT)
+        assert launcher.wait(30) == 130
+    assert time.monotonic() - began < 20
+
+
+def test_a_launcher_that_is_told_to_end_takes_its_processes_along() -> None:
+    """SIGTERM to the launcher, as a batch system sends it, ends all ranks."""
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    command = [sys.executable, "-m", "qsim_ex", "launch", "-n", "2", "-c", code]
+    told = os.environ | {"PYTHONPATH": str(ROOT / "core")}
+    with subprocess.Popen(command, env=told, stdout=subprocess.PIPE, text=True) as launcher:
+        assert launcher.stdout is not None
+        pids = [int(launcher.stdout.readline()) for _ in range(2)]
+        launcher.terminate()
+        assert launcher.wait(30) == 128 + signal.SIGTERM
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

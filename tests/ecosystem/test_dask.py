@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,6 +46,15 @@ def test_a_cluster_counts_what_one_process_counts(client: Client) -> None:
     here = QsimExBackend(device="cpu").run(circuits(), seed_simulator=SEED, shots=500).result()
     there = QsimExBackend(device="cpu").run(circuits(), seed_simulator=SEED, shots=500, executor=client.get_executor())
     assert there.result().get_counts() == here.get_counts()
+
+
+def test_the_example_ends_well() -> None:
+    """It compares what the workers count with the counts of this process, and with the angles of its circuits."""
+    example = Path(__file__).parents[2] / "examples" / "many_circuits.py"
+    command = [sys.executable, str(example), "--small", "--on", "dask"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "8 circuits on dask" in ended.stdout
 
 
 def test_the_circuits_run_in_the_workers(client: Client) -> None:

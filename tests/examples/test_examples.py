@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
-from support.under_mpi import needs_mpi, under_mpi
+from support.under_mpi import launched, needs_mpi, under_mpi
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -48,3 +48,19 @@ def test_four_ranks_share_the_state() -> None:
     ended = under_mpi(4, "examples/four_ranks.py", "--small", "--divide")
     assert ended.returncode == 0, ended.stderr
     assert "4 process(es)" in ended.stdout
+
+
+def test_four_processes_without_mpi_share_the_state() -> None:
+    """Started by our own launcher they do the same, and rank 0 alone prints."""
+    ended = launched(4, "examples/four_ranks.py", "--small", "--divide")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("4 process(es)") == 1
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_many_circuits_on_the_workers_of_mpi() -> None:
+    """Under mpi4py.futures the workers count what one process counts."""
+    ended = under_mpi(3, "-m", "mpi4py.futures", "examples/many_circuits.py", "--small", "--on", "mpi")
+    assert ended.returncode == 0, ended.stderr
+    assert "8 circuits on mpi" in ended.stdout

@@ -7,22 +7,18 @@ Ranks that wait sleep in the kernel, and leave their cores to others.
 
 from __future__ import annotations
 
-import atexit
-import os
 import pickle
-import select
-import sys
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from qsim_ex.comm.channel import Channel, Expected, Sent
-from qsim_ex.comm.meeting import folder, met
+from qsim_ex.comm.meeting import folder
+from qsim_ex.comm.message_stream import Expected, Sent
+from qsim_ex.comm.others import Notice, Others
 from qsim_ex.comm.protocol import Array
 from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
 from qsim_ex.errors import CommunicationError
@@ -31,110 +27,8 @@ from qsim_ex.kernels.interrupts import uninterrupted
 OPERATIONS = ("exchange", "swap", "allreduce", "allgather", "broadcast", "barrier", "renewed")
 """The operations, by the number that stands in a message's header."""
 
-_ANNOUNCED = -1
-"""The number in the header of an announcement."""
-
 _GRACE = 2.0
 """Seconds in which other ranks may still do without one that has ended."""
-
-
-class _Announcement(NamedTuple):
-    """What a rank tells all others about itself. epoch: in which it failed; None: it has ended."""
-
-    epoch: int | None
-    words: str
-
-
-class _Others:
-    """The other ranks: what all connections of one process share.
-
-    ended: why each rank that has ended did. failed: epoch, rank and error of each failure. epoch: counts the calls of
-    `Local.renewed`, twice each, so that what an aborted connection has left is told from what follows it.
-    """
-
-    def __init__(self, rank: int, size: int, where: Path) -> None:
-        self.rank, self.size = rank, size
-        sockets = met(rank, size, where)
-        self.channels = {other: Channel(two.messages) for other, two in sockets.items()}
-        self.notices = {other: Channel(two.announcements) for other, two in sockets.items()}
-        self.ended: dict[int, str] = {}
-        self.failed: list[tuple[int, int, str]] = []
-        self.reached: dict[int, int] = {}
-        self.epoch = 0
-        self.closed = False
-        self._next = {other: notices.expect(0, _ANNOUNCED) for other, notices in self.notices.items()}
-        self._poll = select.poll()
-        self._asked: dict[int, int] = {}  # what the poll looks for, by descriptor
-        self._process = os.getpid()
-        atexit.register(self.close)
-        mine = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _leave(mine()))
-
-    def work(self, seconds: float) -> None:
-        """Send and take in what is possible, after waiting for it at most so long."""
-        everyone = [*self.channels.values(), *self.notices.values()]
-        for channel in everyone:
-            asked = select.POLLIN * channel.reads | select.POLLOUT * channel.writes
-            if channel.ended:
-                asked = 0
-            number = channel.stream.fileno()
-            if asked == self._asked.get(number, 0):
-                continue
-            if asked:
-                self._poll.register(number, asked)
-            else:
-                self._poll.unregister(number)
-            self._asked[number] = asked
-        ready = {number for number, _ in self._poll.poll(1e3 * seconds)}
-        with uninterrupted():  # half a message must not be forgotten
-            for channel in everyone:
-                if channel.stream.fileno() in ready:
-                    channel.work()
-            self._hear()
-
-    def _hear(self) -> None:
-        """Take in announcements."""
-        for other, notices in self.notices.items():
-            while self._next[other].done:
-                epoch, words = pickle.loads(self._next[other].found)
-                if epoch is None:
-                    self.ended.setdefault(other, words)
-                else:
-                    self.failed.append((epoch, other, words))
-                self._next[other] = notices.expect(0, _ANNOUNCED)
-                notices.work()
-            if notices.ended:
-                self.ended.setdefault(other, "its process died")
-
-    def announce(self, announcement: _Announcement) -> None:
-        """Tell all other ranks; it does not wait for them."""
-        said = pickle.dumps(tuple(announcement))
-        with uninterrupted():
-            for notices in self.notices.values():
-                notices.send(0, _ANNOUNCED, said)
-                notices.work()
-
-    def close(self) -> None:
-        """Announce that this rank has ended, with the error that ended the program; may be called again."""
-        if self.closed or os.getpid() != self._process:
-            return
-        self.closed = True
-        error = getattr(sys, "last_value", None)
-        self.announce(_Announcement(None, "it has ended" if error is None else f"{type(error).__name__}: {error}"))
-        self.leave()
-        atexit.unregister(self.close)
-
-    def leave(self) -> None:
-        """Close all sockets."""
-        for channel in (*self.channels.values(), *self.notices.values()):
-            channel.close()
-        self.closed = True
-
-
-def _leave(others: _Others | None) -> None:
-    """Close the sockets of a forked child, which would otherwise hide the death of its parent."""
-    if others is not None:
-        others.leave()
 
 
 class Local:
@@ -148,10 +42,10 @@ class Local:
             raise CommunicationError(
                 f"expected a rank from 0 to {size - 1}, got {rank} of {size}; correct the launcher."
             )
-        self._begin(_Others(rank, size, folder() if where is None else where))
+        self._begin(Others(rank, size, folder() if where is None else where))
         self._others.reached = reached(self.allgather, rank)
 
-    def _begin(self, others: _Others) -> None:
+    def _begin(self, others: Others) -> None:
         self._others, self._began = others, others.epoch
         self.rank, self.size = others.rank, others.size
         self._error: BaseException | None = None
@@ -272,12 +166,12 @@ class Local:
         """Declare that this rank has failed, and tell all others."""
         if self._error is None:
             self._error = error
-            self._others.announce(_Announcement(self._others.epoch, f"{type(error).__name__}: {error}"))
+            self._others.announce(Notice(self._others.epoch, f"{type(error).__name__}: {error}"))
             self._forget()
 
     def _forget(self) -> None:
-        for channel in self._others.channels.values():
-            channel.forget()
+        for stream in self._others.streams.values():
+            stream.forget()
 
     def renewed(self) -> Local:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
@@ -300,10 +194,10 @@ class Local:
     # --- messages ----------------------------------------------------------------------------------------------------
 
     def _send(self, other: int, operation: str, data: Any = b"") -> Sent:
-        return self._others.channels[other].send(self._others.epoch, OPERATIONS.index(operation), data)
+        return self._others.streams[other].send(self._others.epoch, OPERATIONS.index(operation), data)
 
     def _expect(self, other: int, operation: str, into: Any = None) -> Expected:
-        return self._others.channels[other].expect(self._others.epoch, OPERATIONS.index(operation), into)
+        return self._others.streams[other].expect(self._others.epoch, OPERATIONS.index(operation), into)
 
     def _gathered(self, operation: str, said: Any, *, through: bool = False) -> list[memoryview]:
         """Send something to rank 0, which returns what all others have sent."""
@@ -317,7 +211,7 @@ class Local:
 
     def _spread(self, operation: str, said: Any, *, through: bool = False) -> None:
         """Send something to all other ranks."""
-        for other, sent in [(other, self._send(other, operation, said)) for other in self._others.channels]:
+        for other, sent in [(other, self._send(other, operation, said)) for other in self._others.streams]:
             self._wait((other,), sent, through=through)
 
     def _wait(
@@ -332,11 +226,11 @@ class Local:
         gone: float | None = None
         with uninterrupted():
             for rank in ranks:
-                others.channels[rank].work()
+                others.streams[rank].work()
         while not all(part.done for part in parts):
             if not through:
                 self._check()
-            if dead := [rank for rank in ranks if others.channels[rank].ended]:
+            if dead := [rank for rank in ranks if others.streams[rank].ended]:
                 others.work(0.1)  # what it has announced before
                 if not through:
                     self._check()

@@ -171,6 +171,7 @@ class Ranks(Exchanged):
         found: dict[str, Any] = {
             "processes": self.communicator.size,
             "processes_used": self._used,
+            "rank": self.communicator.rank,
             "communicator": self.communicator.description,
             "bytes_sent": {f"{self._name(a)}>{self._name(b)}": size for (a, b), size in traffic.items()},
             "bytes_held": sum(self.needs.devices) + self.needs.host,

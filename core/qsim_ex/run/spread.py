@@ -115,7 +115,7 @@ def _joined(parts: list[Any]) -> Any:
 def _told(ranks: Communicator, found: BatchResult, what: str) -> BatchResult:
     """Return a result that says how it was shared out."""
     before = found.provenance
-    facts = {**before.facts, "processes": ranks.size, "processes_used": ranks.size, "shared_out": what}
-    facts |= {"bindings": len(found.seeds), "communicator": ranks.description}
+    facts = {**before.facts, "processes": ranks.size, "processes_used": ranks.size, "rank": ranks.rank}
+    facts |= {"shared_out": what, "bindings": len(found.seeds), "communicator": ranks.description}
     reason = f"{before.deployment.reason}; {what} shared out among {ranks.size} processes over {ranks.description}"
     return replace(found, provenance=replace(before, facts=facts, deployment=replace(before.deployment, reason=reason)))

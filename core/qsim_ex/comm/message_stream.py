@@ -56,12 +56,12 @@ class Expected:
         return fits
 
 
-class Channel:
+class MessageStream:
     """One end of a socket to another process."""
 
-    def __init__(self, stream: socket.socket) -> None:
-        stream.setblocking(False)
-        self.stream = stream
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        self._socket = end
         self.ended = False
         self._outgoing: deque[Sent] = deque()
         self._expected: deque[Expected] = deque()
@@ -91,6 +91,10 @@ class Channel:
         self._expected.clear()
         self._current = None
 
+    def fileno(self) -> int:
+        """Return the descriptor of the socket; -1 once it is closed."""
+        return self._socket.fileno()
+
     @property
     def reads(self) -> bool:
         """Whether something is waited for that may arrive."""
@@ -113,7 +117,7 @@ class Channel:
             message = self._outgoing[0]
             while message.left:
                 try:
-                    count = self.stream.send(message.left[0])
+                    count = self._socket.send(message.left[0])
                 except (BlockingIOError, InterruptedError):
                     return
                 except OSError:  # the other process is gone; what it sent before may still be read
@@ -174,7 +178,7 @@ class Channel:
     def _take(self, where: memoryview) -> int:
         """Read bytes that are here, and return their number; 0 if there are none now."""
         try:
-            count = self.stream.recv_into(where)
+            count = self._socket.recv_into(where)
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError:
@@ -188,4 +192,4 @@ class Channel:
         """Close the socket; may be called again."""
         self.ended = True
         self._give_up()
-        self.stream.close()
+        self._socket.close()
