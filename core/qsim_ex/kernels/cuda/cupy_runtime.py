@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -31,6 +32,11 @@ TENSOR: tuple[str, ...] = ("90",)
 
 By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
 than their other units. See decision 0008."""
+
+
+PATIENCE = 2e-4
+"""The seconds that Python's threads let one another work while kernels are written in the background. A run gives the
+interpreter's lock away at each launch, and would wait for 5 ms each time to get it back."""
 
 
 _REFUSALS = (200, 209, 222, 300)
@@ -213,12 +219,17 @@ class CupyRuntime:
                 threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True).start()
 
     def _do_waiting(self) -> None:
-        while True:
-            self._waiting[0]()
-            with self._lock:
-                self._waiting.popleft()
-                if not self._waiting:
-                    return
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(min(usual, PATIENCE))
+        try:
+            while True:
+                self._waiting[0]()
+                with self._lock:
+                    self._waiting.popleft()
+                    if not self._waiting:
+                        return
+        finally:
+            sys.setswitchinterval(usual)
 
     def _load(self, text: KernelText, code: bytes) -> Any:
         """Load machine code; if the driver refuses code of the package, compile here, which the doctor reports.

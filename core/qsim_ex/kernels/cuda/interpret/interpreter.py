@@ -20,6 +20,9 @@ NAME = "interpret"
 _BLOCKS = 3
 """The thread blocks that a multiprocessor holds at the same time, which limits the registers of a thread."""
 
+_BLOCKS_FROM_MEMORY = 2
+"""The same for the kernel that reads numbers from memory into registers; with three it spills on sm_75."""
+
 
 class Capacity(NamedTuple):
     """What a kernel takes by value: words of 4 bytes, and bytes of numbers."""
@@ -47,7 +50,8 @@ def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
     capacity: what it takes by value; None for the kernel that reads all from memory, for one state or a batch.
     """
     row = BY_ITEMSIZE[itemsize]
-    constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {_BLOCKS}"}
+    blocks = _BLOCKS if capacity else _BLOCKS_FROM_MEMORY
+    constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {blocks}"}
     if capacity:
         constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // 16}
     head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]

@@ -142,7 +142,7 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     for number, place in enumerate(arranged):
         if number:
             words += [OpCode.EXCHANGE, *_in_tile(place, itemsize)]
-        bits = _Bits(tuple([tile[p] for p in place.registers]), tuple([tile[p] for p in place.threads]))
+        bits = _PhaseBits(tuple([tile[p] for p in place.registers]), tuple([tile[p] for p in place.threads]))
         for item in place.phase.items:
             words += _operation(bits, item, numbers)
     words.append(OpCode.END)
@@ -180,7 +180,7 @@ def _halves(values: Iterable[int]) -> list[int]:
     return [word for value in values for word in (value & _WORD, value >> 32)]
 
 
-class _Bits:
+class _PhaseBits:
     """Where a phase's bits are: the index bit of each register bit and of each thread bit."""
 
     def __init__(self, registers: tuple[int, ...], threads: tuple[int, ...]) -> None:
@@ -222,7 +222,7 @@ def _within(mask: int, bits: Sequence[int]) -> int:
     return sum([1 << k for k, bit in enumerate(bits) if mask >> bit & 1]) if mask else 0
 
 
-def _operation(bits: _Bits, item: Item, numbers: _Numbers) -> list[int]:
+def _operation(bits: _PhaseBits, item: Item, numbers: _Numbers) -> list[int]:
     """Return an item's words, and append its numbers."""
     match item:
         case Mix():
@@ -235,7 +235,7 @@ def _operation(bits: _Bits, item: Item, numbers: _Numbers) -> list[int]:
             assert_never(item)
 
 
-def _mix(bits: _Bits, item: Mix, numbers: _Numbers) -> list[int]:
+def _mix(bits: _PhaseBits, item: Mix, numbers: _Numbers) -> list[int]:
     mixed = tuple([bits.number[bit] for bit in item.bits])
     if not item.reads and not item.when.mask and len(mixed) != 3:
         code, parts = _fixed_matrix(item.pattern, mixed)
@@ -246,7 +246,7 @@ def _mix(bits: _Bits, item: Mix, numbers: _Numbers) -> list[int]:
     return _looked_up(bits, code, at, item.when, which, item.reads, order, choice, extra)
 
 
-def _diagonal(bits: _Bits, item: Diagonal, numbers: _Numbers) -> list[int]:
+def _diagonal(bits: _PhaseBits, item: Diagonal, numbers: _Numbers) -> list[int]:
     held = bits.held(item.when)
     inner, beyond = bits.condition(item.when)
     which = _acting(held, 0, _IN_ORDER)
@@ -259,7 +259,7 @@ def _diagonal(bits: _Bits, item: Diagonal, numbers: _Numbers) -> list[int]:
     return _looked_up(bits, OpCode.TABLE, at, item.when, which, item.reads, _IN_ORDER, 0, 0)
 
 
-def _factors(bits: _Bits, item: Diagonal, which: int, packed: int) -> list[int]:
+def _factors(bits: _PhaseBits, item: Diagonal, which: int, packed: int) -> list[int]:
     """Return the parts of each register's factor, where only register bits are read."""
     columns = bits.columns(item.reads)
     parts: list[int] = []
@@ -283,7 +283,7 @@ def _phase_code(held: tuple[int, int]) -> int:
     return OpCode.PHASE + (1 + ones[0] if len(ones) == 1 else 5 + _PAIRS[ones[0], ones[1]])
 
 
-def _rename(bits: _Bits, item: Rename) -> list[int]:
+def _rename(bits: _PhaseBits, item: Rename) -> list[int]:
     mixed = tuple([bits.number[bit] for bit in item.bits])
     held = bits.held(item.when)
     if len(mixed) == 1:
@@ -296,7 +296,7 @@ def _rename(bits: _Bits, item: Rename) -> list[int]:
 
 
 def _looked_up(
-    bits: _Bits,
+    bits: _PhaseBits,
     code: int,
     at: int,
     when: When,
