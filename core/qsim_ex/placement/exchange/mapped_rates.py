@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
 from qsim_ex.comm import neighbours
 from qsim_ex.comm.neighbours import Seats
 from qsim_ex.comm.protocol import Communicator
@@ -14,6 +12,7 @@ from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part
+from qsim_ex.precision import SINGLE
 
 LINK = "mapped"
 """The link between ranks that reach the memory of each other's devices, where a layer is found out."""
@@ -23,7 +22,7 @@ _AMPLITUDES = 1 << 25
 
 _ROUNDS = 4
 
-_DTYPE = np.dtype(np.complex64)
+_DTYPE = SINGLE.dtype
 
 
 class MappedRates:

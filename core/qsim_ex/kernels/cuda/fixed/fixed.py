@@ -26,6 +26,9 @@ PARTIAL_SUMS = 1024
 MOST_BLOCKS = 1 << 20
 _BITS = 44
 
+WIDEST = max(BY_ITEMSIZE)
+"""The bytes of the largest amplitude, as many as a thread loads at once."""
+
 OF_SUMS = SINGLE.itemsize
 """The itemsize for which kernels are made that add up partial sums: they touch no amplitude, so one text is enough."""
 
@@ -149,18 +152,18 @@ def bits_of(bits: Sequence[int]) -> ByValue:
 def trade_parts(runtime: Runtime, mine: Array, theirs: Array, half: int | None) -> None:
     """Swap one half of a part with that of another one, or, if `half` is None, copy all of the other one.
 
-    Both are views of one shape and stride, [k] or [rows, k]; theirs may be memory of another process. Amplitudes of 8
-    bytes are moved two at a time where rows allow it, since that is as wide as a thread's loads get.
+    Both are views of one shape and stride, [k] or [rows, k]; theirs may be memory of another process. A thread moves as
+    many small amplitudes at a time as take the room of the largest, where rows allow it.
     """
     width, itemsize = int(mine.shape[-1]), int(mine.dtype.itemsize)
     stride = int(mine.strides[0]) // itemsize if mine.ndim == 2 and len(mine) > 1 else width
-    pairs = 2 if itemsize == 8 and width > 1 else 1
-    size, width, stride = int(mine.size) // pairs, width // pairs, stride // pairs
+    together = min(width, WIDEST // itemsize)
+    size, width, stride = int(mine.size) // together, width // together, stride // together
     middle = (size + 1) // 2
     first, end = (0, size) if half is None else ((0, middle), (middle, size))[half]
     if end > first:
         over(
-            runtime, "trade_parts", itemsize * pairs, end - first,
+            runtime, "trade_parts", itemsize * together, end - first,
             mine, theirs, first, end, width - 1, stride // width, int(half is not None),
         )  # fmt: skip
 
