@@ -2,8 +2,8 @@
 
 A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
-to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Plans have to be equal in everything: steps, labels, layouts, number program, and
-the sweeps as a CPU runs them.
+to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Plans have to be equal in
+everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,13 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     if long:  # long enough that orders of the wires are tried, and that low bits float
         gates, fresh, start = int(rng.integers(300, 900)), every, Layout.identity(n)
     made = _circuit(rng, n, gates)
-    return made, {"num_wires": n, "start": start, "shape": shape, "fresh": fresh, "place": long or bool(rng.random() < 0.6)}
+    return made, {
+        "num_wires": n,
+        "start": start,
+        "shape": shape,
+        "fresh": fresh,
+        "place": long or bool(rng.random() < 0.6),
+    }
 
 
 def check(number: int) -> Plan:

@@ -20,7 +20,8 @@ from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
 
 TRIES = 4
-"""The most choices that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102 circuits, 16 to 28 bits)."""
+"""The most choices that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102 circuits, 16 to 28 bits).
+"""
 
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_tries`."""
@@ -86,8 +87,9 @@ def foresee(
 ) -> float:
     """Return the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude.
 
-    A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), a share
-    of the shorter time, and some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
+    A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), a
+    share of the shorter time, and some time to be started (`Shape.start`). Steps that are no sweeps cost the same
+    whichever bits are low.
     A time that is sure to be `most` or longer is not computed to the end.
     fresh: bits that are fresh before, all by default. floats: whether the lowest bits may change.
     """
