@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -267,3 +269,24 @@ def test_an_explanation_lists_the_parts() -> None:
     assert [plan.num_wires for plan in SEPARATE.plans(circuit)] == [2, 2, 2]
     assert [plan.num_wires for plan in TOGETHER.plans(circuit)] == [6]
     assert SEPARATE.summary(circuit).bytes_moved < TOGETHER.summary(circuit).bytes_moved
+
+
+@pytest.mark.parametrize("values", [(0b1, 0b1100), range(1, 1 << 12)])
+def test_a_correction_that_reads_twelve_bits(values: Sequence[int]) -> None:
+    """It acts exactly where its bits have one of its values, and shots are those of all wires together."""
+    builder = CircuitBuilder(6, 13)
+    for clbit in range(0, 12, 4):
+        for wire in range(0, 4, 2):
+            builder.gate("ry", [wire], 0.5).gate("cx", [wire, wire + 1])
+            builder.measure([wire, wire + 1], [clbit + wire, clbit + wire + 1]).reset([wire, wire + 1])
+    builder.gate("ry", [0], 0.9).measure([0], [0])
+    with builder.condition(range(12), values):
+        builder.gate("x", [4]).gate("cx", [4, 5])
+    circuit = builder.measure([5], [12]).build()
+    apart, whole = (
+        Simulator(device="cpu", separate=separate).run(circuit, shots=500, seed=3).bits() for separate in (True, False)
+    )
+    assert np.array_equal(apart, whole)
+    read = apart[:, :12] @ (1 << np.arange(12))
+    assert np.array_equal(apart[:, 12], np.isin(read, list(values)))
+    assert 0 < apart[:, 12].sum() < 500

@@ -271,5 +271,6 @@ def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
         bits = f" and {made.bits} classical bits that were measured on the way" if made.bits else ""
         raise OutOfMemory(
             f"the density matrix of {made.num_wires} wires{bits} is computed as a state of {made.size} wires, with "
-            f"{1 << made.bits} branches of classical bits: {error}"
+            f"{1 << made.bits} branches of classical bits: {error} "
+            "Or use method='statevector', which draws trajectories."
         ) from error
