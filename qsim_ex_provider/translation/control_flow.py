@@ -27,7 +27,8 @@ from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
 
 from qsim_ex.frameworks import Expression
-from qsim_ex_provider.translation.translator import Place, Translator
+from qsim_ex_provider.translation.place import Place
+from qsim_ex_provider.translation.translator import Translator
 
 WRITTEN_OUT = 100_000
 """The most instructions of a loop that is written out where its indices are known; a longer one stays a loop."""

@@ -7,8 +7,8 @@ from itertools import chain
 from operator import attrgetter
 
 from qsim_ex.frameworks import Instruction, Noise, add_error
-from qsim_ex_provider.translation.columns import Columns, Row, Wires
-from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.place import Wires
+from qsim_ex_provider.translation.translator import Columns, Row, Translator
 
 _label = attrgetter("label")
 

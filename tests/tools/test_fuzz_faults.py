@@ -345,7 +345,7 @@ def wrong_binding(patch: pytest.MonkeyPatch) -> None:
 
 def closed_controls(patch: pytest.MonkeyPatch) -> None:
     """Open controls of Qiskit's gates are taken for closed ones."""
-    from qsim_ex_provider.translation.translator import Controls
+    from qsim_ex_provider.translation.place import Controls
 
     method(patch, Controls, "and_", lambda right, self, wires, _values: right(self, wires, (1 << len(wires)) - 1))
 

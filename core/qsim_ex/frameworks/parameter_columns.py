@@ -61,6 +61,6 @@ class _ArrayFunction(NamedTuple):
 def _array_function(expression: Hashable, sympify: Callable[[Any], Any]) -> _ArrayFunction:
     import sympy  # takes a while to load, and most circuits have no expressions
 
-    formula = sympify(expression)
+    formula = sympy.sympify(sympify(expression))  # Qiskit 2.0 returns objects of symengine
     symbols = sorted(formula.free_symbols, key=str)
     return _ArrayFunction(sympy.lambdify(symbols, formula, modules="numpy"), tuple(str(symbol) for symbol in symbols))
