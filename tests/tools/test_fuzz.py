@@ -246,7 +246,7 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
     try:
         names = set(kinds.kinds())
         runs = {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint"}
-        assert runs | {"wide", "saves", "density", "density values", "loops", "density loops"} == names
+        assert runs | {"wide", "saves", "density", "density values", "loops", "density loops", "ranks"} == names
         assert work(range(20), ()).found == []
     finally:
         kinds.kinds.cache_clear()
