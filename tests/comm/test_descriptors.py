@@ -116,12 +116,15 @@ def test_why_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         assert list(result.refused.values()) == ["it runs on another host"]
 
 
+def full(*_: object) -> None:
+    """A system call that finds no room."""
+    raise OSError(28, "No space left on device")
+
+
 def test_no_room_for_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rank that can make no socket says so, and nobody waits for it."""
     monkeypatch.setattr(descriptors, "fetched", refuse)
-    monkeypatch.setattr(
-        descriptors.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
-    )
+    monkeypatch.setattr(descriptors.socket, "socket", full)
     for _, result in between(2, [1, 1]):
         (why,) = result.refused.values()
         assert "Unix socket: No space left on device" in why

@@ -25,10 +25,11 @@ from contract.decided import (
 )
 from contract.engine_parameters import turned
 
-from qsim_ex import Options, Simulator, StateVector
+from qsim_ex import CircuitBuilder, Options, Simulator, StateVector
 from qsim_ex.errors import OptionError, StateError
 
 MINE = product(*ANGLES)
+SWAPPED = CircuitBuilder(3).gate("swap", [0, 2]).build()
 
 
 def mine(**options: Any) -> StateVector:
@@ -134,7 +135,11 @@ STATE: Mapping[str, Method] = {
     "StateVector.apply": Method(
         lambda **given: StateVector(3, device="cpu").apply(**given),
         {"circuit": turned(*ANGLES)},
-        {"circuit": gives(turned(*OTHERS), product(*OTHERS)), "cancel": cancels()},
+        {
+            "circuit": gives(turned(*OTHERS), product(*OTHERS)),
+            "cancel": cancels(),
+            "in_order": gives(True, [0, 1, 2], lambda **given: mine().apply(**given).wire_ordering, circuit=SWAPPED),
+        },
     ),
     "StateVector.measure": Method(
         _state("measure"),
