@@ -22,6 +22,7 @@ from qiskit import QuantumCircuit
 from qiskit_aer import AerSimulator
 from qiskit_aer.noise import NoiseModel, ReadoutError, depolarizing_error, thermal_relaxation_error
 
+from benchmarks import machine
 from qsim_ex_provider import QsimExBackend
 
 SHOTS = 1024
@@ -171,7 +172,8 @@ def main() -> None:
         print(f"{job.name:34}{cells[0]:>18}{firsts[0]}{cells[1]:>18}{firsts[1]}{ratio:12.2f}", flush=True)
         written[job.name] = {"qsim-ex": ours._asdict(), **{name: one._asdict() for name, one in times.items()}}
     if given.out is not None:
-        given.out.write_text(json.dumps(written, indent=1) + "\n")
+        about = {"kind": "narrow noise", "commit": machine.commit(), "machine": machine.describe(), "shots": SHOTS}
+        given.out.write_text(json.dumps({**about, "jobs": written}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
