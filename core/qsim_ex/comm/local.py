@@ -19,8 +19,9 @@ import numpy as np
 from qsim_ex.comm.meeting import folder
 from qsim_ex.comm.message_stream import Expected, Sent
 from qsim_ex.comm.others import Notice, Others
-from qsim_ex.comm.protocol import Array
-from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
+from qsim_ex.comm.protocol import Array, bytes_of
+from qsim_ex.comm.reach import reached
+from qsim_ex.comm.swapping import swap_in_place
 from qsim_ex.errors import CommunicationError
 from qsim_ex.kernels.interrupts import uninterrupted
 
@@ -65,7 +66,7 @@ class Local:
         """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
         if other == self.rank or not 0 <= other < self.size:
             raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
-        out, into = _bytes(sent), _bytes(received)
+        out, into = bytes_of(sent), bytes_of(received)
         self._check()
         return partial(self._end, other, self._expect(other, "exchange", into), self._send(other, "exchange", out))
 
@@ -82,48 +83,30 @@ class Local:
         return other in self._others.reached
 
     def swap(self, other: int, arrays: Sequence[Array]) -> None:
-        """Trade arrays with another rank that this one reaches, in place; each of them swaps one half of each.
+        """Trade arrays with another rank that this one reaches, in place; only its death is an error."""
 
-        Neither leaves before the other has done its half, whatever happens: what is written must still be there.
-        """
-        theirs = np.empty((len(arrays), 4), dtype=np.int64)
-        self.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
-        try:
-            for array, memory in zip(arrays, theirs.tolist(), strict=True):
-                swap_half(self._others.reached[other], array, MemoryRuns(*memory), int(self.rank > other))
-        except OSError as error:
-            raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
-        finally:
-            self._wait_through(other, self._expect(other, "swap", b""), self._send(other, "swap"))
+        def meet() -> Callable[[], None]:
+            expected, sent = self._expect(other, "swap", b""), self._send(other, "swap")
+            return partial(self._wait, (other,), expected, sent, through=True)
 
-    def _wait_through(self, other: int, expected: Expected, sent: Sent) -> None:
-        """Wait for another rank also through Ctrl-C and failures of other ranks; only its death is an error."""
-        interrupt: KeyboardInterrupt | None = None
-        while True:
-            try:
-                self._wait((other,), expected, sent, through=True)
-                break
-            except KeyboardInterrupt as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
+        swap_in_place(self, other, self._others.reached[other], arrays, meet)
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks, added by rank 0 in the order of the ranks, as a new array."""
         found = np.array(values, order="C")
         self._check()
         if self.rank:
-            self._gathered("allreduce", _bytes(found))
-            self._wait((0,), self._expect(0, "allreduce", _bytes(found)), everyone=True)
+            self._gathered("allreduce", bytes_of(found))
+            self._wait((0,), self._expect(0, "allreduce", bytes_of(found)), everyone=True)
             return found
         theirs = np.empty_like(found)
         for other in range(1, self.size):
-            expected = self._expect(other, "allreduce", _bytes(theirs))
+            expected = self._expect(other, "allreduce", bytes_of(theirs))
             self._wait((other,), expected)
             if expected.size != theirs.nbytes:
                 raise ValueError(f"allreduce: expected {theirs.nbytes} bytes from rank {other}, got {expected.size}.")
             found += theirs
-        self._spread("allreduce", _bytes(found))
+        self._spread("allreduce", bytes_of(found))
         return found
 
     def allgather(self, value: Any) -> list[Any]:
@@ -269,10 +252,3 @@ class Local:
         if (found := self._failure()) is not None:
             rank, words = found
             raise CommunicationError(f"rank {rank} of {self.size} has failed, and this rank with it: {words}")
-
-
-def _bytes(array: Array) -> Array:
-    """Return a contiguous array as bytes, without a copy."""
-    if not array.flags.c_contiguous:
-        raise ValueError("exchange: expected contiguous arrays, got one with gaps; pass a contiguous copy.")
-    return array.reshape(-1).view(np.uint8)

@@ -13,13 +13,15 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
-from qsim_ex.comm.protocol import Array
-from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
+from qsim_ex.comm.protocol import Array, bytes_of
+from qsim_ex.comm.reach import reached
+from qsim_ex.comm.swapping import swap_in_place
 from qsim_ex.errors import CommunicationError, MissingPackage
 
 PIECE_BYTES = 1 << 30
@@ -161,7 +163,7 @@ class Mpi:
         """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
         if other == self.rank or not 0 <= other < self.size:
             raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
-        out, into = _bytes(sent), _bytes(received)
+        out, into = bytes_of(sent), bytes_of(received)
         self._check()
         byte, step = self._mpi.BYTE, self._piece
         requests = [self._comm.Irecv([into[k : k + step], byte], source=other) for k in range(0, len(into), step)]
@@ -187,33 +189,15 @@ class Mpi:
         return other in self._world.reached
 
     def swap(self, other: int, arrays: Sequence[Array]) -> None:
-        """Trade arrays with another rank that this one reaches, in place; each of them swaps one half of each.
+        """Trade arrays with another rank that this one reaches, in place; only its death is an error."""
+        size = sum(array.nbytes for array in arrays)
 
-        Neither leaves before the other has done its half, whatever happens: what is written must still be there.
-        """
-        theirs = np.empty((len(arrays), 4), dtype=np.int64)
-        self.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
-        try:
-            for array, memory in zip(arrays, theirs.tolist(), strict=True):
-                swap_half(self._world.reached[other], array, MemoryRuns(*memory), int(self.rank > other))
-        except OSError as error:
-            raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
-        finally:
+        def meet() -> Callable[[], None]:
             done, heard = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8)
             ends = [self._comm.Irecv(heard, source=other), self._comm.Isend(done, dest=other)]
-            self._wait_through(ends, other, sum(array.nbytes for array in arrays))
+            return partial(self._wait, ends, (other,), size=size, control=True)
 
-    def _wait_through(self, requests: list[Any], other: int, size: int) -> None:
-        """Wait for another rank also through Ctrl-C and failures of other ranks; only its death is an error."""
-        interrupt: KeyboardInterrupt | None = None
-        while True:
-            try:
-                self._wait(requests, (other,), size=size, control=True)
-                break
-            except KeyboardInterrupt as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
+        swap_in_place(self, other, self._world.reached[other], arrays, meet)
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""
@@ -354,10 +338,3 @@ class Mpi:
             f"rank {gone[0]} of {self.size} takes part in no further operation: {self._world.ended[gone[0]]}. All "
             "ranks have to make the same calls."
         )
-
-
-def _bytes(array: Array) -> Array:
-    """Return a contiguous array as bytes, without a copy."""
-    if not array.flags.c_contiguous:
-        raise ValueError("exchange: expected contiguous arrays, got one with gaps; pass a contiguous copy.")
-    return array.reshape(-1).view(np.uint8)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -94,3 +95,10 @@ class Watches(Protocol):
 
     def check(self) -> None:
         """Raise `CommunicationError` if any rank has failed or has ended; return at once."""
+
+
+def bytes_of(array: Array) -> Array:
+    """Return a contiguous array as bytes, without a copy."""
+    if not array.flags.c_contiguous:
+        raise ValueError("exchange: expected contiguous arrays, got one with gaps; pass a contiguous copy.")
+    return array.reshape(-1).view(np.uint8)
