@@ -95,7 +95,7 @@ void Planner::reorder() {
         ++tried_;
         return;
     }
-    // Bits get other numbers when they are moved, but nothing of a forecast depends on these.
+    // Asked before bits are moved: which of equally good tiles is foreseen depends on their numbers.
     floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, least_) < least_;
     if (best_ != below(shape_.low)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits_));

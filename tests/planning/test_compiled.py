@@ -34,6 +34,11 @@ def test_compiled_plans_are_those_of_python(batch: int) -> None:
         check(number)
 
 
+def test_forecasts_are_asked_before_bits_are_moved() -> None:
+    """Which of equally good tiles is foreseen depends on the bits' numbers, so both planners ask with the same ones."""
+    check(3159)
+
+
 def test_a_difference_is_found() -> None:
     """Each part of a plan in which two plans may differ is compared."""
     circuit, given = case(3)

@@ -61,18 +61,20 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     return tuple(to)
 
 
-def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int) -> bool:
+def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low: int) -> bool:
     """Return whether a plan takes less time if the lowest bits change from sweep to sweep, see `tiles.floating`.
 
-    Plans that are as short are not worth two forecasts: then bits stay where they are.
+    pending: as `reorder` takes it. low: the bits that are lowest in the order that it chose; bits are not moved before
+    this is asked, since which of equally good tiles is foreseen depends on their numbers. Plans that are so short are
+    not worth two forecasts: then bits stay where they are.
     """
     if not shape.floats or not shape.start <= num_bits > shape.tile:
         return False
-    pending, first = pending[:_LOOKED_AT], (1 << shape.low) - 1
-    fixed = foresee(pending, num_bits, shape, first, fresh=fresh)
+    pending = pending[:_LOOKED_AT]
+    fixed = foresee(pending, num_bits, shape, low, fresh=fresh)
     if not _tries(fixed, len(pending), shape):
         return False
-    return foresee(pending, num_bits, shape, first, fixed, fresh, floats=True) < fixed
+    return foresee(pending, num_bits, shape, low, fixed, fresh, floats=True) < fixed
 
 
 def foresee(

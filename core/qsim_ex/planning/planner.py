@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from qsim_ex.circuit.ops import Initialize, Op
+from qsim_ex.circuit.ops import Initialize, Op, mask_of
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
@@ -133,12 +133,14 @@ def python_plan(
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
         ordered = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
+        given, low = work, (1 << fitted.low) - 1
         if ordered and (to := reorder(work, num_wires, fitted)):
+            low = mask_of(tuple(bit for bit, moved_to in enumerate(to) if moved_to < fitted.low))
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)
         floating = None
-        if floats(work, num_wires, fitted, fresh):
+        if floats(given, num_wires, fitted, fresh, low):
             from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 
             floating = Floating(num_wires, fitted)
