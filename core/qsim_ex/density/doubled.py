@@ -10,9 +10,7 @@ So no branch is chosen at random: all of them are in the state.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
@@ -44,6 +42,8 @@ from qsim_ex.circuit.ops import (
     structure_of,
     wires_of,
 )
+from qsim_ex.density.bit_life import BitLife
+from qsim_ex.density.conditions import assigned, cubes, joined
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.readings import ReadingTracker
@@ -160,7 +160,7 @@ class Doubler:
         self._saved: dict[str, Places] = {}
         self._measured = 0  # mask of wires that were measured, and whose coherences are not zero yet
         self._touched = asked.touched
-        self._life = _BitLife(structure, asked.sampled)
+        self._life = BitLife(structure, asked.sampled)
         self._literals: list[Complex] = []
         self._literal_size = 0
         self._flip, self._sum = self._literal(_FLIP), self._literal(_SUM)
@@ -341,8 +341,8 @@ class Doubler:
         if self._observed:
             self._dephase(at for at in {*places} if at is not None and self._measured >> at & 1)
         conjugate = self._conjugate(op)
-        for when in _cubes(_assigned(places, values)):
-            rows, columns = _joined(op.when, when), _joined(conjugate.when, self._column_when(when))
+        for when in cubes(assigned(places, values)):
+            rows, columns = joined(op.when, when), joined(conjugate.when, self._column_when(when))
             if rows is not None and columns is not None:
                 self._made += [op._replace(when=rows), conjugate._replace(when=columns)]
 
@@ -396,65 +396,3 @@ def check_mixed(save: Save) -> None:
             f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
             "method='density_matrix'; save the density matrix, or leave method out."
         )
-
-
-class _BitLife:
-    """The instructions that read and write each classical bit."""
-
-    def __init__(self, structure: Structure, sampled: bool) -> None:
-        self._reads: defaultdict[int, list[int]] = defaultdict(list)
-        self._writes: defaultdict[int, list[int]] = defaultdict(list)
-        end = len(structure.instructions)
-        for place, instruction in enumerate(structure.instructions):
-            match instruction:
-                case Measure(_, clbits, kept):
-                    for clbit in (*clbits, *kept):
-                        self._writes[clbit].append(place)
-                case Conditional(_, clbits):
-                    for clbit in clbits:
-                        self._reads[clbit].append(place)
-                case Save() if instruction.by_memory:
-                    for clbit in range(structure.num_clbits):
-                        self._reads[clbit].append(place)
-                case _:
-                    pass
-        for clbit in range(structure.num_clbits if sampled else 0):
-            self._reads[clbit].append(end)
-
-    def is_read(self, clbit: int, place: int) -> bool:
-        """Return whether the value that a bit has before an instruction is read by it or later."""
-        reads, writes = self._reads[clbit], self._writes[clbit]
-        read, write = bisect_left(reads, place), bisect_left(writes, place)
-        return read < len(reads) and (write == len(writes) or reads[read] <= writes[write])
-
-
-def _assigned(places: Sequence[int | None], values: Iterable[int]) -> tuple[Wires, frozenset[int]]:
-    """Return the wires that hold the bits of a condition, and the values of these wires at which it holds."""
-    wires = tuple(sorted({at for at in places if at is not None}))
-    found = set()
-    for value in values:
-        held: dict[int | None, int] = {None: 0}
-        bits = [(at, value >> k & 1) for k, at in enumerate(places)]
-        if all(held.setdefault(at, bit) == bit for at, bit in bits):
-            found.add(sum(held.get(wire, 0) << k for k, wire in enumerate(wires)))
-    return wires, frozenset(found)
-
-
-def _cubes(condition: tuple[Wires, frozenset[int]], given: When = ALWAYS) -> Iterator[When]:
-    """Yield disjoint conditions on single wires, one of which holds where a condition holds."""
-    wires, values = condition
-    if len(values) == 1 << len(wires):
-        yield given
-    elif values:
-        last = len(wires) - 1
-        for bit in range(2):
-            half = frozenset(value & (1 << last) - 1 for value in values if value >> last == bit)
-            when = When(given.mask | 1 << wires[last], given.value | bit << wires[last])
-            yield from _cubes((wires[:last], half), when)
-
-
-def _joined(one: When, other: When) -> When | None:
-    """Return the condition that both hold; None if they cannot."""
-    if (one.value ^ other.value) & one.mask & other.mask:
-        return None
-    return When(one.mask | other.mask, one.value | other.value)
