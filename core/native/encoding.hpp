@@ -58,6 +58,7 @@ struct Geometry {
     Int store_lanes;
     Int store_direct;
     Int last;
+    Int grown;
 };
 
 // Tables over rows are split: one for the lowest bits of the row number, one for the others.

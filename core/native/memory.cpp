@@ -1,6 +1,8 @@
 // Large copies, shared among threads: one core does not reach the bandwidth of memory, and new pages are made by the
 // core that touches them first.
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "pool.hpp"
@@ -33,4 +35,13 @@ QX_EXPORT(clear)(char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::In
     return in_pieces(bytes, first, threads, microseconds, [&](qx::Int begin, std::size_t size) {
         std::memset(to + begin, 0, size);
     });
+}
+
+// Returns the bytes of the last cache; 0 if the system does not tell.
+QX_EXPORT(last_cache)() {
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    return sysconf(_SC_LEVEL3_CACHE_SIZE);
+#else
+    return 0;
+#endif
 }

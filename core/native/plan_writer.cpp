@@ -104,6 +104,7 @@ void Writer::encode(const Step& sweep) {
         for (const Swaps& swaps : layout_.swaps_home(home)) exchange(swaps);
     geometry.last = finish();
     places(0, to, geometry.store, geometry.store_lanes);
+    geometry.grown = static_cast<Int>(fresh & static_cast<Mask>(sweep.tile));
     geometry.num_bits = num_bits_;
     geometry.row_bits = static_cast<Int>(layout_.rows.size());
     geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));

@@ -1,6 +1,8 @@
 // Sweeps over one state or over every row of a batch, shared among threads by tiles: no result depends on which thread
 // ran which tile.
 
+#include <cstdint>
+
 #include "sweep.hpp"
 
 #include "pool.hpp"
@@ -14,6 +16,7 @@ constexpr Int chunks_each = 8;  // chunks of a thread, so that all end at nearly
 
 // A call of Python's: a sweep on `rows` states, one after the other in memory.
 // numbers: [number_rows, number_count], real and imaginary parts in turn; of one row, if all states share them.
+// cached_bytes: above that, what a sweep writes is not looked for in caches.
 struct Call {
     const Program& program;
     char* state;
@@ -22,7 +25,17 @@ struct Call {
     Int number_rows;
     Int number_count;
     Int high;
+    Int cached_bytes;
 };
+
+// Returns the index bits at whose 1 amplitudes are written past the caches: those of a growing state that memory did not
+// hold before. To write them through the caches, all of them would be read first.
+template <class Real>
+Int streamed_bits(const Geometry& geometry, const Call& call, Int tiles) {
+    Int bytes = (tiles * call.rows << geometry.row_bits) * Rows<Real>::bytes;
+    bool aligned = reinterpret_cast<std::uintptr_t>(call.state) % QX_VECTOR_BYTES == 0;
+    return geometry.store_direct && aligned && bytes > call.cached_bytes ? geometry.grown : 0;
+}
 
 template <class Real>
 Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
@@ -40,9 +53,10 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
         expand<Real>(program, call.numbers, out);
         shared = out;
     }
+    Int streamed = streamed_bits<Real>(geometry, call, tiles);
     auto run_units = [&](Int first, Int last) {
         char* memory = scratch(shared ? space : with_coefficients);
-        Interpreter<Real> interpreter(program, memory);
+        Interpreter<Real> interpreter(program, memory, streamed);
         Real* own = reinterpret_cast<Real*>(memory + space);
         for (Int row = first / tiles; row * tiles < last; ++row) {
             if (!shared) expand<Real>(program, call.numbers + row * call.number_count, own);
@@ -69,16 +83,16 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
 
 // Runs a sweep from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
 QX_EXPORT_SET(run_sweep_single)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int first,
-                                qx::Int threads, qx::Int microseconds) {
-    return qx::QX_SET::run<float>({*program, state, rows, numbers, number_rows, number_count, high}, first, threads,
-                          microseconds);
+                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
+                                qx::Int first, qx::Int threads, qx::Int microseconds) {
+    return qx::QX_SET::run<float>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
+                               threads, microseconds);
 }
 QX_EXPORT_SET(run_sweep_double)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int first,
-                                qx::Int threads, qx::Int microseconds) {
-    return qx::QX_SET::run<double>({*program, state, rows, numbers, number_rows, number_count, high}, first, threads,
-                           microseconds);
+                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
+                                qx::Int first, qx::Int threads, qx::Int microseconds) {
+    return qx::QX_SET::run<double>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
+                               threads, microseconds);
 }
 
 // Returns log2 of the bits of a vector.

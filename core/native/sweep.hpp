@@ -82,12 +82,14 @@ class Interpreter {
     static constexpr Int rows_ahead = 32;  // by which prefetching is ahead of loading; 16 to 64 were equally fast
 
   public:
-    Interpreter(const Program& program, char* memory)
+    // streamed: see `streamed_bits`.
+    Interpreter(const Program& program, char* memory, Int streamed)
         : program(program),
           geometry(*program.geometry),
           rows(Int{1} << geometry.row_bits),
           load_places(program.integers + geometry.load),
           store_places(program.integers + geometry.store),
+          streamed(streamed),
           space(memory, geometry.row_bits) {}
 
     // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state.
@@ -113,6 +115,7 @@ class Interpreter {
             else store_lanes(memory, [](Int row) { return row; });
             place = following;
         }
+        if (streamed) after_streaming();
     }
 
   private:
@@ -121,6 +124,7 @@ class Interpreter {
     const Int rows;
     const Int* const load_places;
     const Int* const store_places;
+    const Int streamed;
     Workspace<Real> space;
     Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
 
@@ -156,7 +160,9 @@ class Interpreter {
         for (Int row = 0; row < rows; ++row) {
             const char* here = space.tile + row * row_bytes;
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
-            merge<Real>(real, imag, memory + place_of(store_places, to(row)) * amplitude_bytes);
+            Int place = place_of(store_places, to(row));
+            if (place & streamed) merge<Real, true>(real, imag, memory + place * amplitude_bytes);
+            else merge<Real>(real, imag, memory + place * amplitude_bytes);
         }
     }
 

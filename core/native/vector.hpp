@@ -65,6 +65,19 @@ inline Vector<Real> splat(Real value) {
     return value - Vector<Real>{};
 }
 
+// Writes a vector to an aligned address, past the caches: nothing is read for it. See `after_streaming`.
+template <class Real>
+inline void stream(void* address, Vector<Real> value) {
+    __builtin_nontemporal_store(value, static_cast<Vector<Real>*>(address));
+}
+
+// Lets other threads see what was streamed before they see anything that this thread writes from now on.
+inline void after_streaming() {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 namespace detail {
 
 template <class Real, std::size_t... lane>
@@ -74,12 +87,14 @@ inline void split(const void* memory, Vector<Real>& real, Vector<Real>& imag, st
     imag = __builtin_shufflevector(a, b, (2 * lane + 1)...);
 }
 
-template <class Real, std::size_t... lane>
+template <class Real, bool streams, std::size_t... lane>
 inline void merge(Vector<Real> real, Vector<Real> imag, void* memory, std::index_sequence<lane...>) {
     constexpr int n = lanes<Real>;
-    store<Real>(memory, __builtin_shufflevector(real, imag, (lane / 2 + lane % 2 * n)...));
-    store<Real>(static_cast<char*>(memory) + sizeof(real),
-                __builtin_shufflevector(real, imag, (n / 2 + lane / 2 + lane % 2 * n)...));
+    Vector<Real> low = __builtin_shufflevector(real, imag, (lane / 2 + lane % 2 * n)...);
+    Vector<Real> high = __builtin_shufflevector(real, imag, (n / 2 + lane / 2 + lane % 2 * n)...);
+    void* second = static_cast<char*>(memory) + sizeof(real);
+    if constexpr (streams) stream<Real>(memory, low), stream<Real>(second, high);
+    else store<Real>(memory, low), store<Real>(second, high);
 }
 
 template <class Real, int bit, std::size_t... lane>
@@ -98,10 +113,10 @@ inline void split(const void* memory, Vector<Real>& real, Vector<Real>& imag) {
     detail::split<Real>(memory, real, imag, std::make_index_sequence<lanes<Real>>());
 }
 
-// Writes the amplitudes of one row, interleaved.
-template <class Real>
+// Writes the amplitudes of one row, interleaved. streams: past the caches; then the address is aligned.
+template <class Real, bool streams = false>
 inline void merge(Vector<Real> real, Vector<Real> imag, void* memory) {
-    detail::merge<Real>(real, imag, memory, std::make_index_sequence<lanes<Real>>());
+    detail::merge<Real, streams>(real, imag, memory, std::make_index_sequence<lanes<Real>>());
 }
 
 // Exchanges lane bit `lane` with the bit that selects one of two vectors.

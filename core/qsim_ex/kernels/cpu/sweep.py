@@ -16,11 +16,23 @@ from qsim_ex.precision import BY_DTYPE
 
 Run = Callable[..., int]
 
+LEAST_CACHED = 1 << 26
+"""The bytes that a last cache has at least, as far as writing past it is concerned."""
+
 
 @lru_cache(maxsize=8)
 def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
     """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.kernel`."""
-    return library.kernel(f"run_sweep_{BY_DTYPE[dtype].name}", "ppipiiiiii", chosen)
+    return library.kernel(f"run_sweep_{BY_DTYPE[dtype].name}", "ppipiiiiiii", chosen)
+
+
+@lru_cache(maxsize=1)
+def cached_bytes() -> int:
+    """Return the bytes above which a growing state is written past the caches.
+
+    To write through them, memory that holds nothing would be read first: half of the time of a GHZ state of 26 wires.
+    """
+    return max(LEAST_CACHED, library.function("last_cache", "")())
 
 
 class NativeSweep:
@@ -52,6 +64,6 @@ class NativeSweep:
         high: the value of all index bits outside the states.
         """
         chunk = 0
-        where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high
+        where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
         while chunk := self._run(*where, chunk, threads, pool.SLICE):
             pass

@@ -71,6 +71,7 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         store_lanes,
         layout.lanes == home,
         last,
+        sweep.fresh & mask_of(sweep.tile),
     ]
     return p.EncodedSweep(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),

@@ -1,0 +1,48 @@
+"""A growing state may be written past the caches, which no amplitude depends on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from qsim_ex import CircuitBuilder, StateVector
+from qsim_ex.kernels.cpu import sweep
+from qsim_ex.precision import Precision
+
+QUBITS = 15
+
+
+def grown(precision: Precision, threads: int) -> np.ndarray:
+    """Return the amplitudes of a circuit whose state grows in several sweeps."""
+    rng = np.random.default_rng(7)
+    builder = CircuitBuilder(QUBITS)
+    for _ in range(3):
+        for wire in range(QUBITS):
+            builder.gate("ry", [wire], rng.uniform(0, 3))
+        for one, other in pairwise(rng.permutation(QUBITS).tolist()):
+            builder.gate("cx", [one, other])
+    with StateVector(QUBITS, device="cpu", precision=precision, threads=threads) as state:
+        state.apply(builder.build())
+        return np.asarray(state.to_numpy())
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_amplitudes_are_the_same_past_the_caches(
+    precision: Precision, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All amplitudes are bit for bit the same whether a growing state is written through the caches or past them."""
+    through = grown(precision, threads)
+    written = []
+    monkeypatch.setattr(sweep, "cached_bytes", lambda: written.append(1) or 0)
+    past = grown(precision, threads)
+    assert written
+    np.testing.assert_array_equal(past, through)
+    assert abs(np.vdot(past, past) - 1) < 1e-5
+
+
+def test_a_small_state_stays_in_the_caches() -> None:
+    """The bytes from which states are written past the caches are those of the last cache, and 64 MiB at least."""
+    assert sweep.cached_bytes() >= 1 << 26
