@@ -2,9 +2,10 @@
 
 The circuit is built outside of the clock, as for the others. The timed call is the whole of
 ``Simulator.state``: look up or make the plan, bind the numbers, allocate, run, synchronise. Plans
-and kernels stay cached in the simulator between repetitions (warm), the numbers do not. A state that
-is divided is waited for until all copies are done, on all devices; its host memory, once locked, is
-kept by the process from one repetition to the next, as cuStateVec Ex keeps its state vector.
+and kernels stay cached in the simulator between repetitions (warm), the numbers do not; on a GPU the first repetition,
+which warms up, waits for the compiler (compile='always'), since kernels that are made beside the runs would be there
+after some of them. A state that is divided is waited for until all copies are done, on all devices; its host memory,
+once locked, is kept by the process from one repetition to the next, as cuStateVec Ex keeps its state vector.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ def options(setup: Setup, device: Literal["cpu", "gpu"], variant: str) -> Option
     A state that is 'spread' has one sub state vector less on its device than there are, or it would all be there.
     """
     found: dict[str, Any] = {"device": device, "precision": setup.precision, "threads": setup.threads}
+    if device == "gpu":
+        found["compile"] = "always"
     if setup.gpus > 1:
         found |= {"devices": tuple(range(setup.gpus))} if device == "gpu" else {"virtual_peers": setup.gpus}
     if setup.migration:
