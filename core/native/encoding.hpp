@@ -45,6 +45,7 @@ struct Fill {
     Int lane_value;
     Int identity;
     Int splat;
+    Int slot;
 };
 
 struct Geometry {

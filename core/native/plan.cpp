@@ -20,8 +20,6 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
-constexpr std::size_t large = 8192;     // instructions, from which on memory is reserved, so that it is never copied
-constexpr std::size_t places_of = 64;   // an instruction: what is reserved and not used is never touched
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
 Layout moved(const Layout& layout, const std::vector<int>& to) {
@@ -52,13 +50,12 @@ Planner::State Planner::advance() {
         case State::rotate: rotate_all(); break;
         case State::reorder: reorder(); break;
         case State::schedule: schedule(); break;
-        case State::finish: finish(); break;
         case State::done:
         case State::stuck:
         case State::too_large: break;
     }
     Int most = std::numeric_limits<Index>::max();
-    if (program_.size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
+    if (program_.listed_size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
     return state_;
 }
 
@@ -165,14 +162,12 @@ void Planner::schedule() {
     if (floating_) settle();
     std::vector<Piece>().swap(work_);
     std::vector<Outline>().swap(outlines_);
-    state_ = State::finish;
+    state_ = State::done;
 }
 
-void Planner::finish() {
-    program_.finish(*book, numbers, steps.packed);
-    program_ = NumberProgram(0);
-    std::vector<Index>().swap(book->places);
-    state_ = State::done;
+const NumberArrays& Planner::listed() {
+    if (!listed_) listed_.reset(new NumberArrays(program_.listed(*book, steps.packed)));
+    return *listed_;
 }
 
 }  // namespace qx::plan
@@ -202,7 +197,6 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     std::unique_ptr<Circuit> circuit(new Circuit);
     std::unique_ptr<Book> book(new Book);
     if (!read(ops, types, *circuit, *book)) return 0;
-    if (circuit->rows.size() > large) book->places.reserve(places_of * circuit->rows.size());
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
@@ -244,10 +238,23 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     write(made->book->words), write(made->book->values);
     write(made->book->patterns.all().bytes()), write(made->book->patterns.all().ends());
     write(made->book->labels.bytes()), write(made->book->labels.ends());
-    write(made->numbers.program), write(made->numbers.places), write(made->numbers.incidence);
     write(made->start.address), write(made->end.address);
+    const NumberProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
-    *out++ = made->numbers.num_operands, *out++ = made->reordered, *out++ = made->floats;
+    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
+    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
+    return 0;
+}
+
+// Writes the address and the length of each array of the number program as qsim_ex.steps.numbers has it. It is called with
+// the interpreter's lock held, so that one thread alone makes them.
+QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
+    const NumberArrays& made = reinterpret_cast<Planner*>(planner)->listed();
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made.program), write(made.places), write(made.incidence), write(made.packed);
     return 0;
 }
 
@@ -256,7 +263,6 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
 QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
     auto* plan = reinterpret_cast<Planner*>(planner);
     auto* made = new EncodedSweeps;
-    made->codes.reserve(4 * plan->steps.packed.size());  // most entries have two codes; what is not used costs nothing
     Writer writer(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
                   static_cast<int>(real_bytes), *made);
     for (const Step& step : plan->steps.steps)

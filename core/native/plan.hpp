@@ -16,7 +16,7 @@ class Planner {
     Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, std::unique_ptr<Book> book);
 
-    enum class State { absorb, rotate, reorder, schedule, finish, done, stuck, too_large };
+    enum class State { absorb, rotate, reorder, schedule, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts.
@@ -25,8 +25,11 @@ class Planner {
     Layout start, end;
     bool reordered = false, floats = false;
     StepArrays steps;
-    NumberArrays numbers;
     std::unique_ptr<Book> book;
+
+    const NumberProgram& program() const { return program_; }
+    // The number program with all its places, made when it is asked for first.
+    const NumberArrays& listed();
 
   private:
     void absorb();
@@ -38,7 +41,6 @@ class Planner {
     void settle();
     void move(const std::vector<int>& to);
     void schedule();
-    void finish();
 
     int num_bits_;
     Shape shape_;
@@ -57,6 +59,7 @@ class Planner {
     double least_ = 0;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
+    std::unique_ptr<NumberArrays> listed_;
 };
 
 }  // namespace qx::plan

@@ -207,7 +207,7 @@ void Writer::item(const Item& item) {
         known = static_cast<Index>(blocks_.size());
         blocks_.push_back(matrix_blocks(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
     }
-    for (const MatrixBlock& made : blocks_[known]) block(item, made);
+    for (MatrixBlock& made : blocks_[known]) block(item, made);
 }
 
 SweepInstruction& Writer::write(Operation kind, const RowSelection& where, CoefficientTable table) {
@@ -234,12 +234,12 @@ RowSelection Writer::select(const Item& item, bool bits, int value) const {
 // A parity of lane bits alone needs no block of its own: each lane takes its own entry.
 // scalars: one scalar for each coefficient if lanes do not matter. slot: where the numbers of the codes begin.
 CoefficientTable Writer::table(
-    const Item& item, bool with_reads, const CodeTable& given, Int slot, bool scalars, bool& per_lane) {
+    const Item& item, bool with_reads, CodeTable& given, Int slot, bool scalars, bool& per_lane) {
     std::vector<Int> lane_columns(static_cast<std::size_t>(lane_bits_));
     std::vector<Mask> kept, lanes_only;
     for (int k = 0; with_reads && k < item.num_reads; ++k)
         (reads_of(item)[k] & ~lane_mask_ ? kept : lanes_only).push_back(reads_of(item)[k]);
-    Int here = static_cast<Int>(out_.codes.size() - first_code_), entries = given.entries();
+    Int entries = given.entries();
     Int blocks = Int{1} << kept.size(), all_blocks = given.blocks();
     std::vector<Mask> order(kept);
     order.insert(order.end(), lanes_only.begin(), lanes_only.end());
@@ -258,15 +258,17 @@ CoefficientTable Writer::table(
     });
     per_lane = per_lane || lane_mask;
     bool splat = scalars && !per_lane;
-    out_.codes.resize(out_.codes.size() + static_cast<std::size_t>(all_blocks * entries));
-    Int* to = out_.codes.data() + first_code_ + here;
-    for (Int block = 0; block < all_blocks; ++block) {
-        const Int* from = given.codes.data() + (number.empty() ? block : number[block]) * entries;
-        for (Int k = 0; k < entries; ++k) *to++ = from[k] + (from[k] >= 0 ? 4 * slot : 0);
+    Int sweep = static_cast<Int>(out_.ends.size()), here = given.at;
+    if (given.sweep != sweep || !number.empty()) {  // else an earlier item of the sweep has these codes
+        here = static_cast<Int>(out_.codes.size() - first_code_);
+        if (number.empty()) given.sweep = sweep, given.at = here;
+        auto append = [&](const Int* from, Int count) { out_.codes.insert(out_.codes.end(), from, from + count); };
+        for (Int block = 0; block < all_blocks; ++block)
+            append(given.codes.data() + (number.empty() ? block : number[block]) * entries, entries);
+        append(given.identity.data(), entries);
     }
-    Int identity = here + all_blocks * entries;
-    out_.codes.insert(out_.codes.end(), given.identity.begin(), given.identity.end());
-    out_.fills.push_back({coefficients_, blocks, entries, here, add(lane_columns), lane_mask, lane_value, identity, splat});
+    out_.fills.push_back({coefficients_, blocks, entries, here, add(lane_columns), lane_mask, lane_value,
+                          here + all_blocks * entries, splat, slot});
     Int width = splat ? 1 : Int{1} << lane_bits_;
     CoefficientTable made{coefficients_, entries * width, static_cast<Int>(kept.size()), kept.empty() ? 0 : reads(kept)};
     coefficients_ += (blocks * entries * width + line - 1) / line * line;
@@ -283,14 +285,14 @@ Int Writer::reads(const std::vector<Mask>& masks) {
 }
 
 // Multiplies rows by a table of factors; with `bits`, those at which the item's bits have `value`.
-void Writer::scale(const Item& item, const CodeTable& codes, bool bits, int value) {
+void Writer::scale(const Item& item, CodeTable& codes, bool bits, int value) {
     bool per_lane;
     CoefficientTable made = table(item, true, codes, item.slot, true, per_lane);
     write(codes.entries() == 1 ? scale_real : scale_complex, select(item, bits, value), made).per_lane = per_lane;
 }
 
 // Appends one set of values that a matrix mixes among themselves.
-void Writer::block(const Item& item, const MatrixBlock& block) {
+void Writer::block(const Item& item, MatrixBlock& block) {
     int size = static_cast<int>(block.values.size());
     if (size == 1) {
         scale(item, block.table, true, block.values[0]);
@@ -367,16 +369,13 @@ void Writer::permute() {
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
 void Writer::rename(const Item& item) {
-    const CodeTable exchange_codes{
-        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
-        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
     Int half = row_bytes_ / 2;
     for (auto [a, b] : transpositions(book_.values.data() + item.to, 1 << item.num_bits)) {
         Int rows[] = {row_offset(item, a), row_offset(item, b)};
         RowSelection where = select(item, true);
         if (when_mask(item) & lane_mask_) {
             bool per_lane;
-            CoefficientTable made = table(item, false, exchange_codes, 0, false, per_lane);
+            CoefficientTable made = table(item, false, exchange_codes_, 0, false, per_lane);
             SweepInstruction& written = write(pair_real, where, made);
             for (int k = 0; k < 2; ++k) written.offsets[k] = rows[k], written.offsets[2 + k] = rows[k] + half;
         } else {

@@ -31,7 +31,7 @@ struct SweepInstruction {
 };
 
 struct Fill {
-    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat;
+    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat, slot;
 };
 
 struct Geometry {
@@ -88,10 +88,10 @@ class Writer {
     void item(const Item& item);
     SweepInstruction& write(Operation kind, const RowSelection& where, CoefficientTable table = {});
     RowSelection select(const Item& item, bool bits, int value = 0) const;
-    CoefficientTable table(const Item& item, bool reads, const CodeTable& codes, Int slot, bool scalars, bool& per_lane);
+    CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);
-    void scale(const Item& item, const CodeTable& codes, bool bits, int value);
-    void block(const Item& item, const MatrixBlock& block);
+    void scale(const Item& item, CodeTable& codes, bool bits, int value);
+    void block(const Item& item, MatrixBlock& block);
     Int row_offset(const Item& item, int value) const;
     bool is_cx(const Item& item) const;
     void flush();
@@ -120,6 +120,9 @@ class Writer {
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;
     std::vector<CodeTable> diagonals_;
+    CodeTable exchange_codes_{
+        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
+        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
 };
 
 }  // namespace qx::plan

@@ -18,12 +18,13 @@ inline Int placed(Int number, Int mask) {
 template <class Real>
 void expand(const Program& program, const double* numbers, Real* out) {
     constexpr int n = lanes<Real>;
-    auto number = [&](Int code) -> Real {
-        if (code >= 0) return static_cast<Real>(code & 1 ? -numbers[code >> 1] : numbers[code >> 1]);
-        return code == code_zero ? 0 : code == code_one ? 1 : -1;
-    };
     for (Int f = 0; f < program.num_fills; ++f) {
         const Fill& fill = program.fills[f];
+        const double* own = numbers + 2 * fill.slot;
+        auto number = [&](Int code) -> Real {
+            if (code >= 0) return static_cast<Real>(code & 1 ? -own[code >> 1] : own[code >> 1]);
+            return code == code_zero ? 0 : code == code_one ? 1 : -1;
+        };
         const Int* columns = program.integers + fill.lane_columns;
         Int selects[n] = {};  // for each lane, what it flips in the number of its block
         bool alike = fill.lane_mask == 0;

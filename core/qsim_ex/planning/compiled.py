@@ -21,7 +21,7 @@ from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.ordering import TRIES
 from qsim_ex.planning.rewrite.absorb import Unitary
-from qsim_ex.steps.compiled import NAMES, NativeNumbers, PlanArrays
+from qsim_ex.steps.compiled import LISTED, NAMES, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
@@ -115,10 +115,16 @@ class _Planner:
 
         Also returns whether wires were moved, and whether the lowest bits change from sweep to sweep.
         """
-        out = np.empty(2 * len(NAMES) + 5, dtype=np.int64)
+        out = np.empty(2 * len(NAMES) + 7, dtype=np.int64)
         self._calls.arrays(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered, floats = out.tolist()
-        return PlanArrays(self, found, num_operands), (flip, end_flip, reordered, floats)
+        *found, flip, end_flip, num_operands, reordered, floats, size, program_bytes = out.tolist()
+        return PlanArrays(self, found, num_operands, size, program_bytes), (flip, end_flip, reordered, floats)
+
+    def listed(self) -> list[int]:
+        """Return address and length of each array of the listed number program, which this object keeps."""
+        out = np.empty(2 * len(LISTED), dtype=np.int64)
+        self._calls.listed(self.handle, out.ctypes.data)
+        return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:
         if self.handle:
@@ -131,6 +137,7 @@ class _Calls(NamedTuple):
     begin: Callable[..., int]
     advance: Callable[..., int]
     arrays: Callable[..., int]
+    listed: Callable[..., int]
     free: Callable[..., int]
 
 
@@ -140,6 +147,7 @@ def _calls() -> _Calls:
         objects.function("plan_begin", "oppp"),
         function("plan_advance", "ii"),
         function("plan_arrays", "ip"),
+        objects.function("plan_listed", "ip"),  # with the lock held
         function("plan_free", "i"),
     )
 

@@ -46,9 +46,10 @@ class Table(NamedTuple):
 
 # PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
 
-# Fields of a fill, which says how the coefficients of an instruction are looked up.
-TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = range(9)
-FILL = 9
+# Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of the
+# packed numbers on, so that items with one pattern have their codes in common.
+TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT, SLOT = range(10)
+FILL = 10
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
 # LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a

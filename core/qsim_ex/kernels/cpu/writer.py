@@ -97,6 +97,7 @@ class Writer:
         self.integers: list[int] = []
         self.coefficients = 0
         self._num_codes = 0
+        self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # shared codes and where they stand, by identity
         self._moves: list[Rename] = []  # each is a CX on rows; they are collected, since many cost as much as one
         self._look()
 
@@ -160,7 +161,7 @@ class Writer:
             case Diagonal():
                 found = items.diagonal(item.pattern)
                 if found is not None:
-                    self._scale(item.when, item.reads, placed(found[0], item.slot.at), found[1])
+                    self._scale(item.when, item.reads, *found, item.slot.at)
             case Mix():
                 for block in items.blocks(item.pattern, len(item.bits), len(item.reads)):
                     self._block(item, block)
@@ -194,15 +195,17 @@ class Writer:
         return TileSelection(when.mask & self._outside, when.value & self._outside, free, fixed)
 
     def _table(
-        self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, *, scalars: bool
+        self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, slot: int, *, scalars: bool
     ) -> tuple[Table, bool]:
         """Append the look-up of coefficients [2^reads, entries]; return the table and whether it is per lane.
 
         A parity of lane bits alone needs no block of its own: each lane takes its own entry.
+        slot: the number from which the codes count, which items with one pattern share.
         scalars: one scalar for each coefficient if lanes do not matter.
         """
         lane_columns = [0] * self.lane_bits
         kept: Sequence[int] = ()
+        lanes_only: Sequence[int] = ()
         if reads:
             kept = [mask for mask in reads if mask & ~self._lane_mask]
             lanes_only = [mask for mask in reads if not mask & ~self._lane_mask]
@@ -216,15 +219,26 @@ class Writer:
         lane_value = sum((when.value >> bit & 1) << self._lane_of[bit] for bit in on_lanes)
         per_lane = lane_mask != 0 or any(lane_columns)
         splat = scalars and not per_lane
-        blocks, entries, here = 1 << len(kept), codes.shape[1], self._num_codes
-        self.codes += [codes.ravel(), identity]
-        self._num_codes += codes.size + identity.size
+        blocks, entries = 1 << len(kept), codes.shape[1]
+        here = self._put(codes, identity, shared=not lanes_only)
         lookup = [self.coefficients, blocks, entries, here, self.add(lane_columns), lane_mask, lane_value]
-        self.fills.append([*lookup, here + codes.size, splat])
+        self.fills.append([*lookup, here + codes.size, splat, slot])
         width = 1 if splat else 1 << self.lane_bits
         table = Table(self.coefficients, entries * width, len(kept), self._reads(kept) if kept else 0)
         self.coefficients += -(-blocks * entries * width // 16) * 16  # whole cache lines
         return table, per_lane
+
+    def _put(self, codes: items.Codes, identity: items.Codes, *, shared: bool) -> int:
+        """Append codes, and return where they stand. shared: items that have the same array of codes share them."""
+        known = self._codes_at.get(id(codes)) if shared else None
+        if known is not None:
+            return known[1]
+        here = self._num_codes
+        self.codes += [codes.ravel(), identity]
+        self._num_codes += codes.size + identity.size
+        if shared:
+            self._codes_at[id(codes)] = codes, here
+        return here
 
     def _reads(self, masks: Sequence[int]) -> int:
         """Write how parities select a block: for each row bit what it flips, then the masks outside the tile."""
@@ -240,23 +254,24 @@ class Writer:
         reads: tuple[int, ...],
         codes: items.Codes,
         identity: items.Codes,
+        slot: int,
         bits: Sequence[int] = (),
         value: int = 0,
     ) -> None:
         """Multiply the rows at which `bits` have `value` by a table of factors."""
         kind = p.SCALE_REAL if codes.shape[1] == 1 else p.SCALE_COMPLEX
-        table, per_lane = self._table(reads, when, codes, identity, scalars=True)
+        table, per_lane = self._table(reads, when, codes, identity, slot, scalars=True)
         self._write(kind, self._where(when, bits, value), table=table, per_lane=per_lane)
 
     def _block(self, item: Mix, block: items.MatrixBlock) -> None:
         """Append one set of values that a matrix mixes among themselves."""
-        codes = placed(block.codes, item.slot.at)
+        codes, at = block.codes, item.slot.at
         size = len(block.values)
         if size == 1:
-            self._scale(item.when, item.reads, codes, block.identity, item.bits, block.values[0])
+            self._scale(item.when, item.reads, codes, block.identity, at, item.bits, block.values[0])
             return
         rows = [self._row_offset(item.bits, value) for value in block.values]
-        table, per_lane = self._table(item.reads, item.when, codes, block.identity, scalars=size > 4)
+        table, per_lane = self._table(item.reads, item.when, codes, block.identity, at, scalars=size > 4)
         where = self._where(item.when, item.bits)
         if size > 4:
             offsets = [self.add(rows), len(self.layout.rows)]
@@ -311,7 +326,7 @@ class Writer:
             rows = [self._row_offset(item.bits, a), self._row_offset(item.bits, b)]
             where = self._where(item.when, item.bits)
             if item.when.mask & self._lane_mask:
-                table, _ = self._table((), item.when, *_EXCHANGE, scalars=False)
+                table, _ = self._table((), item.when, *_EXCHANGE, 0, scalars=False)
                 self._write(p.PAIR_REAL, where, table=table, offsets=rows + [row + half for row in rows])
             else:
                 self._write(p.EXCHANGE, where, offsets=rows)
@@ -321,11 +336,6 @@ _EXCHANGE = (
     np.array([[items.ZERO, items.ONE, items.ONE, items.ZERO] * 2]),
     np.array([items.ONE, items.ZERO, items.ZERO, items.ONE] * 2),
 )
-
-
-def placed(codes: items.Codes, at: int) -> items.Codes:
-    """Return the codes for a table that begins at number `at`."""
-    return np.where(codes >= 0, codes + 4 * at, codes)
 
 
 def _sums(steps: Sequence[int]) -> list[int]:
