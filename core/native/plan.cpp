@@ -5,6 +5,9 @@
 #include "plan.hpp"
 
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <limits>
@@ -37,12 +40,21 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows, std::unique_ptr<Book> given)
-    : start(start), book(std::move(given)), num_bits_(num_bits), shape_(shape), fresh_(fresh),
-      program_(circuit->num_operands), canceller_(new Canceller(*book, static_cast<Int>(circuit->rows.size()))),
-      absorber_(new Absorber(std::move(circuit), this->start, shape_, *book)),
-      fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
+Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+                 std::vector<Mask> lows)
+    : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
+      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
+      absorber_(new Absorber(this->start, shape_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
+      lows_(std::move(lows)) {
+    if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
+}
+
+bool Planner::read() {
+    bool fine = reader_->next(circuit_, *book);
+    absorber_->begin(circuit_);
+    state_ = State::absorb;
+    return fine;
+}
 
 Planner::State Planner::advance() {
     switch (state_) {
@@ -50,6 +62,7 @@ Planner::State Planner::advance() {
         case State::rotate: rotate_all(); break;
         case State::reorder: reorder(); break;
         case State::schedule: schedule(); break;
+        case State::read:
         case State::done:
         case State::stuck:
         case State::too_large: break;
@@ -67,7 +80,13 @@ void Planner::absorb() {
             if (shape_.relabels) canceller_->add(piece, fuse);  // which may exchange bits
             else fuse(piece);
         }
-    if (!absorber_->done() || !canceller_->finish(instructions_at_once, fuse)) return;
+    if (!absorber_->done()) return;
+    if (!reader_->done()) {
+        state_ = State::read;
+        return;
+    }
+    if (!canceller_->finish(instructions_at_once, fuse)) return;
+    circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
     canceller_.reset();
@@ -79,7 +98,7 @@ void Planner::absorb() {
 }
 
 void Planner::rotate_all() {
-    if (shape_.item_work <= most_item_work) work_ = rotate(work_, *book, program_);
+    if (shape_.item_work <= most_item_work) work_ = rotate(std::move(work_), *book, program_);
     state_ = State::reorder;
 }
 
@@ -178,6 +197,13 @@ namespace {
 
 using namespace qx::plan;
 
+// Gives memory that planning has freed back to the system, which free() does with the largest blocks alone.
+void trim() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 qx::Int now() {  // in milliseconds
     timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -194,9 +220,7 @@ const Value* address(qx::Int integer) {
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
-    std::unique_ptr<Circuit> circuit(new Circuit);
-    std::unique_ptr<Book> book(new Book);
-    if (!read(ops, types, *circuit, *book)) return 0;
+    std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
@@ -209,18 +233,26 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     start.flip = static_cast<Mask>(given[12]);
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
-    auto* made = new Planner(std::move(circuit), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows), std::move(book));
-    return reinterpret_cast<qx::Int>(made);
+    std::unique_ptr<Planner> made(
+        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows)));
+    return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
-// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, -1 for a broken plan, -2 for
-// one with too many numbers.
+// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still reads.
+QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
+
+// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
+// -1 for a broken plan, -2 for one with too many numbers.
 QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
     auto* made = reinterpret_cast<Planner*>(planner);
     qx::Int end = now() + milliseconds;
     for (;;) {
         Planner::State state = made->advance();
-        if (state == Planner::State::done) return 0;
+        if (state == Planner::State::done) {
+            if (made->is_large()) trim();
+            return 0;
+        }
+        if (state == Planner::State::read) return 2;
         if (state == Planner::State::stuck) return -1;
         if (state == Planner::State::too_large) return -2;
         if (now() >= end) return 1;
@@ -258,28 +290,37 @@ QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
     return 0;
 }
 
-// Returns the encoded sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
-// numbers; writes the address and the length of each of their arrays, and their bytes.
-QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
+// Returns an encoder of the sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
+// numbers of `real_bytes` bytes.
+QX_EXPORT(plan_encode_begin)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes) {
     auto* plan = reinterpret_cast<Planner*>(planner);
-    auto* made = new EncodedSweeps;
-    Writer writer(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
-                  static_cast<int>(real_bytes), *made);
-    for (const Step& step : plan->steps.steps)
-        if (step.type == Step::sweep) writer.encode(step);
-    made->finish();
+    return reinterpret_cast<qx::Int>(new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits),
+                                                 static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
+}
+
+// Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
+QX_EXPORT(plan_encode)(qx::Int encoder, qx::Int milliseconds) {
+    auto* made = reinterpret_cast<Encoder*>(encoder);
+    for (qx::Int end = now() + milliseconds; made->advance();)
+        if (now() >= end) return 1;
+    return 0;
+}
+
+// Writes the address and the length of each array of encoded sweeps, and their bytes.
+QX_EXPORT(plan_encoded)(qx::Int encoder, qx::Int* out) {
+    const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
     };
-    write(made->instructions), write(made->fills), write(made->codes), write(made->integers), write(made->geometry);
-    write(made->ends), write(made->programs);
-    *out = static_cast<qx::Int>(made->bytes());
-    return reinterpret_cast<qx::Int>(made);
+    write(made.instructions), write(made.fills), write(made.codes), write(made.integers), write(made.geometry);
+    write(made.ends), write(made.programs);
+    *out = static_cast<qx::Int>(made.bytes());
+    return 0;
 }
 
-QX_EXPORT(plan_free_encoded)(qx::Int encoded) {
-    delete reinterpret_cast<EncodedSweeps*>(encoded);
+QX_EXPORT(plan_free_encoded)(qx::Int encoder) {
+    delete reinterpret_cast<Encoder*>(encoder);
     return 0;
 }
 

@@ -32,7 +32,7 @@ _SLICE = 50
 """Milliseconds for which native code plans before it returns to Python."""
 
 _UNBOUNDED = -1
-_TOO_LARGE = -2
+_WAITS, _TOO_LARGE = 2, -2
 
 Integers = NDArray[np.int64]
 
@@ -94,12 +94,16 @@ class _Planner:
         self._calls = calls
         self.handle = 0
         ops, types = _as_ops(instructions)
+        self._read: tuple[object, object] | None = (ops, types)  # kept, since a large circuit is read part by part
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
     def run(self) -> None:
         """Plan to the end; raises `NotSupported` for too many numbers, `PlanError` for a plan that would never end."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
+            if state == _WAITS:
+                self._calls.read(self.handle)
+        self._read = None
         if state == _TOO_LARGE:
             raise NotSupported(
                 f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
@@ -135,6 +139,7 @@ class _Calls(NamedTuple):
     """The functions of core/native/plan.cpp."""
 
     begin: Callable[..., int]
+    read: Callable[..., int]
     advance: Callable[..., int]
     arrays: Callable[..., int]
     listed: Callable[..., int]
@@ -145,6 +150,7 @@ class _Calls(NamedTuple):
 def _calls() -> _Calls:
     return _Calls(
         objects.function("plan_begin", "oppp"),
+        objects.function("plan_read", "i"),
         function("plan_advance", "ii"),
         function("plan_arrays", "ip"),
         objects.function("plan_listed", "ip"),  # with the lock held

@@ -119,7 +119,7 @@ class PlanArrays:
         self.num_operands = num_operands
         self.size = size
         self._program_bytes = program_bytes
-        for (name, _, _), made in zip(NAMES, _arrays(owner, NAMES, found), strict=True):
+        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
             setattr(self, name, made)
 
     @property
@@ -130,7 +130,7 @@ class PlanArrays:
     @cached_property
     def listed(self) -> ListedNumbers:
         """The number program as lists of places, which GPUs, descriptions and tests read; made by native code."""
-        return ListedNumbers(*_arrays(self.owner, LISTED, self.owner.listed()))
+        return ListedNumbers(*arrays_at(self.owner, LISTED, self.owner.listed()))
 
     def made_steps(self) -> tuple[Step, ...]:
         """Return all steps; the phases of a sweep are made when they are asked for."""
@@ -235,8 +235,11 @@ class PlanArrays:
         return _parts(self.labels, self.label_ends, lambda text: str(text, "utf-8"))
 
 
-def _arrays(owner: object, names: tuple[tuple[str, str, int], ...], found: list[int]) -> list[NDArray[Any]]:
-    """Return arrays of these types, whose addresses and lengths were found."""
+def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: list[int]) -> list[NDArray[Any]]:
+    """Return arrays in memory of native code, without copies.
+
+    owner: keeps the memory. names: name, type, and integers of a row. found: address and length of each.
+    """
     made = []
     for (_, kind, row), address, length in zip(names, found[::2], found[1::2], strict=True):
         array = Memory(owner, address, length * row, kind).array()

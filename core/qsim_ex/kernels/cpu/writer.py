@@ -75,7 +75,7 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     return p.EncodedSweep(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
         np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
-        np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]).astype(np.int32),
         np.array(writer.integers, dtype=np.int64),
         np.array(geometry, dtype=np.int64),
         writer.coefficients,
@@ -97,7 +97,7 @@ class Writer:
         self.integers: list[int] = []
         self.coefficients = 0
         self._num_codes = 0
-        self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # shared codes and where they stand, by identity
+        self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # arrays of codes and where they stand, by identity
         self._moves: list[Rename] = []  # each is a CX on rows; they are collected, since many cost as much as one
         self._look()
 
@@ -204,40 +204,36 @@ class Writer:
         scalars: one scalar for each coefficient if lanes do not matter.
         """
         lane_columns = [0] * self.lane_bits
-        kept: Sequence[int] = ()
-        lanes_only: Sequence[int] = ()
-        if reads:
-            kept = [mask for mask in reads if mask & ~self._lane_mask]
-            lanes_only = [mask for mask in reads if not mask & ~self._lane_mask]
-            if lanes_only:
-                codes = codes[_reordered((*kept, *lanes_only), reads)]
-            for k, mask in enumerate([*kept, *lanes_only]):
-                for bit in wires_of(mask & self._lane_mask):
-                    lane_columns[self._lane_of[bit]] |= 1 << k
+        kept, kept_mask = [], 0
+        for k, mask in enumerate(reads):
+            if mask & ~self._lane_mask:
+                kept.append(mask)
+                kept_mask |= 1 << k
+            for bit in wires_of(mask & self._lane_mask):
+                lane_columns[self._lane_of[bit]] |= 1 << k
         on_lanes = wires_of(when.mask & self._lane_mask)
         lane_mask = sum(1 << self._lane_of[bit] for bit in on_lanes)
         lane_value = sum((when.value >> bit & 1) << self._lane_of[bit] for bit in on_lanes)
         per_lane = lane_mask != 0 or any(lane_columns)
         splat = scalars and not per_lane
         blocks, entries = 1 << len(kept), codes.shape[1]
-        here = self._put(codes, identity, shared=not lanes_only)
+        here = self._put(codes, identity)
         lookup = [self.coefficients, blocks, entries, here, self.add(lane_columns), lane_mask, lane_value]
-        self.fills.append([*lookup, here + codes.size, splat, slot])
+        self.fills.append([*lookup, here + codes.size, splat, slot, kept_mask])
         width = 1 if splat else 1 << self.lane_bits
         table = Table(self.coefficients, entries * width, len(kept), self._reads(kept) if kept else 0)
         self.coefficients += -(-blocks * entries * width // 16) * 16  # whole cache lines
         return table, per_lane
 
-    def _put(self, codes: items.Codes, identity: items.Codes, *, shared: bool) -> int:
-        """Append codes, and return where they stand. shared: items that have the same array of codes share them."""
-        known = self._codes_at.get(id(codes)) if shared else None
+    def _put(self, codes: items.Codes, identity: items.Codes) -> int:
+        """Append codes, unless an earlier item has the same array of them, and return where they stand."""
+        known = self._codes_at.get(id(codes))
         if known is not None:
             return known[1]
         here = self._num_codes
         self.codes += [codes.ravel(), identity]
         self._num_codes += codes.size + identity.size
-        if shared:
-            self._codes_at[id(codes)] = codes, here
+        self._codes_at[id(codes)] = codes, here
         return here
 
     def _reads(self, masks: Sequence[int]) -> int:
@@ -347,18 +343,6 @@ def _sums(steps: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _reordered(new: tuple[int, ...], old: tuple[int, ...]) -> items.Codes:
-    """Return for each block number in the new order of parities its number in the old order."""
-    number = np.arange(1 << len(new))
-    places = list(old)
-    out = np.zeros_like(number)
-    for k, mask in enumerate(new):
-        at = places.index(mask)
-        places[at] = -1  # one parity may be read twice
-        out |= (number >> k & 1) << at
-    return out
-
-
 def _transpositions(to: Sequence[int]) -> list[tuple[int, int]]:
     """Return exchanges of two places that, one after the other, move the content of x to ``to[x]``."""
     swaps: list[tuple[int, int]] = []
