@@ -45,6 +45,8 @@ struct Fill {
     Int lane_value;
     Int identity;
     Int splat;
+    Int slot;
+    Int kept;
 };
 
 struct Geometry {
@@ -76,7 +78,7 @@ struct Program {
     Int num_instructions;
     const Fill* fills;
     Int num_fills;
-    const Int* codes;
+    const std::int32_t* codes;
     const Int* integers;
     const Geometry* geometry;
     Int coefficients;

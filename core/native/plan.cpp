@@ -5,6 +5,9 @@
 #include "plan.hpp"
 
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <limits>
@@ -20,8 +23,6 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
-constexpr std::size_t large = 8192;     // instructions, from which on memory is reserved, so that it is never copied
-constexpr std::size_t places_of = 64;   // an instruction: what is reserved and not used is never touched
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
 Layout moved(const Layout& layout, const std::vector<int>& to) {
@@ -39,12 +40,21 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows, std::unique_ptr<Book> given)
-    : start(start), book(std::move(given)), num_bits_(num_bits), shape_(shape), fresh_(fresh),
-      program_(circuit->num_operands), canceller_(new Canceller(*book, static_cast<Int>(circuit->rows.size()))),
-      absorber_(new Absorber(std::move(circuit), this->start, shape_, *book)),
-      fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
+Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+                 std::vector<Mask> lows)
+    : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
+      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
+      absorber_(new Absorber(this->start, shape_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
+      lows_(std::move(lows)) {
+    if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
+}
+
+bool Planner::read() {
+    bool fine = reader_->next(circuit_, *book);
+    absorber_->begin(circuit_);
+    state_ = State::absorb;
+    return fine;
+}
 
 Planner::State Planner::advance() {
     switch (state_) {
@@ -52,13 +62,13 @@ Planner::State Planner::advance() {
         case State::rotate: rotate_all(); break;
         case State::reorder: reorder(); break;
         case State::schedule: schedule(); break;
-        case State::finish: finish(); break;
+        case State::read:
         case State::done:
         case State::stuck:
         case State::too_large: break;
     }
     Int most = std::numeric_limits<Index>::max();
-    if (program_.size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
+    if (program_.listed_size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
     return state_;
 }
 
@@ -70,7 +80,13 @@ void Planner::absorb() {
             if (shape_.relabels) canceller_->add(piece, fuse);  // which may exchange bits
             else fuse(piece);
         }
-    if (!absorber_->done() || !canceller_->finish(instructions_at_once, fuse)) return;
+    if (!absorber_->done()) return;
+    if (!reader_->done()) {
+        state_ = State::read;
+        return;
+    }
+    if (!canceller_->finish(instructions_at_once, fuse)) return;
+    circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
     canceller_.reset();
@@ -82,7 +98,7 @@ void Planner::absorb() {
 }
 
 void Planner::rotate_all() {
-    if (shape_.item_work <= most_item_work) work_ = rotate(work_, *book, program_);
+    if (shape_.item_work <= most_item_work) work_ = rotate(std::move(work_), *book, program_);
     state_ = State::reorder;
 }
 
@@ -165,14 +181,12 @@ void Planner::schedule() {
     if (floating_) settle();
     std::vector<Piece>().swap(work_);
     std::vector<Outline>().swap(outlines_);
-    state_ = State::finish;
+    state_ = State::done;
 }
 
-void Planner::finish() {
-    program_.finish(*book, numbers, steps.packed);
-    program_ = NumberProgram(0);
-    std::vector<Index>().swap(book->places);
-    state_ = State::done;
+const NumberArrays& Planner::listed() {
+    if (!listed_) listed_.reset(new NumberArrays(program_.listed(*book, steps.packed)));
+    return *listed_;
 }
 
 }  // namespace qx::plan
@@ -182,6 +196,13 @@ void Planner::finish() {
 namespace {
 
 using namespace qx::plan;
+
+// Gives memory that planning has freed back to the system, which free() does with the largest blocks alone.
+void trim() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 qx::Int now() {  // in milliseconds
     timespec time;
@@ -199,10 +220,7 @@ const Value* address(qx::Int integer) {
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
-    std::unique_ptr<Circuit> circuit(new Circuit);
-    std::unique_ptr<Book> book(new Book);
-    if (!read(ops, types, *circuit, *book)) return 0;
-    if (circuit->rows.size() > large) book->places.reserve(places_of * circuit->rows.size());
+    std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
@@ -215,18 +233,26 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     start.flip = static_cast<Mask>(given[12]);
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
-    auto* made = new Planner(std::move(circuit), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows), std::move(book));
-    return reinterpret_cast<qx::Int>(made);
+    std::unique_ptr<Planner> made(
+        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows)));
+    return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
-// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, -1 for a broken plan, -2 for
-// one with too many numbers.
+// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still reads.
+QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
+
+// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
+// -1 for a broken plan, -2 for one with too many numbers.
 QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
     auto* made = reinterpret_cast<Planner*>(planner);
     qx::Int end = now() + milliseconds;
     for (;;) {
         Planner::State state = made->advance();
-        if (state == Planner::State::done) return 0;
+        if (state == Planner::State::done) {
+            if (made->is_large()) trim();
+            return 0;
+        }
+        if (state == Planner::State::read) return 2;
         if (state == Planner::State::stuck) return -1;
         if (state == Planner::State::too_large) return -2;
         if (now() >= end) return 1;
@@ -244,36 +270,57 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     write(made->book->words), write(made->book->values);
     write(made->book->patterns.all().bytes()), write(made->book->patterns.all().ends());
     write(made->book->labels.bytes()), write(made->book->labels.ends());
-    write(made->numbers.program), write(made->numbers.places), write(made->numbers.incidence);
     write(made->start.address), write(made->end.address);
+    const NumberProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
-    *out++ = made->numbers.num_operands, *out++ = made->reordered, *out++ = made->floats;
+    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
+    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
     return 0;
 }
 
-// Returns the encoded sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
-// numbers; writes the address and the length of each of their arrays, and their bytes.
-QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
-    auto* plan = reinterpret_cast<Planner*>(planner);
-    auto* made = new EncodedSweeps;
-    made->codes.reserve(4 * plan->steps.packed.size());  // most entries have two codes; what is not used costs nothing
-    Writer writer(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
-                  static_cast<int>(real_bytes), *made);
-    for (const Step& step : plan->steps.steps)
-        if (step.type == Step::sweep) writer.encode(step);
-    made->finish();
+// Writes the address and the length of each array of the number program as qsim_ex.steps.numbers has it. It is called with
+// the interpreter's lock held, so that one thread alone makes them.
+QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
+    const NumberArrays& made = reinterpret_cast<Planner*>(planner)->listed();
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
     };
-    write(made->instructions), write(made->fills), write(made->codes), write(made->integers), write(made->geometry);
-    write(made->ends), write(made->programs);
-    *out = static_cast<qx::Int>(made->bytes());
-    return reinterpret_cast<qx::Int>(made);
+    write(made.program), write(made.places), write(made.incidence), write(made.packed);
+    return 0;
 }
 
-QX_EXPORT(plan_free_encoded)(qx::Int encoded) {
-    delete reinterpret_cast<EncodedSweeps*>(encoded);
+// Returns an encoder of the sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
+// numbers of `real_bytes` bytes.
+QX_EXPORT(plan_encode_begin)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes) {
+    auto* plan = reinterpret_cast<Planner*>(planner);
+    return reinterpret_cast<qx::Int>(new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits),
+                                                 static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
+}
+
+// Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
+QX_EXPORT(plan_encode)(qx::Int encoder, qx::Int milliseconds) {
+    auto* made = reinterpret_cast<Encoder*>(encoder);
+    for (qx::Int end = now() + milliseconds; made->advance();)
+        if (now() >= end) return 1;
+    return 0;
+}
+
+// Writes the address and the length of each array of encoded sweeps, and their bytes.
+QX_EXPORT(plan_encoded)(qx::Int encoder, qx::Int* out) {
+    const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made.instructions), write(made.fills), write(made.codes), write(made.integers), write(made.geometry);
+    write(made.ends), write(made.programs);
+    *out = static_cast<qx::Int>(made.bytes());
+    return 0;
+}
+
+QX_EXPORT(plan_free_encoded)(qx::Int encoder) {
+    delete reinterpret_cast<Encoder*>(encoder);
     return 0;
 }
 

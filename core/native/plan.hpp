@@ -13,20 +13,28 @@ namespace qx::plan {
 class Planner {
   public:
     // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
-    Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows, std::unique_ptr<Book> book);
+    Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+            std::vector<Mask> lows);
 
-    enum class State { absorb, rotate, reorder, schedule, finish, done, stuck, too_large };
+    enum class State { read, absorb, rotate, reorder, schedule, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
-    // there are more numbers than an `Index` counts.
+    // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
     State advance();
+    // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
+    bool read();
+
+    // Whether the circuit was read in parts.
+    bool is_large() const { return reader_->parts() > 1; }
 
     Layout start, end;
     bool reordered = false, floats = false;
     StepArrays steps;
-    NumberArrays numbers;
     std::unique_ptr<Book> book;
+
+    const NumberProgram& program() const { return program_; }
+    // The number program with all its places, made when it is asked for first.
+    const NumberArrays& listed();
 
   private:
     void absorb();
@@ -38,14 +46,15 @@ class Planner {
     void settle();
     void move(const std::vector<int>& to);
     void schedule();
-    void finish();
 
     int num_bits_;
     Shape shape_;
     Mask fresh_;
-    State state_ = State::absorb;
+    State state_ = State::read;
+    std::unique_ptr<Reader> reader_;
+    Circuit circuit_;  // the part that was read last
     NumberProgram program_;
-    std::unique_ptr<Canceller> canceller_;  // before the absorber, which takes the circuit
+    std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;
@@ -57,6 +66,7 @@ class Planner {
     double least_ = 0;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
+    std::unique_ptr<NumberArrays> listed_;
 };
 
 }  // namespace qx::plan

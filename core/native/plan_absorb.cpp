@@ -18,11 +18,14 @@ bool all_ones(Interned::Bytes of) {
 
 }  // namespace
 
-Absorber::Absorber(std::unique_ptr<Circuit> circuit, const Layout& start, const Shape& shape, Book& book)
-    : circuit_(std::move(circuit)), layout_(start), shape_(shape), book_(book), mixes_(circuit_->mixes.data()),
-      reads_(circuit_->reads.data()) {
+Absorber::Absorber(const Layout& start, const Shape& shape, Book& book) : layout_(start), shape_(shape), book_(book) {
     for (std::size_t wire = 0; wire < start.address.size(); ++wire)
         identity_ = identity_ && start.address[wire] == static_cast<int>(wire);
+}
+
+void Absorber::begin(const Circuit& circuit) {
+    circuit_ = &circuit;
+    at_ = 0, mixes_ = circuit.mixes.data(), reads_ = circuit.reads.data();
 }
 
 bool Absorber::next(Piece& out) {

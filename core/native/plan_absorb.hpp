@@ -14,8 +14,11 @@ struct Layout {
 // Reads a circuit, one instruction at a time.
 class Absorber {
   public:
-    Absorber(std::unique_ptr<Circuit> circuit, const Layout& start, const Shape& shape, Book& book);
+    Absorber(const Layout& start, const Shape& shape, Book& book);
 
+    // Takes the next part of the circuit.
+    void begin(const Circuit& circuit);
+    // Whether it has read that part.
     bool done() const { return at_ == circuit_->rows.size(); }
     // Reads the next instruction; returns whether a piece of work is left of it, which is put into `out`.
     bool next(Piece& out);
@@ -31,14 +34,14 @@ class Absorber {
     Mask flips(const std::vector<int>& bits) const;
     void bits_of_mixes();
 
-    std::unique_ptr<Circuit> circuit_;
+    const Circuit* circuit_ = nullptr;
     Layout layout_;
     const Shape& shape_;
     Book& book_;
     bool identity_ = true;
     std::size_t at_ = 0;
-    const std::uint8_t* mixes_;
-    const Mask* reads_;
+    const std::uint8_t* mixes_ = nullptr;
+    const Mask* reads_ = nullptr;
     std::vector<int> bits_;
     std::vector<Mask> masks_;
     std::vector<Index> picked_, other_;

@@ -1,11 +1,14 @@
 // The execution of a plan's number program on the operands of one circuit; see qsim_ex.steps.numbers.
 //
+// A listed program is rows and places, and fills a buffer that begins with the operands. A CPU runs the program as the planner
+// has it, which needs less memory: products in the places of their right factors, and operands where they are.
+//
 // This is all that a variational loop does on the host for each point. A row of a batch is one call's work, so that it
 // does not depend on other rows.
 
 #include <cmath>
 
-#include "plan_numbers.hpp"
+#include "plan.hpp"
 
 namespace qx::plan {
 
@@ -52,15 +55,62 @@ void multiply(const Instruction& row, const Index* places, Complex* buffer, Comp
     }
 }
 
+// The numbers of a plan for one circuit: its operands, and what is made of them.
+class Buffer {
+  public:
+    Buffer(const Complex* operands, Int num_operands, Complex* made)
+        : operands_(operands), num_operands_(static_cast<Index>(num_operands)), made_(made) {}
+
+    Complex operator[](Index place) const { return place < num_operands_ ? operands_[place] : made_[place - num_operands_]; }
+    Complex* at(Index place) { return made_ + (place - num_operands_); }
+
+  private:
+    const Complex* operands_;
+    Index num_operands_;
+    Complex* made_;
+};
+
+// Makes the products of a plan, one after the other.
+class Multiplier {
+  public:
+    Multiplier(const Book& book, Buffer& numbers) : book_(book), numbers_(numbers) {}
+
+    void operator()(const Product& product) {
+        ProductKind kind = product.kind();
+        places_.clear();
+        book_.each_place(product.left, kind.left(), [&](Index place) { places_.push_back(place); });
+        right_.clear();  // which may stand where the result is to be
+        book_.each_place(product.right, kind.right(), [&](Index place) { right_.push_back(numbers_[place]); });
+        Complex* out = numbers_.at(product.start);
+        const Index* left = places_.data();
+        for (Index row = 0; row < kind.blocks * kind.size; ++row, left += kind.size, out += kind.columns) {
+            const Complex* from = right_.data() + row / kind.size * kind.size * kind.columns;
+            for (Index j = 0; j < kind.columns; ++j) out[j] = {};
+            for (Index k = 0; k < kind.size; ++k, from += kind.columns) {
+                if (left[k] == 0) continue;
+                Complex factor = numbers_[left[k]];
+                for (Index j = 0; j < kind.columns; ++j) out[j] += left[k] == 1 ? from[j] : factor * from[j];
+            }
+        }
+    }
+
+  private:
+    const Book& book_;
+    Buffer& numbers_;
+    std::vector<Index> places_;
+    std::vector<Complex> right_;
+};
+
 // Euler angles of unitary 2x2 matrices; see steps.Euler.
 //
 // A small entry has an inexact phase, since it may be the rest of a cancellation. So the phase of a large entry is never
 // computed from those of small ones: beta comes from the larger of b and d.
-void split_rotation(const Index* places, const Complex* buffer, Complex* out) {
+template <class Entry>
+void split_rotation(Entry entry_of, Complex* out) {
     double sizes[4];
     Complex units[4];
-    for (int k = 0; k < 4; ++k) {
-        Complex entry = buffer[places[k]];
+    for (Index k = 0; k < 4; ++k) {
+        Complex entry = entry_of(k);
         sizes[k] = std::hypot(entry.re, entry.im);
         bool none = sizes[k] < tiny;  // the phase of 0 is 1
         units[k] = none ? Complex{1, 0} : Complex{entry.re / sizes[k], entry.im / sizes[k]};
@@ -116,7 +166,8 @@ class Sums {
 
 // A table of products of phases: angles are added, and the sums are turned into phases. A phase whose size differs from 1
 // by more than rounding (matrices may deviate in single precision) keeps its size: logarithms are added.
-void make_table(const Index* factors, Index columns, Index entries, const std::uint64_t* bits, const Complex* buffer,
+template <class Numbers>
+void make_table(const Index* factors, Index columns, Index entries, const std::uint64_t* bits, const Numbers& buffer,
                 const Complex* roots, Complex* out) {
     std::vector<double> turns(columns), logs;
     bool exact = true;
@@ -158,7 +209,7 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
                 break;
             case Instruction::euler:
                 for (qx::Int k = 0; k < row->count; ++k, out += 7)
-                    if (!tables) split_rotation(at + row->at + 4 * k, buffer, out);
+                    if (!tables) split_rotation([&](Index j) { return buffer[at[row->at + 4 * k + j]]; }, out);
                 break;
             default: {
                 const auto* bits = static_cast<const std::uint64_t*>(incidence) + row->bits;
@@ -170,5 +221,44 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
             }
         }
     }
+    return 0;
+}
+
+// Runs a part of a plan's number program: `count` products, Euler angles and tables from number `begin` on, in their order.
+// made: its numbers that are no operands. Returns how many are left.
+QX_EXPORT(plan_fill)(qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count) {
+    using namespace qx::plan;
+    auto* plan = reinterpret_cast<Planner*>(planner);
+    const NumberProgram& program = plan->program();
+    Buffer numbers(static_cast<const Complex*>(operands), program.num_operands(), static_cast<Complex*>(made));
+    Multiplier multiply(*plan->book, numbers);
+    std::size_t early = program.early(), turned = early + program.eulers().size();
+    std::size_t tabled = program.products().size() + program.eulers().size(), end = tabled + program.folds().size();
+    std::size_t at = static_cast<std::size_t>(begin), last = std::min(end, at + static_cast<std::size_t>(count));
+    for (; at < last; ++at) {
+        if (at < early) {
+            multiply(program.products()[at]);
+        } else if (at < turned) {
+            const Euler& euler = program.eulers()[at - early];
+            auto entry = [&](Index k) { return numbers[plan->book->place(euler.matrix, k)]; };
+            split_rotation(entry, numbers.at(euler.start));
+        } else if (at < tabled) {
+            multiply(program.products()[at - program.eulers().size()]);
+        } else {
+            const Fold& fold = program.folds()[at - tabled];
+            make_table(program.factors(fold), fold.factors, fold.entries, program.incidence(fold), numbers,
+                       static_cast<const Complex*>(roots), numbers.at(fold.start));
+        }
+    }
+    return static_cast<qx::Int>(end - last);
+}
+
+// Writes some of a plan's packed numbers: those from `begin` to `end`.
+QX_EXPORT(plan_pack)(qx::Int planner, const void* operands, void* made, qx::Int begin, qx::Int end, void* out) {
+    using namespace qx::plan;
+    auto* plan = reinterpret_cast<Planner*>(planner);
+    Buffer numbers(static_cast<const Complex*>(operands), plan->program().num_operands(), static_cast<Complex*>(made));
+    auto* to = static_cast<Complex*>(out);
+    for (qx::Int k = begin; k < end; ++k) *to++ = numbers[plan->steps.packed[static_cast<std::size_t>(k)]];
     return 0;
 }

@@ -87,12 +87,10 @@ class Block {
     void product(const Piece& piece, const std::vector<std::vector<int>>& rows, int blocks, int inner) {
         int rest = static_cast<int>(rows[0].size());
         Index at = static_cast<Index>(book_.places.size());
-        for (Index k = 0; k < static_cast<Index>(blocks * inner * inner); ++k)
-            book_.places.push_back(book_.place(piece.source, k));
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row) book_.places.insert(book_.places.end(), places_[row], places_[row] + size);
         ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner), static_cast<Index>(rest * size)};
-        Index made = program_.product(kind, at).first;
+        Index made = program_.product(kind, Book::factor(piece.source), {at, 1}).first;
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row)
                 for (Index& place : places_[row]) place = made++;

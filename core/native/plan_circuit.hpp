@@ -15,7 +15,7 @@ struct Shape {
     double item_work, balance, block;
 };
 
-// Instructions as rows; their wires and masks stand one behind the other, in the order of the rows.
+// Some instructions as rows; their wires and masks stand one behind the other, in the order of the rows.
 struct Circuit {
     enum Type : std::uint8_t { op, permutation, initialize };
     struct Row {
@@ -30,11 +30,46 @@ struct Circuit {
     std::vector<Row> rows;
     std::vector<std::uint8_t> mixes;  // wires
     std::vector<Mask> reads;          // masks of wires; of a permutation its indices
-    Int num_operands = 2;             // the circuit has so many at least: entries 0 and 1 are constants
+
+    void clear() { rows.clear(), mixes.clear(), reads.clear(); }
 };
 
-// Reads a tuple of operations; the pattern and the name of each are put into the book. types: of each instruction, or
-// null if all are operations. Returns whether all went well; if not, a Python exception is raised.
-bool read(python::Object* ops, const Int* types, Circuit& out, Book& book);
+// The numbers of objects that come again and again, by their addresses.
+class Known {
+  public:
+    template <class Read>
+    Index operator()(python::Object* object, Read read) {
+        Index& known = numbers_[reinterpret_cast<std::uint64_t>(object)];
+        if (known == Memo::none) known = read(object);
+        return known;
+    }
+
+  private:
+    Memo numbers_;
+};
+
+// Reads a tuple of operations, some at a time, so that rows of a large circuit never stand beside all that is made of them.
+// Whoever uses it keeps the tuple and the types, and holds the interpreter's lock.
+class Reader {
+  public:
+    // types: of each instruction, or null if all are operations.
+    Reader(python::Object* ops, const Int* types);
+
+    Int size() const { return size_; }
+    // How many parts it reads.
+    Int parts() const;
+    bool done() const { return at_ == size_; }
+    // The circuit has so many operands at least: entries 0 and 1 are constants.
+    Int num_operands() const { return num_operands_; }
+    // Replaces the rows by the next ones; patterns and names are put into the book. Returns whether all went well; if not, a
+    // Python exception is raised.
+    bool next(Circuit& out, Book& book);
+
+  private:
+    python::Object* ops_;
+    const Int* types_;
+    Int size_, at_ = 0, num_operands_ = 2;
+    Known patterns_, labels_;
+};
 
 }  // namespace qx::plan

@@ -152,7 +152,10 @@ CodeTable diagonal_codes(Interned::Bytes pattern) {
     if (ones) return out;
     Codes real_part, imag_part;
     entry_codes(pattern, true, real_part, imag_part);
-    if (reals) return {real_part, {one_code}};
+    if (reals) {
+        out.codes = real_part, out.identity = {one_code};
+        return out;
+    }
     out.codes.resize(2 * pattern.size());
     for (std::size_t k = 0; k < pattern.size(); ++k) out.codes[2 * k] = real_part[k], out.codes[2 * k + 1] = imag_part[k];
     out.identity = {one_code, zero_code};

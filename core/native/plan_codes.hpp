@@ -17,6 +17,7 @@ constexpr Int zero_code = -1, one_code = -2, minus_one_code = -3;
 struct CodeTable {
     Codes codes;
     Codes identity;
+    Int at = -1;  // where they stand among the codes of a plan's sweeps, once they do
 
     Index entries() const { return static_cast<Index>(identity.size()); }
     Index blocks() const { return static_cast<Index>(codes.size() / identity.size()); }

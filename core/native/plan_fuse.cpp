@@ -211,25 +211,19 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
     double cost = book_.patterns.mix_work(of, size) + item_work_;
     if (cost > most || (less && cost == most)) return false;
 
-    Index entries = static_cast<Index>(size * size);
-    auto write = [&](int k) {  // the places of the entries of an embedded piece
-        for (Index j = 0; j < entries; ++j) {
-            Index entry = embedded_[static_cast<std::size_t>(k)].entry[j];
-            book_.places.push_back(entry < 2 ? entry : book_.place(pieces[k]->source, entry - 2));
-        }
+    auto factor = [&](int k) {
+        return book_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry, static_cast<Index>(size * size));
     };
     out = Piece();
     out.level = pieces[0]->level;
     out.unitary = pieces[0]->unitary;
+    Factor right = factor(0);
     for (int k = 1; k < number; ++k) {
-        Index at = static_cast<Index>(book_.places.size());
-        write(k);
-        if (k == 1) write(0);
-        for (Index j = 0; k > 1 && j < entries; ++j) book_.places.push_back(out.source.first + j);
         out.level = 1 + std::max(out.level, pieces[k]->level);
         out.unitary = out.unitary && pieces[k]->unitary;
         ProductKind kind{0, out.level, 1, static_cast<Index>(size), static_cast<Index>(size)};
-        out.source = program_.product(kind, at);
+        out.source = program_.product(kind, factor(k), right);
+        right = Book::factor(out.source);
     }
     out.pattern = of;
     book_.put(out, bits.bit, bits.size, nullptr, 0);

@@ -27,6 +27,8 @@ class Fuser {
     // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic.
     Fuser(Book& book, NumberProgram& program, double item_work)
         : book_(book), program_(program), item_work_(item_work), on_bit_(64) {}
+    // Makes room for so many pieces, so that they are never copied; room that is not used takes no memory.
+    void reserve(std::size_t pieces) { kept_.reserve(pieces); }
 
     void add(Piece piece);
     // Returns the work with neighbours merged.

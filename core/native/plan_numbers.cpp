@@ -9,7 +9,6 @@ namespace qx::plan {
 namespace {
 
 constexpr Index most_columns = 52;  // rows of more factors are not compared
-constexpr Index euler_numbers = 7;
 
 // Returns the numbers of the keys in ascending order, equal keys in theirs; the keys have so many bits.
 std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, int bits) {
@@ -25,11 +24,120 @@ std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, in
     return order;
 }
 
+// Writes a program as rows with lists of places, where each number has a place of its own.
+class Lister {
+  public:
+    Lister(const NumberProgram& program, const Book& book, NumberArrays& out)
+        : program_(program), book_(book), out_(out), operands_(static_cast<Index>(program.num_operands())), at_(operands_),
+          made_(static_cast<std::size_t>(program.size() - program.num_operands())) {}
+
+    // The place in the listed buffer of what stands at a place after all that was listed so far.
+    Index place(Index place) const { return place < operands_ ? place : made_[place - operands_]; }
+
+    // Lists some products: each kind's in a row, all of their left factors before all right ones.
+    void products(std::size_t begin, std::size_t end) {
+        const std::vector<Product>& all = program_.products();
+        std::vector<Index> order;
+        for (std::size_t k = begin; k < end; ++k) order.push_back(static_cast<Index>(k));
+        std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+            ProductKind one = all[a].kind(), other = all[b].kind();
+            return one != other ? one < other : a < b;
+        });
+        struct Row {
+            Index number;
+            std::size_t left, right;
+        };
+        std::vector<Row> rows(end - begin);  // where each product's number and places are to be
+        std::size_t at = out_.places.size();
+        for (std::size_t first = 0; first < order.size();) {
+            std::size_t last = first;
+            ProductKind kind = all[order[first]].kind();
+            while (last < order.size() && all[order[last]].kind() == kind) ++last;
+            std::size_t count = last - first;
+            out_.program.push_back({Instruction::product, static_cast<Int>(count), kind.blocks, kind.size, kind.columns, 0, 0,
+                                    static_cast<Int>(at), 0});
+            for (std::size_t k = 0; k < count; ++k) {
+                rows[order[first + k] - begin] = {at_, at + k * kind.left(), at + count * kind.left() + k * kind.right()};
+                at_ += kind.right();
+            }
+            at += count * (kind.left() + kind.right());
+            first = last;
+        }
+        out_.places.resize(at);
+        for (std::size_t k = begin; k < end; ++k) {  // in the order in which they were asked for: a place may be used again
+            ProductKind kind = all[k].kind();
+            const Row& row = rows[k - begin];
+            write(all[k].left, kind.left(), out_.places.data() + row.left);
+            write(all[k].right, kind.right(), out_.places.data() + row.right);
+            put(all[k].start, row.number, kind.right());
+        }
+    }
+
+    void eulers() {
+        const std::vector<Euler>& all = program_.eulers();
+        if (all.empty()) return;
+        out_.program.push_back(
+            {Instruction::euler, static_cast<Int>(all.size()), 0, 0, 0, 0, 0, static_cast<Int>(out_.places.size()), 0});
+        for (const Euler& euler : all)
+            for (Index k = 0; k < 4; ++k) out_.places.push_back(place(book_.place(euler.matrix, k)));
+        for (const Euler& euler : all) append(euler.start, euler_numbers);
+    }
+
+    void folds() {
+        std::vector<Fold> all = program_.folds();
+        std::sort(all.begin(), all.end(), [](const Fold& a, const Fold& b) {
+            if (a.entries != b.entries) return a.entries < b.entries;
+            return a.factors != b.factors ? a.factors < b.factors : a.start < b.start;
+        });
+        for (std::size_t first = 0; first < all.size();) {
+            std::size_t last = first;
+            Index entries = all[first].entries, factors = all[first].factors;
+            std::ptrdiff_t words = static_cast<std::ptrdiff_t>(entries * ((factors + 63) / 64));
+            Instruction row{Instruction::fold, 0, 0, 0, 0, entries, factors, static_cast<Int>(out_.places.size()),
+                            static_cast<Int>(out_.incidence.size())};
+            for (; last < all.size() && all[last].entries == entries && all[last].factors == factors; ++last) {
+                const Index* from = program_.factors(all[last]);
+                for (Index k = 0; k < factors; ++k) out_.places.push_back(place(from[k]));
+                const std::uint64_t* bits = program_.incidence(all[last]);
+                out_.incidence.insert(out_.incidence.end(), bits, bits + words);
+                append(all[last].start, entries);
+            }
+            row.count = static_cast<Int>(last - first);
+            out_.program.push_back(row);
+            first = last;
+        }
+    }
+
+  private:
+    void write(Factor factor, Index size, Index* to) const {
+        book_.each_place(factor, size, [&](Index of) { *to++ = place(of); });
+    }
+    void put(Index start, Index number, Index size) {
+        for (Index k = 0; k < size; ++k) made_[start - operands_ + k] = number + k;
+    }
+    void append(Index start, Index size) {
+        put(start, at_, size);
+        at_ += size;
+    }
+
+    const NumberProgram& program_;
+    const Book& book_;
+    NumberArrays& out_;
+    Index operands_, at_;
+    std::vector<Index> made_;  // of each number that is no operand the place in the listed buffer
+};
+
 }  // namespace
 
-Places NumberProgram::product(ProductKind kind, Index at) {
-    Index start = take(kind.right());
-    products_.push_back({kind, at, start});
+Places NumberProgram::product(ProductKind kind, Factor left, Factor right) {
+    auto exponent = [](Index size) { return static_cast<std::uint8_t>(lowest(size)); };
+    // Before there are Euler angles, what is no operand and as it was made is a whole product.
+    bool continues = !kind.late && !right.form && right.at >= num_operands_;
+    Index start = continues ? right.at : take(kind.right());
+    if (continues) shared_ += kind.right();
+    products_.push_back({start, left, right, kind.level, static_cast<std::uint8_t>(kind.late), exponent(kind.blocks),
+                         exponent(kind.size), exponent(kind.columns)});
+    if (!kind.late) early_ = products_.size();
     return {start, kind.right()};
 }
 
@@ -67,75 +175,21 @@ Places NumberProgram::fold(
     return out;
 }
 
-void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& packed) {
-    out.num_operands = num_operands_;
-    std::sort(products_.begin(), products_.end(), [](const Product& a, const Product& b) {
-        return a.kind != b.kind ? a.kind < b.kind : a.start < b.start;
-    });
-    std::sort(folds_.begin(), folds_.end(), [](const Fold& a, const Fold& b) {
-        if (a.entries != b.entries) return a.entries < b.entries;
-        return a.factors != b.factors ? a.factors < b.factors : a.start < b.start;
-    });
-    std::size_t early = 0;
-    while (early < products_.size() && !products_[early].kind.late) ++early;
+std::size_t NumberProgram::bytes() const {
+    auto of = [](const auto& values) { return values.size() * sizeof values[0]; };
+    return of(products_) + of(eulers_) + of(folds_) + of(incidence_) + of(factors_);
+}
 
-    Index at = static_cast<Index>(num_operands_), operands = at;
-    std::vector<Index> made(static_cast<std::size_t>(size_ - num_operands_));  // where each number ends up
-    auto append = [&](Index start, Index size) {
-        for (Index k = 0; k < size; ++k) made[start - operands + k] = at++;
-    };
-    auto final_of = [&](Index place) { return place < operands ? place : made[place - operands]; };
-    for (std::size_t k = 0; k < early; ++k) append(products_[k].start, products_[k].kind.right());
-    for (const Euler& euler : eulers_) append(euler.start, euler_numbers);
-    for (std::size_t k = early; k < products_.size(); ++k) append(products_[k].start, products_[k].kind.right());
-    for (const Fold& fold : folds_) append(fold.start, fold.entries);
-
-    std::vector<Index>& places = out.places;
-    std::size_t size = 4 * eulers_.size();
-    for (const Product& product : products_) size += product.kind.left() + product.kind.right();
-    for (const Fold& fold : folds_) size += fold.factors;
-    places.reserve(size);  // exactly, since it may be most of a plan's memory
-    auto write_products = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t first = begin; first < end;) {
-            std::size_t last = first;
-            while (last < end && products_[last].kind == products_[first].kind) ++last;
-            const ProductKind& kind = products_[first].kind;
-            out.program.push_back({Instruction::product, static_cast<Int>(last - first), kind.blocks, kind.size, kind.columns, 0,
-                                   0, static_cast<Int>(places.size()), 0});
-            for (Index side = 0; side < 2; ++side)
-                for (std::size_t k = first; k < last; ++k) {
-                    Index begins = products_[k].at + (side ? kind.left() : 0);
-                    for (Index j = 0; j < (side ? kind.right() : kind.left()); ++j)
-                        places.push_back(final_of(book.places[begins + j]));
-                }
-            first = last;
-        }
-    };
-    write_products(0, early);
-    if (!eulers_.empty()) {
-        out.program.push_back(
-            {Instruction::euler, static_cast<Int>(eulers_.size()), 0, 0, 0, 0, 0, static_cast<Int>(places.size()), 0});
-        for (const Euler& euler : eulers_)
-            for (Index k = 0; k < 4; ++k) places.push_back(final_of(book.place(euler.matrix, k)));
-    }
-    write_products(early, products_.size());
-    for (std::size_t first = 0; first < folds_.size();) {
-        std::size_t last = first;
-        Index entries = folds_[first].entries, factors = folds_[first].factors;
-        std::size_t words = entries * ((factors + 63) / 64);
-        Instruction row{Instruction::fold, 0, 0, 0, 0, entries, factors, static_cast<Int>(places.size()),
-                        static_cast<Int>(out.incidence.size())};
-        for (; last < folds_.size() && folds_[last].entries == entries && folds_[last].factors == factors; ++last) {
-            const Fold& fold = folds_[last];
-            for (Index k = 0; k < factors; ++k) places.push_back(final_of(factors_[fold.at + k]));
-            auto bits = incidence_.begin() + static_cast<std::ptrdiff_t>(fold.bits);
-            out.incidence.insert(out.incidence.end(), bits, bits + static_cast<std::ptrdiff_t>(words));
-        }
-        row.count = static_cast<Int>(last - first);
-        out.program.push_back(row);
-        first = last;
-    }
-    for (Index& place : packed) place = final_of(place);
+NumberArrays NumberProgram::listed(const Book& book, const std::vector<Index>& packed) const {
+    NumberArrays out;
+    Lister lister(*this, book, out);
+    lister.products(0, early_);
+    lister.eulers();
+    lister.products(early_, products_.size());
+    lister.folds();
+    out.packed.reserve(packed.size());
+    for (Index place : packed) out.packed.push_back(lister.place(place));
+    return out;
 }
 
 }  // namespace qx::plan

@@ -16,6 +16,13 @@ struct Places {
     Index table = none;
 };
 
+// The entries of a factor of a product: those of a source as they are (form 0), or as a form picks them. at: the first
+// place of the source, or where its table begins. form: 2 * the number of the form, + 1 for a table.
+struct Factor {
+    Index at = 0;
+    Index form = 0;
+};
+
 struct When {
     Mask mask = 0;
     Mask value = 0;
@@ -60,6 +67,9 @@ struct Book {
     std::vector<Mask> words;
     std::vector<Index> values;
     std::vector<Index> places;
+    Interned forms;  // how factors of products pick their entries: a byte for each, see `factor`
+
+    Book() { forms.of({}); }
 
     const Mask* directions(const Piece& piece) const { return words.data() + piece.words; }
     const Mask* reads(const Piece& piece) const { return words.data() + piece.words + 2 * piece.num_mixed; }
@@ -70,6 +80,15 @@ struct Book {
     void put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads);
     // Appends the places of a piece that a list of entries picks.
     Places picked(const Places& of, const Index* entries, std::size_t size);
+    // Returns a factor with some entries: 0 and 1 for these constants, 2 + k for number k of the source.
+    Factor factor(const Places& of, const Index* entries, Index size);
+    // Returns a factor that has the entries of a source as they are.
+    static Factor factor(const Places& of) {
+        return of.table == Places::none ? Factor{of.first, 0} : Factor{of.table, 1};
+    }
+    // Calls act(place) for each of `size` entries of a factor.
+    template <class Act>
+    void each_place(Factor of, Index size, Act act) const;
 };
 
 inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads) {
@@ -84,6 +103,36 @@ inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* 
     for (int k = 0; k < num_reads; ++k) {
         words.push_back(reads[k]);
         piece.touched |= reads[k];
+    }
+}
+
+inline Factor Book::factor(const Places& of, const Index* entries, Index size) {
+    constexpr Index longest = 256;  // a form has a byte for each entry, so wider sources are listed
+    char form[longest];
+    bool plain = size == of.count, short_ = size <= longest;
+    for (Index k = 0; k < size; ++k) {
+        plain = plain && entries[k] == k + 2;
+        short_ = short_ && entries[k] < 256;
+    }
+    if (plain) return factor(of);
+    if (!short_) {
+        Factor out{static_cast<Index>(places.size()), 1};
+        for (Index k = 0; k < size; ++k) places.push_back(entries[k] < 2 ? entries[k] : place(of, entries[k] - 2));
+        return out;
+    }
+    for (Index k = 0; k < size; ++k) form[k] = static_cast<char>(entries[k]);
+    Factor out = factor(of);
+    out.form += 2 * forms.of({form, size});
+    return out;
+}
+
+template <class Act>
+void Book::each_place(Factor of, Index size, Act act) const {
+    const Index* table = of.form & 1 ? places.data() + of.at : nullptr;
+    const char* form = of.form > 1 ? forms[of.form / 2].data() : nullptr;
+    for (Index k = 0; k < size; ++k) {
+        Index entry = form ? static_cast<unsigned char>(form[k]) : k + 2;
+        act(entry < 2 ? entry : table ? table[entry - 2] : of.at + entry - 2);
     }
 }
 

@@ -22,10 +22,13 @@ bool splits(const Piece& piece, const Book& book) {
     return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 3;
 }
 
-std::vector<Piece> rotate(const std::vector<Piece>& work, Book& book, NumberProgram& program) {
+std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program) {
+    std::ptrdiff_t found = std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return splits(piece, book); });
+    if (!found) return work;
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
     Index label = book.labels.of("phase");
     std::vector<Piece> out;
+    out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
         if (!splits(piece, book)) {
             out.push_back(piece);

@@ -13,6 +13,6 @@ bool splits(const Piece& piece, const Book& book);
 
 // Returns the work with complex one-bit matrices split up. As a complex matrix each costs 8 multiply-adds per amplitude;
 // in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
-std::vector<Piece> rotate(const std::vector<Piece>& work, Book& book, NumberProgram& program);
+std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program);
 
 }  // namespace qx::plan

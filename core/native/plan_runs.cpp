@@ -81,6 +81,7 @@ std::vector<Piece> join_runs(std::vector<Piece> work, Book& book, NumberProgram&
         work[run.anchor] = made;
     }
     if (!joined) return work;
+    fuser.reserve(work.size());
     for (std::size_t at = 0; at < work.size(); ++at)
         if (!gone[at]) fuser.add(work[at]);
     return fuser.finish();

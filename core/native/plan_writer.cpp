@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t few_exchanges = 8;  // exchanges of half the rows that cost as much as one permutation of all
 constexpr Int nowhere = Int{1} << 60;     // the place of rows that memory does not hold
 constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
+constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
+constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
 
 // Appends for each set of steps their sum: a place in memory, or none.
@@ -34,43 +36,41 @@ std::vector<std::pair<int, int>> transpositions(const Index* to, int size) {
     return swaps;
 }
 
-// The number of a block in the old order of parities, for its number in the new order.
-std::vector<Index> reordered(const std::vector<Mask>& to, const Mask* old, int size) {
-    std::vector<int> place(to.size());
-    Mask taken = 0;  // one parity may be read twice
-    for (std::size_t k = 0; k < to.size(); ++k)
-        for (int at = 0; at < size; ++at)
-            if (old[at] == to[k] && !(taken >> at & 1)) {
-                taken |= unit(at);
-                place[k] = at;
-                break;
-            }
-    std::vector<Index> out(std::size_t{1} << size);
-    for (std::size_t number = 0; number < out.size(); ++number)
-        for (std::size_t k = 0; k < to.size(); ++k) out[number] |= static_cast<Index>((number >> k & 1) << place[k]);
-    return out;
-}
-
 }  // namespace
+
+void EncodedSweeps::reserve(std::size_t items, std::size_t steps) {
+    if (items < large) return;
+    instructions.reserve(3 * items), fills.reserve(3 * items);
+    integers.reserve(16 * items + 256 * steps);
+}
 
 void EncodedSweeps::finish() {
     SweepEnd begin{};
     for (std::size_t k = 0; k < ends.size(); ++k) {
         const SweepEnd& end = ends[k];
         programs.push_back({instructions.data() + begin.instructions, end.instructions - begin.instructions,
-                            fills.data() + begin.fills, end.fills - begin.fills, codes.data() + begin.codes,
+                            fills.data() + begin.fills, end.fills - begin.fills, codes.data(),
                             integers.data() + begin.integers, &geometry[k], end.coefficients});
         begin = end;
     }
 }
 
 std::size_t EncodedSweeps::bytes() const {
-    auto of = [](const auto& values) { return values.capacity() * sizeof values[0]; };
+    auto of = [](const auto& values) { return values.size() * sizeof values[0]; };
     return of(instructions) + of(fills) + of(codes) + of(integers) + of(geometry) + of(ends) + of(programs);
 }
 
+bool Encoder::advance() {
+    for (std::size_t k = 0; k < sweeps_at_once && at_ < steps_.steps.size(); ++k, ++at_)
+        if (steps_.steps[at_].type == Step::sweep) writer_->encode(steps_.steps[at_]);
+    if (at_ < steps_.steps.size()) return true;
+    writer_.reset();
+    sweeps_.finish();
+    return false;
+}
+
 void Writer::encode(const Step& sweep) {
-    first_integer_ = out_.integers.size(), first_code_ = out_.codes.size();
+    first_integer_ = out_.integers.size();
     coefficients_ = 0;
     std::vector<TouchedBits> pending, ready;
     std::size_t end = static_cast<std::size_t>(steps_.phases[sweep.end - 1].end);
@@ -112,7 +112,7 @@ void Writer::encode(const Step& sweep) {
     out_.geometry.push_back(geometry);
     auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
     out_.ends.push_back(
-        {size(out_.instructions), size(out_.fills), size(out_.codes), size(out_.integers), coefficients_});
+        {size(out_.instructions), size(out_.fills), size(out_.integers), coefficients_});
 }
 
 // Notes the place of each index bit.
@@ -208,7 +208,7 @@ void Writer::item(const Item& item) {
         known = static_cast<Index>(blocks_.size());
         blocks_.push_back(matrix_blocks(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
     }
-    for (const MatrixBlock& made : blocks_[known]) block(item, made);
+    for (MatrixBlock& made : blocks_[known]) block(item, made);
 }
 
 SweepInstruction& Writer::write(Operation kind, const RowSelection& where, CoefficientTable table) {
@@ -235,23 +235,20 @@ RowSelection Writer::select(const Item& item, bool bits, int value) const {
 // A parity of lane bits alone needs no block of its own: each lane takes its own entry.
 // scalars: one scalar for each coefficient if lanes do not matter. slot: where the numbers of the codes begin.
 CoefficientTable Writer::table(
-    const Item& item, bool with_reads, const CodeTable& given, Int slot, bool scalars, bool& per_lane) {
+    const Item& item, bool with_reads, CodeTable& given, Int slot, bool scalars, bool& per_lane) {
     std::vector<Int> lane_columns(static_cast<std::size_t>(lane_bits_));
-    std::vector<Mask> kept, lanes_only;
-    for (int k = 0; with_reads && k < item.num_reads; ++k)
-        (reads_of(item)[k] & ~lane_mask_ ? kept : lanes_only).push_back(reads_of(item)[k]);
-    Int here = static_cast<Int>(out_.codes.size() - first_code_), entries = given.entries();
-    Int blocks = Int{1} << kept.size(), all_blocks = given.blocks();
-    std::vector<Mask> order(kept);
-    order.insert(order.end(), lanes_only.begin(), lanes_only.end());
-    std::vector<Index> number;
-    if (!lanes_only.empty()) number = reordered(order, reads_of(item), static_cast<int>(item.num_reads));
+    std::vector<Mask> kept;
+    Int kept_mask = 0;
     per_lane = false;
-    for (std::size_t k = 0; k < order.size(); ++k)
-        each(order[k] & lane_mask_, [&](int bit) {
+    for (int k = 0; with_reads && k < item.num_reads; ++k) {
+        Mask read = reads_of(item)[k];
+        if (read & ~lane_mask_) kept.push_back(read), kept_mask |= Int{1} << k;
+        each(read & lane_mask_, [&](int bit) {
             lane_columns[lane_of_[bit]] |= Int{1} << k;
             per_lane = true;
         });
+    }
+    Int entries = given.entries(), blocks = Int{1} << kept.size(), size = given.blocks() * entries;
     Int lane_mask = 0, lane_value = 0;
     each(when_mask(item) & lane_mask_, [&](int bit) {
         lane_mask |= Int{1} << lane_of_[bit];
@@ -259,15 +256,13 @@ CoefficientTable Writer::table(
     });
     per_lane = per_lane || lane_mask;
     bool splat = scalars && !per_lane;
-    out_.codes.resize(out_.codes.size() + static_cast<std::size_t>(all_blocks * entries));
-    Int* to = out_.codes.data() + first_code_ + here;
-    for (Int block = 0; block < all_blocks; ++block) {
-        const Int* from = given.codes.data() + (number.empty() ? block : number[block]) * entries;
-        for (Int k = 0; k < entries; ++k) *to++ = from[k] + (from[k] >= 0 ? 4 * slot : 0);
+    if (given.at < 0) {
+        given.at = static_cast<Int>(out_.codes.size());
+        for (const Codes* codes : {&given.codes, &given.identity})
+            for (Int code : *codes) out_.codes.push_back(static_cast<std::int32_t>(code));
     }
-    Int identity = here + all_blocks * entries;
-    out_.codes.insert(out_.codes.end(), given.identity.begin(), given.identity.end());
-    out_.fills.push_back({coefficients_, blocks, entries, here, add(lane_columns), lane_mask, lane_value, identity, splat});
+    out_.fills.push_back({coefficients_, blocks, entries, given.at, add(lane_columns), lane_mask, lane_value, given.at + size,
+                          splat, slot, kept_mask});
     Int width = splat ? 1 : Int{1} << lane_bits_;
     CoefficientTable made{coefficients_, entries * width, static_cast<Int>(kept.size()), kept.empty() ? 0 : reads(kept)};
     coefficients_ += (blocks * entries * width + line - 1) / line * line;
@@ -284,14 +279,14 @@ Int Writer::reads(const std::vector<Mask>& masks) {
 }
 
 // Multiplies rows by a table of factors; with `bits`, those at which the item's bits have `value`.
-void Writer::scale(const Item& item, const CodeTable& codes, bool bits, int value) {
+void Writer::scale(const Item& item, CodeTable& codes, bool bits, int value) {
     bool per_lane;
     CoefficientTable made = table(item, true, codes, item.slot, true, per_lane);
     write(codes.entries() == 1 ? scale_real : scale_complex, select(item, bits, value), made).per_lane = per_lane;
 }
 
 // Appends one set of values that a matrix mixes among themselves.
-void Writer::block(const Item& item, const MatrixBlock& block) {
+void Writer::block(const Item& item, MatrixBlock& block) {
     int size = static_cast<int>(block.values.size());
     if (size == 1) {
         scale(item, block.table, true, block.values[0]);
@@ -368,16 +363,13 @@ void Writer::permute() {
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
 void Writer::rename(const Item& item) {
-    const CodeTable exchange_codes{
-        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
-        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
     Int half = row_bytes_ / 2;
     for (auto [a, b] : transpositions(book_.values.data() + item.to, 1 << item.num_bits)) {
         Int rows[] = {row_offset(item, a), row_offset(item, b)};
         RowSelection where = select(item, true);
         if (when_mask(item) & lane_mask_) {
             bool per_lane;
-            CoefficientTable made = table(item, false, exchange_codes, 0, false, per_lane);
+            CoefficientTable made = table(item, false, exchange_codes_, 0, false, per_lane);
             SweepInstruction& written = write(pair_real, where, made);
             for (int k = 0; k < 2; ++k) written.offsets[k] = rows[k], written.offsets[2 + k] = rows[k] + half;
         } else {

@@ -2,6 +2,8 @@
 // this file reads like, and qsim_ex.kernels.cpu.encoding for the meaning of each integer.
 #pragma once
 
+#include <memory>
+
 #include "plan_codes.hpp"
 #include "plan_tile.hpp"
 
@@ -31,7 +33,7 @@ struct SweepInstruction {
 };
 
 struct Fill {
-    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat;
+    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat, slot, kept;
 };
 
 struct Geometry {
@@ -40,7 +42,7 @@ struct Geometry {
 
 // Where the rows of a sweep end, and how many coefficients it has.
 struct SweepEnd {
-    Int instructions, fills, codes, integers, coefficients;
+    Int instructions, fills, integers, coefficients;
 };
 
 // A sweep as the kernels take it: the struct Program of encoding.hpp.
@@ -49,20 +51,24 @@ struct SweepProgram {
     Int num_instructions;
     const Fill* fills;
     Int num_fills;
-    const Int *codes, *integers;
+    const std::int32_t* codes;
+    const Int* integers;
     const Geometry* geometry;
     Int coefficients;
 };
 
-// The sweeps of a plan, one behind the other.
+// The sweeps of a plan, one behind the other. All of them have their codes in common, once for each pattern.
 struct EncodedSweeps {
     std::vector<SweepInstruction> instructions;
     std::vector<Fill> fills;
-    std::vector<Int> codes, integers;
+    std::vector<std::int32_t> codes;
+    std::vector<Int> integers;
     std::vector<Geometry> geometry;
     std::vector<SweepEnd> ends;
     std::vector<SweepProgram> programs;
 
+    // Makes room for the sweeps of a large plan, so that they are hardly ever copied.
+    void reserve(std::size_t items, std::size_t steps);
     // Makes the programs, when all sweeps are there.
     void finish();
     std::size_t bytes() const;
@@ -88,10 +94,10 @@ class Writer {
     void item(const Item& item);
     SweepInstruction& write(Operation kind, const RowSelection& where, CoefficientTable table = {});
     RowSelection select(const Item& item, bool bits, int value = 0) const;
-    CoefficientTable table(const Item& item, bool reads, const CodeTable& codes, Int slot, bool scalars, bool& per_lane);
+    CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);
-    void scale(const Item& item, const CodeTable& codes, bool bits, int value);
-    void block(const Item& item, const MatrixBlock& block);
+    void scale(const Item& item, CodeTable& codes, bool bits, int value);
+    void block(const Item& item, MatrixBlock& block);
     Int row_offset(const Item& item, int value) const;
     bool is_cx(const Item& item) const;
     void flush();
@@ -114,12 +120,34 @@ class Writer {
     int row_of_[64], lane_of_[64];
     Mask row_mask_ = 0, lane_mask_ = 0, outside_ = 0;
     Int all_rows_ = 0;
-    std::size_t first_integer_ = 0, first_code_ = 0;
+    std::size_t first_integer_ = 0;
     Int coefficients_ = 0;
     std::vector<const Item*> moves_;  // each is a CX on rows; they are collected, since many cost as much as one
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;
     std::vector<CodeTable> diagonals_;
+    CodeTable exchange_codes_{
+        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
+        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
+};
+
+// Encodes all sweeps of a plan, some at a time.
+class Encoder {
+  public:
+    Encoder(const Book& book, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes)
+        : steps_(steps), writer_(new Writer(book, steps, num_bits, lane_bits, real_bytes, sweeps_)) {
+        sweeps_.reserve(steps.items.size(), steps.steps.size());
+    }
+
+    // Encodes some sweeps; returns false when all are encoded.
+    bool advance();
+    const EncodedSweeps& sweeps() const { return sweeps_; }
+
+  private:
+    const StepArrays& steps_;
+    EncodedSweeps sweeps_;
+    std::unique_ptr<Writer> writer_;  // until all sweeps are encoded
+    std::size_t at_ = 0;
 };
 
 }  // namespace qx::plan

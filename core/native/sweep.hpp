@@ -18,12 +18,13 @@ inline Int placed(Int number, Int mask) {
 template <class Real>
 void expand(const Program& program, const double* numbers, Real* out) {
     constexpr int n = lanes<Real>;
-    auto number = [&](Int code) -> Real {
-        if (code >= 0) return static_cast<Real>(code & 1 ? -numbers[code >> 1] : numbers[code >> 1]);
-        return code == code_zero ? 0 : code == code_one ? 1 : -1;
-    };
     for (Int f = 0; f < program.num_fills; ++f) {
         const Fill& fill = program.fills[f];
+        const double* own = numbers + 2 * fill.slot;
+        auto number = [&](Int code) -> Real {
+            if (code >= 0) return static_cast<Real>(code & 1 ? -own[code >> 1] : own[code >> 1]);
+            return code == code_zero ? 0 : code == code_one ? 1 : -1;
+        };
         const Int* columns = program.integers + fill.lane_columns;
         Int selects[n] = {};  // for each lane, what it flips in the number of its block
         bool alike = fill.lane_mask == 0;
@@ -31,10 +32,10 @@ void expand(const Program& program, const double* numbers, Real* out) {
             alike &= columns[bit] == 0;
             for (int lane = 0; lane < 1 << bit; ++lane) selects[lane | 1 << bit] = selects[lane] ^ columns[bit];
         }
-        const Int* codes = program.codes + fill.from;
-        const Int* identity = program.codes + fill.identity;
+        const std::int32_t* codes = program.codes + fill.from;
+        const std::int32_t* identity = program.codes + fill.identity;
         Real* to = out + fill.to;
-        for (Int block = 0; block < fill.blocks; ++block) {
+        for (Int k = 0, block = 0; k < fill.blocks; ++k) {
             for (Int entry = 0; entry < fill.entries; ++entry) {
                 if (fill.splat || alike) {
                     Real value = number(codes[block * fill.entries + entry]);
@@ -46,6 +47,7 @@ void expand(const Program& program, const double* numbers, Real* out) {
                     *to++ = number(acts ? codes[(block ^ selects[lane]) * fill.entries + entry] : identity[entry]);
                 }
             }
+            block = ((block | ~fill.kept) + 1) & fill.kept;  // the next number in the bits of the mask
         }
     }
 }

@@ -67,9 +67,11 @@ def _of_one_size(array: Complex, tolerance: float) -> list[UnitaryMatrix | None]
     flat, text = array.reshape(count, size * size), classes.tobytes()
     diagonals = np.ascontiguousarray(flat[:, :: size + 1]) if (kinds == _DIAGONAL).any() else flat
     made: list[UnitaryMatrix | None] = []
+    patterns: dict[Pattern, Pattern] = {}  # so that equal ones are one object
     for k, kind in enumerate(kinds.tolist()):
         if kind == _GENERAL:
-            made.append(UnitaryMatrix(size, flat, k, text[k * size * size : (k + 1) * size * size]))
+            of = text[k * size * size : (k + 1) * size * size]
+            made.append(UnitaryMatrix(size, flat, k, patterns.setdefault(of, of)))
         else:
             made.append(UnitaryMatrix(size, diagonals, k, None) if kind == _DIAGONAL else None)
     return made

@@ -11,7 +11,6 @@ once, when the circuit is made, and never again.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
 from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Record, Store
+from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 from qsim_ex.native import objects
 
@@ -267,8 +267,7 @@ class Structure:
     @cached_property
     def key(self) -> str:
         """A short digest that is the same in every process."""
-        parts = (self.num_qubits, self.num_clbits, self.instructions)
-        return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+        return digest_of((self.num_qubits, self.num_clbits, self.instructions))
 
     @cached_property
     def kinds(self) -> frozenset[type]:

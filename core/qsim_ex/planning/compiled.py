@@ -21,7 +21,7 @@ from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.ordering import TRIES
 from qsim_ex.planning.rewrite.absorb import Unitary
-from qsim_ex.steps.compiled import NAMES, NativeNumbers, PlanArrays
+from qsim_ex.steps.compiled import LISTED, NAMES, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
@@ -32,7 +32,7 @@ _SLICE = 50
 """Milliseconds for which native code plans before it returns to Python."""
 
 _UNBOUNDED = -1
-_TOO_LARGE = -2
+_WAITS, _TOO_LARGE = 2, -2
 
 Integers = NDArray[np.int64]
 
@@ -94,12 +94,16 @@ class _Planner:
         self._calls = calls
         self.handle = 0
         ops, types = _as_ops(instructions)
+        self._read: tuple[object, object] | None = (ops, types)  # kept, since a large circuit is read part by part
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
     def run(self) -> None:
         """Plan to the end; raises `NotSupported` for too many numbers, `PlanError` for a plan that would never end."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
+            if state == _WAITS:
+                self._calls.read(self.handle)
+        self._read = None
         if state == _TOO_LARGE:
             raise NotSupported(
                 f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
@@ -115,10 +119,16 @@ class _Planner:
 
         Also returns whether wires were moved, and whether the lowest bits change from sweep to sweep.
         """
-        out = np.empty(2 * len(NAMES) + 5, dtype=np.int64)
+        out = np.empty(2 * len(NAMES) + 7, dtype=np.int64)
         self._calls.arrays(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered, floats = out.tolist()
-        return PlanArrays(self, found, num_operands), (flip, end_flip, reordered, floats)
+        *found, flip, end_flip, num_operands, reordered, floats, size, program_bytes = out.tolist()
+        return PlanArrays(self, found, num_operands, size, program_bytes), (flip, end_flip, reordered, floats)
+
+    def listed(self) -> list[int]:
+        """Return address and length of each array of the listed number program, which this object keeps."""
+        out = np.empty(2 * len(LISTED), dtype=np.int64)
+        self._calls.listed(self.handle, out.ctypes.data)
+        return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:
         if self.handle:
@@ -129,8 +139,10 @@ class _Calls(NamedTuple):
     """The functions of core/native/plan.cpp."""
 
     begin: Callable[..., int]
+    read: Callable[..., int]
     advance: Callable[..., int]
     arrays: Callable[..., int]
+    listed: Callable[..., int]
     free: Callable[..., int]
 
 
@@ -138,8 +150,10 @@ class _Calls(NamedTuple):
 def _calls() -> _Calls:
     return _Calls(
         objects.function("plan_begin", "oppp"),
+        objects.function("plan_read", "i"),
         function("plan_advance", "ii"),
         function("plan_arrays", "ip"),
+        objects.function("plan_listed", "ip"),  # with the lock held
         function("plan_free", "i"),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +44,13 @@ NAMES = (
     ("pattern_ends", "u8", 1),
     ("labels", "u1", 1),
     ("label_ends", "u8", 1),
-    ("program", "i8", 9),
-    ("places", "u4", 1),
-    ("incidence", "u8", 1),
     ("start", "i4", 1),
     ("end", "i4", 1),
 )
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
+
+LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
+"""The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
 KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL = range(16)
@@ -65,6 +65,21 @@ class Owner(Protocol):
     @property
     def handle(self) -> int:
         """The address of the plan."""
+
+    def listed(self) -> list[int]:
+        """Return address and length of each array of `LISTED`."""
+
+
+class ListedNumbers(NamedTuple):
+    """A number program with lists of places, in which each number has a place of its own; see `Numbers`.
+
+    The struct Instruction of plan_numbers.hpp has the columns of `program`. packed: the places of all steps' numbers.
+    """
+
+    program: Integers
+    places: NDArray[np.uint32]
+    incidence: NDArray[np.uint64]
+    packed: NDArray[np.uint32]
 
 
 class Memory:
@@ -82,7 +97,8 @@ class Memory:
 class PlanArrays:
     """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/plan_*.hpp their columns.
 
-    owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`.
+    owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`. size: how many
+    numbers there are while a CPU runs the number program, the operands included; `packed` are places among these.
     """
 
     steps: Integers
@@ -95,23 +111,26 @@ class PlanArrays:
     pattern_ends: NDArray[np.uint64]
     labels: NDArray[np.uint8]
     label_ends: NDArray[np.uint64]
-    program: Integers
-    places: NDArray[np.uint32]
-    incidence: NDArray[np.uint64]
     start: NDArray[np.int32]
     end: NDArray[np.int32]
 
-    def __init__(self, owner: Owner, found: list[int], num_operands: int) -> None:
+    def __init__(self, owner: Owner, found: list[int], num_operands: int, size: int, program_bytes: int) -> None:
         self.owner = owner
         self.num_operands = num_operands
-        for (name, kind, row), address, length in zip(NAMES, found[::2], found[1::2], strict=True):
-            made = Memory(owner, address, length * row, kind).array()
-            setattr(self, name, made.reshape(-1, row) if row > 1 else made)
+        self.size = size
+        self._program_bytes = program_bytes
+        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
+            setattr(self, name, made)
 
     @property
     def bytes(self) -> int:
-        """The bytes of all arrays."""
-        return sum(getattr(self, name).nbytes for name, _, _ in NAMES)
+        """The bytes of all arrays, and of the number program."""
+        return sum(getattr(self, name).nbytes for name, _, _ in NAMES) + self._program_bytes
+
+    @cached_property
+    def listed(self) -> ListedNumbers:
+        """The number program as lists of places, which GPUs, descriptions and tests read; made by native code."""
+        return ListedNumbers(*arrays_at(self.owner, LISTED, self.owner.listed()))
 
     def made_steps(self) -> tuple[Step, ...]:
         """Return all steps; the phases of a sweep are made when they are asked for."""
@@ -139,11 +158,12 @@ class PlanArrays:
 
     def packed_places(self) -> tuple[Integers, ...]:
         """Return the entries of the number buffer that each step is given."""
-        return tuple(np.split(self.packed.astype(np.int64), self.steps[:-1, PACKED])) if len(self.steps) else ()
+        places = self.listed.packed.astype(np.int64)
+        return tuple(np.split(places, self.steps[:-1, PACKED])) if len(self.steps) else ()
 
     def instructions(self) -> tuple[Product | Euler | Fold, ...]:
         """Return the number program."""
-        return tuple(self._instruction(*row) for row in self.program.tolist())
+        return tuple(self._instruction(*row) for row in self.listed.program.tolist())
 
     def _instruction(
         self,
@@ -160,14 +180,14 @@ class PlanArrays:
         def taken(*shape: int) -> Integers:
             nonlocal at
             begin, at = at, at + int(np.prod(shape))
-            return self.places[begin:at].astype(np.int64).reshape(shape)
+            return self.listed.places[begin:at].astype(np.int64).reshape(shape)
 
         if kind == PRODUCT:
             return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
         if kind == EULER:
             return Euler(taken(count, 4))
         words = -(-factors // 64)
-        rows = self.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
+        rows = self.listed.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
         unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
         return Fold(unpacked.astype(np.float64), taken(count, factors))
 
@@ -213,6 +233,18 @@ class PlanArrays:
     @cached_property
     def _labels(self) -> list[str]:
         return _parts(self.labels, self.label_ends, lambda text: str(text, "utf-8"))
+
+
+def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: list[int]) -> list[NDArray[Any]]:
+    """Return arrays in memory of native code, without copies.
+
+    owner: keeps the memory. names: name, type, and integers of a row. found: address and length of each.
+    """
+    made = []
+    for (_, kind, row), address, length in zip(names, found[::2], found[1::2], strict=True):
+        array = Memory(owner, address, length * row, kind).array()
+        made.append(array.reshape(-1, row) if row > 1 else array)
+    return made
 
 
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:

@@ -6,12 +6,12 @@ placements all use it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, assert_never
 
+from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Numbers
@@ -116,7 +116,7 @@ class Plan:
     @cached_property
     def key(self) -> str:
         """A digest of everything that the plan was made from, the same in every process; computed on first use."""
-        return hashlib.blake2b(repr(self.made_from).encode(), digest_size=8).hexdigest()
+        return digest_of(self.made_from)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

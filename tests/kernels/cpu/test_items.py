@@ -7,7 +7,6 @@ import pytest
 
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.kernels.cpu import items
-from qsim_ex.kernels.cpu.writer import placed
 
 
 def blocks(text, num_bits=2, num_reads=0):
@@ -47,7 +46,6 @@ def test_codes():
     codes = np.array([0, 5, 12, items.ZERO, items.ONE, items.MINUS_ONE])
     assert list(items.negative(codes)) == [1, 4, 13, items.ZERO, items.MINUS_ONE, items.ONE]
     assert list(items.negative(items.negative(codes))) == list(codes)
-    assert list(placed(codes, 3)) == [12, 17, 24, items.ZERO, items.ONE, items.MINUS_ONE]
 
 
 def test_sets_that_are_no_power_of_two_are_one_matrix():

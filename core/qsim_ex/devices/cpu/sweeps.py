@@ -14,6 +14,7 @@ from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.compiled_sweeps import EncodedPlan, encoded_plan
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
+from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
@@ -60,7 +61,7 @@ class EncodedSweeps:
     def _encoded_plan(self, arrays: PlanArrays) -> EncodedPlan:
         """Return the sweeps of the compiled plan that all steps are of, but for steps of another plan."""
         if self._plan is None or self._plan[0] is not arrays:
-            self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors)
+            self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors, check_cancelled)
             self.bytes += self._plan[1].bytes + arrays.bytes
         return self._plan[1]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.encoding import (
+    ENTRIES,
     FILL,
+    FROM,
     GEOMETRY,
+    IDENTITY,
     INSTRUCTION,
     NUM_BITS,
     PROGRAM,
@@ -20,19 +23,32 @@ from qsim_ex.kernels.cpu.encoding import (
     EncodedSweep,
 )
 from qsim_ex.native.library import function
-from qsim_ex.steps.compiled import KIND, SWEEP, Memory, PlanArrays
+from qsim_ex.steps.compiled import KIND, SWEEP, PlanArrays, arrays_at
 
-_ARRAYS = (INSTRUCTION, FILL, 1, 1, GEOMETRY, 5, PROGRAM)
-"""The integers of a row of each array of `qx_plan_encode`, from instructions to programs."""
+_ARRAYS = (
+    ("instructions", "i8", INSTRUCTION),
+    ("fills", "i8", FILL),
+    ("codes", "i4", 1),
+    ("integers", "i8", 1),
+    ("geometry", "i8", GEOMETRY),
+    ("ends", "i8", 4),
+    ("programs", "i8", PROGRAM),
+)
+"""The arrays of `qx_plan_encoded`: name, type, and integers of a row."""
+
+_SLICE = 50
+"""Milliseconds for which native code encodes before it returns to Python."""
 
 
 @lru_cache(maxsize=2)
-def encoded_plan(arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> EncodedPlan:
-    """Encode all sweeps of a plan; see `writer.encode`.
+def encoded_plan(
+    arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int, check: Callable[[], None] | None = None
+) -> EncodedPlan:
+    """Encode all sweeps of a plan; see `writer.encode`. check: is called from time to time, and may raise.
 
     Cached, since sweeps are asked for one after the other; who prepares a plan keeps them.
     """
-    return EncodedPlan(_encoder(), arrays, num_bits, lane_bits, real_bytes)
+    return EncodedPlan(_encoder(), arrays, num_bits, lane_bits, real_bytes, check)
 
 
 class EncodedPlan:
@@ -41,10 +57,22 @@ class EncodedPlan:
     bytes: what they take.
     """
 
-    def __init__(self, encoder: _Encoder, arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> None:
+    def __init__(
+        self,
+        encoder: _Encoder,
+        arrays: PlanArrays,
+        num_bits: int,
+        lane_bits: int,
+        real_bytes: int,
+        check: Callable[[], None] | None,
+    ) -> None:
         self._encoder = encoder
+        self._handle = encoder.begin(arrays.owner.handle, num_bits, lane_bits, real_bytes)
+        while encoder.encode(self._handle, _SLICE):
+            if check is not None:  # and here Python looks for Ctrl-C
+                check()
         out = np.empty(2 * len(_ARRAYS) + 1, dtype=np.int64)
-        self._handle = encoder.encode(arrays.owner.handle, num_bits, lane_bits, real_bytes, out.ctypes.data)
+        encoder.arrays(self._handle, out.ctypes.data)
         *self._found, self.bytes = out.tolist()
         numbers = np.flatnonzero(arrays.steps[:, KIND] == SWEEP).tolist()
         self._place = {number: place for place, number in enumerate(numbers)}
@@ -58,31 +86,48 @@ class EncodedPlan:
         """Return a sweep by the number of its step, as arrays; for tests and for people."""
         instructions, fills, codes, integers, geometry, ends, _ = self._arrays
         place = self._place[number]
-        before = ends[place - 1, :4].tolist() if place else [0, 0, 0, 0]
+        before = ends[place - 1, :3].tolist() if place else [0, 0, 0]
         *bounds, coefficients = ends[place].tolist()
-        a, b, c, d = map(slice, before, bounds)
+        a, b, c = map(slice, before, bounds)
         row = geometry[place]
         outside = int(row[NUM_BITS]) - int(row[TILE_MASK]).bit_count()
-        parts = instructions[a], fills[b], codes[c], integers[d]
-        return EncodedSweep(*parts, row, coefficients, outside, int(row[ROW_BITS]))
+        own = _own_codes(fills[b], codes)
+        return EncodedSweep(instructions[a], *own, integers[c], row, coefficients, outside, int(row[ROW_BITS]))
 
     @cached_property
-    def _arrays(self) -> list[NDArray[np.int64]]:
-        made = []
-        for row, address, length in zip(_ARRAYS, self._found[::2], self._found[1::2], strict=True):
-            array = Memory(self, address, length * row, "i8").array()
-            made.append(array.reshape(-1, row) if row > 1 else array)
-        return made
+    def _arrays(self) -> list[NDArray[Any]]:
+        return arrays_at(self, _ARRAYS, self._found)
 
     def __del__(self) -> None:
         self._encoder.free(self._handle)
 
 
+def _own_codes(fills: NDArray[np.int64], codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the fills of one sweep and the codes that they look up, which the sweeps of a plan have in common."""
+    fills, own, at = fills.copy(), [codes[:0]], 0
+    begins: dict[int, int] = {}
+    for fill in fills:
+        begin, identity, end = int(fill[FROM]), int(fill[IDENTITY]), int(fill[IDENTITY] + fill[ENTRIES])
+        if begin not in begins:
+            begins[begin] = at
+            own.append(codes[begin:end])
+            at += end - begin
+        fill[FROM], fill[IDENTITY] = begins[begin], begins[begin] + identity - begin
+    return fills, np.concatenate(own)
+
+
 class _Encoder(NamedTuple):
+    begin: Callable[..., int]
     encode: Callable[..., int]
+    arrays: Callable[..., int]
     free: Callable[..., int]
 
 
 @lru_cache(maxsize=1)
 def _encoder() -> _Encoder:
-    return _Encoder(function("plan_encode", "iiiip"), function("plan_free_encoded", "i"))
+    return _Encoder(
+        function("plan_encode_begin", "iiii"),
+        function("plan_encode", "ii"),
+        function("plan_encoded", "ip"),
+        function("plan_free_encoded", "i"),
+    )

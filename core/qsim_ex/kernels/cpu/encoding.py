@@ -46,9 +46,11 @@ class Table(NamedTuple):
 
 # PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
 
-# Fields of a fill, which says how the coefficients of an instruction are looked up.
-TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = range(9)
-FILL = 9
+# Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of the
+# packed numbers on, and are in the order of the item's reads, so that all items of one pattern have them in common: the bits
+# of a block's number are those of KEPT in the number of its codes, and each lane flips others.
+TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT, SLOT, KEPT = range(11)
+FILL = 11
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
 # LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
@@ -76,7 +78,7 @@ class EncodedSweep:
 
     instructions: Integers
     fills: Integers
-    codes: Integers
+    codes: NDArray[np.int32]
     integers: Integers
     geometry: Integers
     coefficients: int

@@ -4,7 +4,7 @@ A Mix consists of **blocks**, sets of values that it mixes among themselves: an 
 that do not change. A block whose entries are real or imaginary in the right places acts on real and imaginary
 planes separately and costs half. All of this depends on the pattern alone and is computed once for each pattern.
 
-Coefficients are **codes**: 2·k is the k-th float of the packed numbers (real parts at even k), 2·k + 1 its
+Coefficients are **codes**: 2·k is the k-th float of an item's packed numbers (real parts at even k), 2·k + 1 its
 negative, and negative codes are constants.
 """
 

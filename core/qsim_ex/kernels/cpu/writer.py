@@ -76,7 +76,7 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     return p.EncodedSweep(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
         np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
-        np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]).astype(np.int32),
         np.array(writer.integers, dtype=np.int64),
         np.array(geometry, dtype=np.int64),
         writer.coefficients,
@@ -98,6 +98,7 @@ class Writer:
         self.integers: list[int] = []
         self.coefficients = 0
         self._num_codes = 0
+        self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # arrays of codes and where they stand, by identity
         self._moves: list[Rename] = []  # each is a CX on rows; they are collected, since many cost as much as one
         self._look()
 
@@ -161,7 +162,7 @@ class Writer:
             case Diagonal():
                 found = items.diagonal(item.pattern)
                 if found is not None:
-                    self._scale(item.when, item.reads, placed(found[0], item.slot.at), found[1])
+                    self._scale(item.when, item.reads, *found, item.slot.at)
             case Mix():
                 for block in items.blocks(item.pattern, len(item.bits), len(item.reads)):
                     self._block(item, block)
@@ -195,37 +196,46 @@ class Writer:
         return TileSelection(when.mask & self._outside, when.value & self._outside, free, fixed)
 
     def _table(
-        self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, *, scalars: bool
+        self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, slot: int, *, scalars: bool
     ) -> tuple[Table, bool]:
         """Append the look-up of coefficients [2^reads, entries]; return the table and whether it is per lane.
 
         A parity of lane bits alone needs no block of its own: each lane takes its own entry.
+        slot: the number from which the codes count, which items with one pattern share.
         scalars: one scalar for each coefficient if lanes do not matter.
         """
         lane_columns = [0] * self.lane_bits
-        kept: Sequence[int] = ()
-        if reads:
-            kept = [mask for mask in reads if mask & ~self._lane_mask]
-            lanes_only = [mask for mask in reads if not mask & ~self._lane_mask]
-            if lanes_only:
-                codes = codes[_reordered((*kept, *lanes_only), reads)]
-            for k, mask in enumerate([*kept, *lanes_only]):
-                for bit in wires_of(mask & self._lane_mask):
-                    lane_columns[self._lane_of[bit]] |= 1 << k
+        kept, kept_mask = [], 0
+        for k, mask in enumerate(reads):
+            if mask & ~self._lane_mask:
+                kept.append(mask)
+                kept_mask |= 1 << k
+            for bit in wires_of(mask & self._lane_mask):
+                lane_columns[self._lane_of[bit]] |= 1 << k
         on_lanes = wires_of(when.mask & self._lane_mask)
         lane_mask = sum(1 << self._lane_of[bit] for bit in on_lanes)
         lane_value = sum((when.value >> bit & 1) << self._lane_of[bit] for bit in on_lanes)
         per_lane = lane_mask != 0 or any(lane_columns)
         splat = scalars and not per_lane
-        blocks, entries, here = 1 << len(kept), codes.shape[1], self._num_codes
-        self.codes += [codes.ravel(), identity]
-        self._num_codes += codes.size + identity.size
+        blocks, entries = 1 << len(kept), codes.shape[1]
+        here = self._put(codes, identity)
         lookup = [self.coefficients, blocks, entries, here, self.add(lane_columns), lane_mask, lane_value]
-        self.fills.append([*lookup, here + codes.size, splat])
+        self.fills.append([*lookup, here + codes.size, splat, slot, kept_mask])
         width = 1 if splat else 1 << self.lane_bits
         table = Table(self.coefficients, entries * width, len(kept), self._reads(kept) if kept else 0)
         self.coefficients += -(-blocks * entries * width // 16) * 16  # whole cache lines
         return table, per_lane
+
+    def _put(self, codes: items.Codes, identity: items.Codes) -> int:
+        """Append codes, unless an earlier item has the same array of them, and return where they stand."""
+        known = self._codes_at.get(id(codes))
+        if known is not None:
+            return known[1]
+        here = self._num_codes
+        self.codes += [codes.ravel(), identity]
+        self._num_codes += codes.size + identity.size
+        self._codes_at[id(codes)] = codes, here
+        return here
 
     def _reads(self, masks: Sequence[int]) -> int:
         """Write how parities select a block: for each row bit what it flips, then the masks outside the tile."""
@@ -241,23 +251,24 @@ class Writer:
         reads: tuple[int, ...],
         codes: items.Codes,
         identity: items.Codes,
+        slot: int,
         bits: Sequence[int] = (),
         value: int = 0,
     ) -> None:
         """Multiply the rows at which `bits` have `value` by a table of factors."""
         kind = p.SCALE_REAL if codes.shape[1] == 1 else p.SCALE_COMPLEX
-        table, per_lane = self._table(reads, when, codes, identity, scalars=True)
+        table, per_lane = self._table(reads, when, codes, identity, slot, scalars=True)
         self._write(kind, self._where(when, bits, value), table=table, per_lane=per_lane)
 
     def _block(self, item: Mix, block: items.MatrixBlock) -> None:
         """Append one set of values that a matrix mixes among themselves."""
-        codes = placed(block.codes, item.slot.at)
+        codes, at = block.codes, item.slot.at
         size = len(block.values)
         if size == 1:
-            self._scale(item.when, item.reads, codes, block.identity, item.bits, block.values[0])
+            self._scale(item.when, item.reads, codes, block.identity, at, item.bits, block.values[0])
             return
         rows = [self._row_offset(item.bits, value) for value in block.values]
-        table, per_lane = self._table(item.reads, item.when, codes, block.identity, scalars=size > 4)
+        table, per_lane = self._table(item.reads, item.when, codes, block.identity, at, scalars=size > 4)
         where = self._where(item.when, item.bits)
         if size > 4:
             offsets = [self.add(rows), len(self.layout.rows)]
@@ -312,7 +323,7 @@ class Writer:
             rows = [self._row_offset(item.bits, a), self._row_offset(item.bits, b)]
             where = self._where(item.when, item.bits)
             if item.when.mask & self._lane_mask:
-                table, _ = self._table((), item.when, *_EXCHANGE, scalars=False)
+                table, _ = self._table((), item.when, *_EXCHANGE, 0, scalars=False)
                 self._write(p.PAIR_REAL, where, table=table, offsets=rows + [row + half for row in rows])
             else:
                 self._write(p.EXCHANGE, where, offsets=rows)
@@ -324,11 +335,6 @@ _EXCHANGE = (
 )
 
 
-def placed(codes: items.Codes, at: int) -> items.Codes:
-    """Return the codes for a table that begins at number `at`."""
-    return np.where(codes >= 0, codes + 4 * at, codes)
-
-
 def _sums(steps: Sequence[int]) -> list[int]:
     """Return for each set of steps their sum: a place in memory, or none."""
     found = [0]
@@ -338,18 +344,6 @@ def _sums(steps: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _reordered(new: tuple[int, ...], old: tuple[int, ...]) -> items.Codes:
-    """Return for each block number in the new order of parities its number in the old order."""
-    number = np.arange(1 << len(new))
-    places = list(old)
-    out = np.zeros_like(number)
-    for k, mask in enumerate(new):
-        at = places.index(mask)
-        places[at] = -1  # one parity may be read twice
-        out |= (number >> k & 1) << at
-    return out
-
-
 def _transpositions(to: Sequence[int]) -> list[tuple[int, int]]:
     """Return exchanges of two places that, one after the other, move the content of x to ``to[x]``."""
     swaps: list[tuple[int, int]] = []

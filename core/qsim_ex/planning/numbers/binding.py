@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import function
+from qsim_ex.planning.numbers.step_numbers import StepNumbers
 from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeNumbers
 from qsim_ex.steps.numbers import Bound, Euler, Fold, MakeTables, Numbers, Product
 from qsim_ex.steps.plan import Plan
@@ -33,6 +34,14 @@ def bind(plan: Plan, operands: Complex) -> Bound:
 
 def fill(numbers: Numbers, operands: Complex) -> Bound:
     """Run a number program on operands [total]; the buffer and its tables are made when they are asked for."""
+    if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
+        return Bound(
+            numbers,
+            lambda: _binder(numbers)(operands),
+            lambda buffer: _binder(numbers).whole(buffer),
+            operands,
+            StepNumbers(numbers.arrays, operands),
+        )
     binder = _binder(numbers)
     return Bound(numbers, lambda: binder(operands), binder.tables, operands)
 
@@ -73,7 +82,7 @@ class _Binder:
     @property
     def tables(self) -> MakeTables | None:
         """The function that adds the tables to a buffer, None if there are none."""
-        return self._whole if self._folds else None
+        return self.whole if self._folds else None
 
     @property
     def tables_of_rows(self) -> MakeTables | None:
@@ -90,7 +99,7 @@ class _Binder:
             self._run(row, tables=False)
         return buffer
 
-    def _whole(self, buffer: Complex) -> Complex:
+    def whole(self, buffer: Complex) -> Complex:
         """Return the buffer with its tables, made in place."""
         self._run(buffer, tables=True)
         return buffer
@@ -132,8 +141,8 @@ class ProgramArrays(NamedTuple):
 def program_arrays(numbers: Numbers) -> ProgramArrays:
     """Return a number program as arrays: those of its plan, if native code made it."""
     if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
-        arrays = numbers.arrays
-        return ProgramArrays(arrays.program, arrays.places, arrays.incidence, _appended(arrays.program))
+        program, places, incidence, _ = numbers.arrays.listed
+        return ProgramArrays(program, places, incidence, _appended(program))
     rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
     at = bits = 0
     for row in numbers.program:

@@ -1,0 +1,81 @@
+"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/plan_bind.cpp.
+
+Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products stand in
+the places of their right factors, and operands stay where they are: a brick circuit of a million gates has 5 million
+numbers then, where the buffer of `Bound` would have 42 million.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.phases import roots
+from qsim_ex.native.library import address, function
+from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.steps.compiled import PACKED, PlanArrays
+
+Complex = NDArray[np.complex128]
+
+_AT_ONCE = 1 << 16
+"""Instructions between two looks whether the run is cancelled: some 10 ms."""
+
+_PACKED_AT_ONCE = 1 << 16
+"""The packed numbers that are made at once, if a step has no more: 1 MiB."""
+
+
+class StepNumbers:
+    """A packed array [count] for each step of a compiled plan. They are made while they are iterated."""
+
+    def __init__(self, arrays: PlanArrays, operands: Complex) -> None:
+        self._arrays = arrays
+        self._operands = np.ascontiguousarray(operands, dtype=np.complex128)
+        self._made: Complex | None = None
+
+    def __len__(self) -> int:
+        return len(self._arrays.steps)
+
+    def __iter__(self) -> Iterator[Complex]:
+        if self._made is None:
+            self._made = self._filled()
+        return self._packed(self._made)
+
+    def _filled(self) -> Complex:
+        """Return all numbers that are no operands."""
+        arrays = self._arrays
+        made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
+        given = arrays.owner.handle, address(self._operands), address(made), address(roots())
+        fill, at = _calls().fill, 0
+        while fill(*given, at, _AT_ONCE):
+            at += _AT_ONCE
+            check_cancelled()
+        return made
+
+    def _packed(self, made: Complex) -> Iterator[Complex]:
+        pack, given = _calls().pack, (self._arrays.owner.handle, address(self._operands), address(made))
+        ends = self._arrays.steps[:, PACKED].tolist()
+        begin = step = 0
+        while step < len(ends):
+            last = max(step + 1, bisect_right(ends, begin + _PACKED_AT_ONCE, step))
+            some = np.empty(ends[last - 1] - begin, dtype=np.complex128)
+            pack(*given, begin, ends[last - 1], address(some))
+            at = 0
+            for end in ends[step:last]:
+                yield some[at : end - begin]
+                at = end - begin
+            begin, step = ends[last - 1], last
+
+
+class _Calls(NamedTuple):
+    fill: Callable[..., int]
+    pack: Callable[..., int]
+
+
+@lru_cache(maxsize=1)
+def _calls() -> _Calls:
+    return _Calls(function("plan_fill", "ipppii"), function("plan_pack", "ippiip"))
