@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "export.hpp"
+#include "plan_interned.hpp"
 
 namespace {
 
@@ -72,4 +72,20 @@ QX_EXPORT(shots_choose)(const double* ends, Int size, const double* targets, Int
         rest[k] = at ? target - ends[at - 1] : target;
     }
     return 0;
+}
+
+// Writes the distinct values, in the order in which they come first, and how often each comes; returns how many there are.
+QX_EXPORT(shots_count)(const Int* values, Int size, Int* distinct, Int* counts) {
+    qx::plan::Memo known;
+    qx::plan::Index count = 0;
+    for (Int k = 0; k < size; ++k) {
+        qx::plan::Index& number = known[static_cast<std::uint64_t>(values[k])];
+        if (number == qx::plan::Memo::none) {
+            distinct[count] = values[k];
+            counts[count] = 0;
+            number = count++;
+        }
+        ++counts[number];
+    }
+    return count;
 }

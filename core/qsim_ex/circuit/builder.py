@@ -149,8 +149,8 @@ class CircuitBuilder(BlockBuilder):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
             distinct, numbers = objects.numbered(placed)
-            given = np.fromiter(chain.from_iterable(parameters), np.float64)
-            self.row_gates(*many.RowGates.of(distinct), numbers, given)
+            values = np.fromiter(chain.from_iterable(parameters), np.float64)
+            self.row_gates(*many.RowGates.of(distinct), numbers, values)
         elif right:
             self._put_all(placed, parameters)
         else:

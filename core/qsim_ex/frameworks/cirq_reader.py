@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.frameworks.read_gates import ReadRows, ReadGates
+from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 from qsim_ex.native import objects
 from qsim_ex.native.library import address
 

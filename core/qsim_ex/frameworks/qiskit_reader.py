@@ -12,7 +12,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from qsim_ex.frameworks.read_gates import ReadRows, ReadGates
+from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 from qsim_ex.native import objects
 from qsim_ex.native.library import address
 

@@ -104,7 +104,7 @@ def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
     """Return a number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
-    return philox.uniforms(np.array([seed], dtype=np.uint64), instruction, count, 1)[0]
+    return uniforms_of([seed], instruction, count).reshape(-1)
 
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:

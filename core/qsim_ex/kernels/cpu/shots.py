@@ -36,4 +36,12 @@ def choose(ends: Floats, targets: Floats, found: Values, rest: Floats) -> None:
     _function("shots_choose", "pipipp")(*given)
 
 
-_function = lru_cache(maxsize=3)(function)
+def tallied(values: Values) -> dict[int, int]:
+    """Return how often each value comes; the first to come is first."""
+    values = np.ascontiguousarray(values, dtype=np.int64)
+    distinct, counts = np.empty((2, len(values)), dtype=np.int64)
+    count = _function("shots_count", "pipp")(address(values), len(values), address(distinct), address(counts))
+    return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))
+
+
+_function = lru_cache(maxsize=4)(function)
