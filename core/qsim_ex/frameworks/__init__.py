@@ -20,7 +20,8 @@ It needs five things that users of the engine do not:
   `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
   `job_seeds` and `derived_seeds` their seeds.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
-  `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs. `tallied` counts equal values.
+  `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
+  `tallied` counts equal values.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.

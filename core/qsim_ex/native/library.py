@@ -101,7 +101,7 @@ def address(array: NDArray[Any]) -> int:
     looks it up once.
     """
     if array.size and array.flags.writeable:
-        return ctypes.addressof(_BYTE.from_buffer(array))
+        return ctypes.addressof(_BYTE.from_buffer(array))  # type: ignore[arg-type]  # before 3.12 there is no such type
     assert array.flags.c_contiguous
     return array.ctypes.data
 
