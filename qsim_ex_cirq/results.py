@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
+from qsim_ex.frameworks import tallied
 from qsim_ex_cirq.translation.measurements import Measurement
 from qsim_ex_cirq.translation.translation import Translation
 
@@ -104,9 +105,7 @@ class ResultDict(cirq.ResultDict):
             counter: Counter[Any] = super().histogram(key=key, **how)
             return counter
         values = bits.astype(np.int64) @ (1 << np.arange(bits.shape[1], dtype=np.int64)[::-1])
-        distinct, first, counts = np.unique(values, return_index=True, return_counts=True)
-        order = np.argsort(first)  # a counter remembers which value came first
-        return Counter(dict(zip(distinct[order].tolist(), counts[order].tolist(), strict=True)))
+        return Counter(tallied(values))
 
     @classmethod
     def _json_namespace_(cls) -> str:

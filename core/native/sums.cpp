@@ -24,37 +24,75 @@ Int folded(double* total, Int length, Int half) {
     return to;
 }
 
-// The form of a marginal: see qsim_ex.devices.cpu.sums.
+// Which marginal is asked for: that of `bits`, over the indices whose bits in `mask` are `value`. A state of 2^num_bits
+// amplitudes is read in blocks of 2^width; a unit of 2^share for each group adds up some of its blocks.
 struct Marginal {
-    Int size, width, num_folded, chosen, rest, fixed, share, groups, num_bins;
-    const Int *folded_bits, *bins, *group_bin;
+    Int num_bits, width, share, mask, value, count;
+    const Int* bits;
+};
+
+// How the amplitudes of a state are added up. folded: the bits of a place in a block that are summed over, descending.
+// bins: for each value of its other bits the bin, or -1 to skip it; group_bin: for each value of the bits above a block
+// that name bins (`chosen`), its part of the bin. rest: the bits above a block that are summed over.
+struct Bins {
+    Int width, chosen = 0, rest, fixed, num_folded = 0, left = 1, num_bins;
+    Int folded[64];
+    qx::Array<Int> bins, group_bin;
+
+    explicit Bins(const Marginal& of) : width(Int{1} << of.width), num_bins(Int{1} << of.count) {
+        Int weight[64] = {};  // what each bit adds to the number of a bin
+        for (Int k = 0; k < of.count; ++k) weight[of.bits[k]] = Int{1} << k;
+        for (Int bit = of.width; bit-- > 0;)
+            if (!weight[bit] && !(of.mask >> bit & 1)) folded[num_folded++] = bit;
+        for (Int bit = of.width; bit < of.num_bits; ++bit)
+            if (weight[bit]) chosen |= Int{1} << bit;
+        rest = ((Int{1} << of.num_bits) - width) & ~chosen & ~of.mask;
+        fixed = of.value & -width;
+        bins.grow(Int{1} << (of.width - num_folded));
+        group_bin.grow(Int{1} << qx::ones(chosen));
+        bins[0] = group_bin[0] = 0;
+        for (Int bit = 0; bit < of.width; ++bit) {
+            if (!weight[bit] && !(of.mask >> bit & 1)) continue;
+            const bool held = of.mask >> bit & 1, one = of.value >> bit & 1;
+            for (Int x = 0; x < left; ++x) {
+                bins[left + x] = bins[x] < 0 || (held && !one) ? -1 : bins[x] | weight[bit];
+                if (held && one) bins[x] = -1;
+            }
+            left *= 2;
+        }
+        Int groups = 1;
+        for (Int above = chosen; above; above &= above - 1, groups *= 2) {
+            const Int own = weight[std::countr_zero(static_cast<std::uint64_t>(above))];
+            for (Int x = 0; x < groups; ++x) group_bin[groups + x] = group_bin[x] | own;
+        }
+    }
 };
 
 template <class Real>
-void marginals(const Real* state, const Marginal& of, Int first, Int last, double* out) {
-    const Int shares = Int{1} << of.share, units = of.groups * shares;
-    const int shifted = qx::ones(of.rest) - static_cast<int>(of.share);
+void marginals(const Real* state, const Marginal& of, const Bins& to, Int first, Int last, double* out) {
+    const Int shares = Int{1} << of.share, units = to.group_bin.size() * shares;
+    const int shifted = qx::ones(to.rest) - static_cast<int>(of.share);
     const Int blocks = Int{1} << (shifted > 0 ? shifted : 0);
-    qx::Array<double> totals(of.width);
+    qx::Array<double> totals(to.width);
     double* total = totals.begin();
     for (Int number = first; number < last; ++number) {
         const Int row = number / units, unit = number % units;
         const Int group = unit >> of.share, piece = unit & (shares - 1);
-        const Int base = row * of.size + (qx::placed(group, of.chosen) | of.fixed);
-        Int x = qx::placed(piece * blocks, of.rest);
-        for (Int j = 0; j < of.width; ++j) total[j] = 0.0;
-        for (Int block = 0; block < blocks; ++block, x = qx::next_placed(x, of.rest)) {
+        const Int base = (row << of.num_bits) + (qx::placed(group, to.chosen) | to.fixed);
+        Int x = qx::placed(piece * blocks, to.rest);
+        for (Int j = 0; j < to.width; ++j) total[j] = 0.0;
+        for (Int block = 0; block < blocks; ++block, x = qx::next_placed(x, to.rest)) {
             const Real* at = state + 2 * (base + x);
-            for (Int j = 0; j < of.width; ++j) {
+            for (Int j = 0; j < to.width; ++j) {
                 const double real = at[2 * j], imag = at[2 * j + 1];
                 total[j] += real * real + imag * imag;
             }
         }
-        Int left = of.width;
-        for (Int k = 0; k < of.num_folded; ++k) left = folded(total, left, Int{1} << of.folded_bits[k]);
-        double* sums = out + ((row << of.share) + piece) * of.num_bins + of.group_bin[group];
+        Int left = to.width;
+        for (Int k = 0; k < to.num_folded; ++k) left = folded(total, left, Int{1} << to.folded[k]);
+        double* sums = out + ((row << of.share) + piece) * to.num_bins + to.group_bin[group];
         for (Int j = 0; j < left; ++j)
-            if (of.bins[j] >= 0) sums[of.bins[j]] += total[j];
+            if (to.bins[j] >= 0) sums[to.bins[j]] += total[j];
     }
 }
 
@@ -130,21 +168,27 @@ void paulis(const Real* state, const Paulis& of, Int first, Int last, double* ou
     }
 }
 
+// What is searched: the values of `bits` behind each base, whose targets are those of its run.
 struct Search {
-    const Int *places, *bases, *runs;
+    const Int *bits, *bases, *runs;
     const double* targets;
-    Int num_places;
+    Int num_bits;
 };
 
 template <class Real>
 void search(const Real* state, const Search& of, Int first, Int last, Int* found) {
-    qx::Array<double> memory(of.num_places);
+    const Int count = Int{1} << of.num_bits;
+    qx::Array<Int> places(count);  // for each value of the bits, the index that has it
+    places[0] = 0;
+    for (Int k = 0, size = 1; k < of.num_bits; ++k, size *= 2)
+        for (Int x = 0; x < size; ++x) places[size + x] = places[x] | Int{1} << of.bits[k];
+    qx::Array<double> memory(count);
     double* sums = memory.begin();
     for (Int run = first; run < last; ++run) {
         if (of.runs[run] == of.runs[run + 1]) continue;
         double total = 0.0;
-        for (Int v = 0; v < of.num_places; ++v) {
-            const Real* at = state + 2 * (of.bases[run] ^ of.places[v]);
+        for (Int v = 0; v < count; ++v) {
+            const Real* at = state + 2 * (of.bases[run] ^ places[v]);
             const double real = at[0], imag = at[1];
             total += real * real + imag * imag;
             sums[v] = total;
@@ -153,7 +197,7 @@ void search(const Real* state, const Search& of, Int first, Int last, Int* found
         for (Int k = of.runs[run]; k < of.runs[run + 1]; ++k) {
             const double target = of.targets[k] < most ? of.targets[k] : most;
             Int value = 0;
-            for (Int step = of.num_places >> 1; step; step >>= 1)
+            for (Int step = count >> 1; step; step >>= 1)
                 if (sums[value + step - 1] <= target) value += step;
             found[k] = value;
         }
@@ -166,11 +210,12 @@ void search(const Real* state, const Search& of, Int first, Int last, Int* found
 
 QX_EXPORT_SET(marginals)
 (const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
-    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+    const Bins bins(*of);
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=, &bins](Int first, Int last) {
         if (single)
-            marginals(static_cast<const float*>(state), *of, first, last, out);
+            marginals(static_cast<const float*>(state), *of, bins, first, last, out);
         else
-            marginals(static_cast<const double*>(state), *of, first, last, out);
+            marginals(static_cast<const double*>(state), *of, bins, first, last, out);
     });
 }
 

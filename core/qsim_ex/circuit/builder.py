@@ -159,7 +159,9 @@ class CircuitBuilder(BlockBuilder):
         except (InvalidInput, TypeError):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
-            self.placed_gates(*objects.numbered(placed), np.fromiter(chain.from_iterable(parameters), np.float64))
+            distinct, numbers = objects.numbered(placed)
+            values = np.fromiter(chain.from_iterable(parameters), np.float64)
+            self.row_gates(*many.RowGates.of(distinct), numbers, values)
         elif right:
             self._put_all(placed, parameters)
         else:
@@ -167,11 +169,16 @@ class CircuitBuilder(BlockBuilder):
                 self.gate(name, on, *given)
         return self
 
-    def placed_gates(
-        self, placed: Sequence[PlacedGate], numbers: NDArray[np.uint32], parameters: NDArray[np.float64]
-    ) -> None:
-        """Append many gates: gate k is ``placed[numbers[k]]``; parameters: of all gates, finite, in order."""
-        many.append_gates(self._instructions, self._operands, placed, numbers, parameters)
+    def row_gates(
+        self,
+        gates: many.RowGates,
+        keys: NDArray[np.uint64],
+        numbers: NDArray[np.uint32],
+        parameters: NDArray[np.float64],
+    ) -> int | None:
+        """Append many gates, and return the mask of their wires; None if these are wrong. See `many.append_gates`."""
+        arrays = keys, numbers, parameters
+        return many.append_gates(self._instructions, self._operands, gates, *arrays, self.num_qubits)
 
     def _put(self, gate: PlacedGate, parameters: Sequence[float]) -> None:
         """Append one gate whose arguments were checked."""
@@ -203,7 +210,7 @@ class CircuitBuilder(BlockBuilder):
 
     def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
         """Return the operations of a gate whose operands are the same for all gates of its row."""
-        offset, new, made = self._operands.constant(gate), tuple.__new__, []
+        offset, new, made = self._operands.constant(gate.row), tuple.__new__, []
         for mixes, reads, when, of, operand, name, unitary in gate.ops:
             made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
         return tuple(made)

@@ -89,13 +89,13 @@ PlacedFactor = tuple[Wires, Wires, When, Pattern]
 class PlacedRow:
     """What gates of a row of the gate table have in common, on whatever wires they are.
 
-    name: of the row; number: its place in the table. parameters: how many it takes. of_factors: whether the gates are
+    name: of the row. qubits, parameters: how many it takes. of_factors: whether the gates are
     the row's factors, each with parameters of its own. shared: whether all gates of the row in a circuit have the same
     operands, since they have no parameters. size: how many operands a gate has.
     """
 
     name: str
-    number: int
+    qubits: int
     parameters: int
     of_factors: bool
     shared: bool
@@ -138,7 +138,7 @@ class PlacedGate:
 @lru_cache(maxsize=256)
 def _placed_row(name: str, of_factors: bool, size: int) -> PlacedRow:
     row = GATES[name]
-    return PlacedRow(name, list(GATES).index(name), len(row.parameters), of_factors, not row.parameters, size)
+    return PlacedRow(name, row.qubits, len(row.parameters), of_factors, not row.parameters, size)
 
 
 @lru_cache(maxsize=65536)
@@ -159,12 +159,12 @@ def placed_gate(
         )
     numbers = check.wires((*wires, *controls), num_qubits, name)
     if not (controls or whole):
-        return _on_arguments(row).on(numbers)
+        return on_arguments(row).on(numbers)
     return _placed(row, numbers[: row.qubits], numbers[row.qubits :], control_values, whole)
 
 
 @lru_cache(maxsize=256)
-def _on_arguments(row: Gate) -> PlacedGate:
+def on_arguments(row: Gate) -> PlacedGate:
     """Return a row of the gate table on wires 0, 1, …, from which it is on other wires fastest."""
     return _placed(row, tuple(range(row.qubits)))
 
@@ -259,18 +259,18 @@ class OperandBuilder:
         """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places."""
         self._numbered.append((row, of_factors, offsets, parameters))
 
-    def constant(self, gate: PlacedGate, at: int | None = None) -> int:
-        """Return the place of the operands of a gate without parameters; at: the place, if it was taken already."""
-        found = self.shared.get(gate.row.name)
+    def constant(self, row: PlacedRow, at: int | None = None) -> int:
+        """Return the place of the operands of a row without parameters; at: the place, if it was taken already."""
+        found = self.shared.get(row.name)
         if found is None:
-            rows = operations_of(gate.row.name, np.empty((1, 0)), gate.row.of_factors)
-            entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
+            rows = operations_of(row.name, np.empty((1, 0)), row.of_factors)
+            entries = [GATES[name].entries(given)[0] if given.size else GATES[name].constants for name, given in rows]
             if at is None:
                 found = self.literal(np.concatenate(entries))
             else:
                 found = at
                 self._literal.append((at, np.concatenate(entries)))
-            self.shared[gate.row.name] = found
+            self.shared[row.name] = found
         return found
 
     def operands(self) -> Complex:

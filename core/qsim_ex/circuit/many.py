@@ -2,70 +2,97 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate
-from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate, PlacedRow
 from qsim_ex.circuit.matrices import UnitaryMatrix
-from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern
+from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern, When
 from qsim_ex.native import objects
-from qsim_ex.native.library import address
+from qsim_ex.native.library import address, structure
 
 Wires = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowGates:
+    """What gates are: rows of the gate table, and operations that count their operands from 0.
+
+    rows: fewer than 256. ops: on wires 0, 1, … for each row, or, if gates are placed, of each gate.
+    """
+
+    rows: tuple[PlacedRow, ...]
+    ops: tuple[tuple[Op, ...], ...]
+    placed: bool = False
+
+    @classmethod
+    def of(cls, gates: Sequence[PlacedGate]) -> tuple[RowGates, NDArray[np.uint64]]:
+        """Return placed gates, and the key of each: the number of its row."""
+        rows = tuple(dict.fromkeys([gate.row for gate in gates]))
+        number_of = {row: number for number, row in enumerate(rows)}
+        keys = np.array([number_of[gate.row] for gate in gates], dtype=np.uint64)
+        return cls(rows, tuple([gate.ops for gate in gates]), placed=True), keys
+
+
+_OWN, _NOT_YET = -2, -1
+_Gates = structure(
+    "rows num_rows keys num_keys numbers count parameters on_arguments num_qubits size touched "
+    "offsets begins given given_begins"
+)
 
 
 def append_gates(
     instructions: list[Instruction],
     operands: OperandBuilder,
-    placed: Sequence[PlacedGate],
+    gates: RowGates,
+    keys: NDArray[np.uint64],
     numbers: NDArray[np.uint32],
     parameters: NDArray[np.float64],
-) -> None:
-    """Append gates, the k-th of which is ``placed[numbers[k]]``.
+    num_qubits: int,
+) -> int | None:
+    """Append gates, the k-th of which is that of ``keys[numbers[k]]``, and return the mask of the wires of keys.
 
-    Operands have the places that they would have gate by gate. parameters: of all gates, finite, in order.
+    None, and nothing is appended, if they are none of the circuit's. keys: a row's number, and its wires if the gates
+    are not placed (`frameworks.read_gates`). Operands have the places that they would have gate by gate.
+    parameters: of all gates, finite, in order. num_qubits: at most 62 if gates are not placed.
     """
-    number_of = np.array([gate.row.number for gate in placed], dtype=np.int64)
-    rows = number_of[numbers]  # of all gates
-    kinds = {gate.row.number: gate for gate in placed}  # for each row a gate
-    common = [gate for gate in kinds.values() if gate.row.shared]  # which share the operands of their row
-    size_of, parameters_of = np.zeros((2, len(GATES)), dtype=np.int64)
-    for gate in kinds.values():
-        size_of[gate.row.number] = 0 if gate.row.shared else gate.row.size
-        parameters_of[gate.row.number] = gate.row.parameters
-    taken = size_of[rows]
-    begin = {gate: int(np.argmax(rows == gate.row.number)) for gate in common if gate.row.name not in operands.shared}
-    for gate, place in begin.items():  # their operands stand where the first of them is
-        taken[place] = gate.row.size
-    ends = operands.size + np.cumsum(taken)
-    offsets = ends - taken
-    for gate, place in begin.items():
-        operands.constant(gate, int(offsets[place]))
-    shared_of = np.full(len(GATES), -1, dtype=np.int64)
-    for gate in common:
-        shared_of[gate.row.number] = operands.shared[gate.row.name]
-    counts = parameters_of[rows]
-    starts = np.cumsum(counts) - counts
-    for gate in kinds.values():
-        if not gate.row.shared:
-            which = np.flatnonzero(rows == gate.row.number)
-            given = parameters[starts[which, None] + np.arange(gate.row.parameters)]
-            operands.rows_of(gate.row.name, gate.row.of_factors, offsets[which], given)
-    sizes, shared = size_of[number_of], shared_of[number_of]
-    ops = tuple([gate.ops for gate in placed])
-    arrays = address(sizes), address(shared), address(numbers), address(offsets)
-    _append_operations()(instructions, Op, tuple, ops, *arrays, len(numbers))
-    operands.size = int(ends[-1])
+    rows = np.array([_row(row, operands) for row in gates.rows], dtype=np.int64)
+    counts = len(numbers), len(gates.rows) + 1
+    offsets, begins, given_begins = np.empty((3, max(counts)), dtype=np.int64)
+    given = np.empty(len(parameters))
+    arrays = address(offsets), address(begins), address(given), address(given_begins)
+    read = address(rows), len(rows), address(keys), len(keys), address(numbers), len(numbers), address(parameters)
+    form = _Gates(*read, not gates.placed, num_qubits, operands.size, 0, *arrays)
+    types = Op, When, ALWAYS, tuple
+    if _append_operations()(instructions, *types, gates.ops, ctypes.addressof(form)):
+        return None
+    operands.size = form.size
+    ends, given_ends = begins[: counts[1]].tolist(), given_begins[: counts[1]].tolist()
+    for number, (row, place) in enumerate(zip(gates.rows, rows[:, -1].tolist(), strict=True)):
+        begin, end = ends[number : number + 2]
+        if place >= 0 and row.name not in operands.shared:
+            operands.constant(row, place)
+        elif begin < end:
+            own = given[given_ends[number] : given_ends[number + 1]].reshape(end - begin, -1)
+            operands.rows_of(row.name, row.of_factors, offsets[begin:end], own)
+    return int(form.touched)
+
+
+def _row(row: PlacedRow, operands: OperandBuilder) -> tuple[int, int, int, int]:
+    """Return a row as native code reads it."""
+    shared = operands.shared.get(row.name, _NOT_YET) if row.shared else _OWN
+    return row.qubits, row.parameters, row.size, shared
 
 
 @lru_cache(maxsize=1)
 def _append_operations() -> Callable[..., int]:
     """Return the function of core/native/operations.cpp."""
-    return objects.function("operations_append", "ooooppppi")
+    return objects.function("operations_append", "oooooop")
 
 
 def append_matrices(

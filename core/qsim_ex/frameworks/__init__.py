@@ -21,6 +21,7 @@ It needs five things that users of the engine do not:
   `job_seeds` and `derived_seeds` their seeds.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
   `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
+  `tallied` counts equal values.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
     from qsim_ex.frameworks.read_gates import ReadGates
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
+    from qsim_ex.kernels.cpu.shots import tallied
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
 
@@ -119,6 +121,7 @@ _HOMES = {
     "stacked": "qsim_ex.circuit.parameters.sweep",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
+    "tallied": "qsim_ex.kernels.cpu.shots",
     "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
@@ -183,6 +186,7 @@ __all__ = [
     "simplified",
     "stacked",
     "surround",
+    "tallied",
     "uncollected",
     "unitary_matrices",
     "with_options",

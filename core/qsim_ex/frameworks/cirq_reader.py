@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.frameworks.read_gates import PlacedRows, ReadGates
+from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 from qsim_ex.native import objects
 from qsim_ex.native.library import address
 
@@ -47,7 +47,7 @@ class CirqReader:
     def __init__(self, operations: Sequence[type], gates: Mapping[type, GateClass]) -> None:
         self._kept = operations, gates  # classes and names, whose addresses native code has
         names = list(dict.fromkeys(case.row for of in gates.values() for case in of.cases if case.row is not None))
-        self._rows = PlacedRows(names)
+        self._rows = ReadRows(names)
         number_of = {name: number for number, name in enumerate(names)}
         self._types = np.array([id(kind) for kind in operations], dtype=np.int64)
         self._wires = np.array([GATES[name].qubits for name in names], dtype=np.int64)

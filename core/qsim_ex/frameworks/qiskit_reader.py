@@ -12,7 +12,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from qsim_ex.frameworks.read_gates import PlacedRows, ReadGates
+from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 from qsim_ex.native import objects
 from qsim_ex.native.library import address
 
@@ -26,7 +26,7 @@ class QiskitReader:
 
     def __init__(self, functions: Sequence[int], rows: Mapping[str, str]) -> None:
         self._functions = np.array(functions, dtype=np.int64)
-        self._rows = PlacedRows(list(rows.values()))
+        self._rows = ReadRows(list(rows.values()))
         names = [name.encode() for name in rows]
         self._names = np.frombuffer(b"".join(names), dtype=np.uint8)
         self._ends = np.array(list(accumulate(map(len, names))), dtype=np.int64)

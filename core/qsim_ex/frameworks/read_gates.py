@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import PlacedGate, placed_gate
-from qsim_ex.native.library import address
+from qsim_ex.circuit.circuit import on_arguments
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.many import RowGates
+from qsim_ex.circuit.ops import wires_of
+from qsim_ex.native.library import address, function
 
 Wires = tuple[int, ...]
 Measured = tuple[int, int]
@@ -24,17 +27,17 @@ ROW_BITS, WIRE_BITS = 8, 14
 MOST_ROWS = (1 << ROW_BITS) - 2
 """The rows that native code tells apart."""
 
-_MOST_PARAMETERS, _MOST_WIRES = 4, 4  # of a gate that has a row
+_MOST_PARAMETERS = 4  # of a gate that has a row
+_MOST_QUBITS = 62  # native code has masks of 64 bits
 _FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 
 
-class PlacedRows:
-    """Rows of the gate table, by a reader's own numbers, on wires; remembers the gates that it has placed."""
+class ReadRows:
+    """Rows of the gate table, by a reader's own numbers."""
 
     def __init__(self, rows: Sequence[str]) -> None:
         assert len(rows) <= MOST_ROWS
         self._rows = rows
-        self._placed = lru_cache(maxsize=8)(_PlacedGates)  # by the number of qubits
 
     def decoded(self, key: int) -> tuple[str, Wires]:
         """Return the row and the wires of a key."""
@@ -44,28 +47,11 @@ class PlacedRows:
             rest >>= WIRE_BITS
         return row, tuple(wires)
 
-    def placed(self, keys: Sequence[int], num_qubits: int) -> list[PlacedGate]:
-        """Return the gates of some keys."""
-        known = self._placed(self, num_qubits)
-        return [known[key] for key in keys]
-
-
-class _PlacedGates(dict[int, PlacedGate]):
-    """Gates on wires by their keys, placed when they are first asked for."""
-
-    def __init__(self, rows: PlacedRows, num_qubits: int) -> None:
-        super().__init__()
-        self._rows, self._num_qubits = rows, num_qubits
-
-    def __missing__(self, key: int) -> PlacedGate:
-        row, wires = self._rows.decoded(key)
-        if len(self) >= _MOST_PLACED:
-            self.clear()
-        placed = self[key] = placed_gate(row, wires, self._num_qubits)
-        return placed
-
-
-_MOST_PLACED = 1 << 14
+    @cached_property
+    def gates(self) -> RowGates:
+        """Their operations."""
+        placed = [on_arguments(GATES[name]) for name in self._rows]
+        return RowGates(tuple([gate.row for gate in placed]), tuple([gate.ops for gate in placed]))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,7 +65,7 @@ class ReadGates:
     −1 stand for those of a barrier.
     """
 
-    rows: PlacedRows
+    rows: ReadRows
     numbers: NDArray[np.uint32]
     keys: NDArray[np.uint64]
     parameters: NDArray[np.float64]
@@ -88,7 +74,7 @@ class ReadGates:
     measured: NDArray[np.int64]
 
     @classmethod
-    def read(cls, rows: PlacedRows, count: int, read: Callable[[int], int]) -> ReadGates | None:
+    def read(cls, rows: ReadRows, count: int, read: Callable[[int], int]) -> ReadGates | None:
         """Return `count` instructions as native code reads them; None if Python has to look at them.
 
         read: is given the address of the arrays (core/native/read_gates.hpp), and returns 0 if all went well.
@@ -107,13 +93,12 @@ class ReadGates:
 
     def on(self, wires: Sequence[int]) -> ReadGates:
         """Return the same gates on other wires: wire w becomes ``wires[w]``."""
-        to = np.array([0, *[wire + 1 for wire in wires]], dtype=np.uint64)
-        keys = self.keys & np.uint64((1 << ROW_BITS) - 1)
-        for place in range(_MOST_WIRES):
-            shift = np.uint64(ROW_BITS + WIRE_BITS * place)
-            keys |= to[self.keys >> shift & np.uint64((1 << WIRE_BITS) - 1)] << shift
-        measured = self.measured.copy()
-        measured[:, 1] = [wires[wire] if wire >= 0 else -1 for wire in measured[:, 1].tolist()]
+        keys, to = np.empty_like(self.keys), np.array(wires, dtype=np.int64)
+        _moved_keys()(address(self.keys), len(keys), address(to), address(keys))
+        measured = self.measured
+        if len(measured):
+            measured = measured.copy()
+            measured[:, 1] = [wires[wire] if wire >= 0 else -1 for wire in measured[:, 1].tolist()]
         return ReadGates(self.rows, self.numbers, keys, self.parameters, self.starts, self.others, measured)
 
     def same(self) -> tuple[object, ...]:
@@ -145,14 +130,21 @@ class ReadGates:
 
     def append(self, builder: CircuitBuilder, begin: int, end: int) -> set[int]:
         """Append some gates that follow one another, and return their wires; raises what `CircuitBuilder.gate` does."""
-        if end - begin <= _FEW:
-            names, on, given = self.gates(begin, end)
-            builder.gates(names, on, given)
-            return set().union(*on)
-        numbers, keys = self.numbers[begin:end], self.keys
-        if end - begin + len(self.others) + len(self.measured) < len(self.numbers):  # not all gates
-            distinct, inverse = np.unique(numbers, return_inverse=True)
-            numbers, keys = inverse.astype(np.uint32), keys[distinct]
-        placed = self.rows.placed(keys.tolist(), builder.num_qubits)
-        builder.placed_gates(placed, numbers, self.parameters[self.starts[begin] : self.starts[end]])
-        return set().union(*[gate.wires for gate in placed])
+        if end - begin > _FEW and builder.num_qubits <= _MOST_QUBITS:
+            numbers, keys = self.numbers[begin:end], self.keys
+            if end - begin + len(self.others) + len(self.measured) < len(self.numbers):  # not all gates
+                distinct, inverse = np.unique(numbers, return_inverse=True)
+                numbers, keys = inverse.astype(np.uint32), keys[distinct]
+            parameters = self.parameters[self.starts[begin] : self.starts[end]]
+            wires = builder.row_gates(self.rows.gates, keys, numbers, parameters)
+            if wires is not None:
+                return set(wires_of(wires))
+        names, on, given = self.gates(begin, end)
+        builder.gates(names, on, given)
+        return set().union(*on)
+
+
+@lru_cache(maxsize=1)
+def _moved_keys() -> Callable[..., int]:
+    """Return the function of core/native/read_gates.cpp."""
+    return function("keys_moved", "pipp")

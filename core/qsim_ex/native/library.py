@@ -97,10 +97,17 @@ def kernel(name: str, kinds: str, chosen: str = "") -> Callable[..., int]:
 def address(array: NDArray[Any]) -> int:
     """Return the address of an array, which must be in C order; its caller keeps the array alive.
 
-    This takes a microsecond, so a loop over parts of an array looks it up once.
+    This takes a third of a microsecond, of an array that is empty or read only 1.3 µs; so a loop over parts of an array
+    looks it up once.
     """
+    if array.size and array.flags.writeable:
+        return ctypes.addressof(_BYTE.from_buffer(array))  # type: ignore[arg-type]  # before 3.12 there is no such type
     assert array.flags.c_contiguous
     return array.ctypes.data
+
+
+_BYTE = ctypes.c_char
+"""The start of any array: `from_buffer` raises TypeError for one that is not in C order."""
 
 
 def structure(names: str) -> type[ctypes.Structure]:

@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
-from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cpu import philox, pool, shots
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.index_bits import held
@@ -30,9 +30,6 @@ Values = NDArray[np.int64]
 
 SEARCHED_WIRES = 12
 """The number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn from marginals."""
-
-_FEW_SEEDS = 16
-"""NumPy makes a generator in 12 µs; for at least this many seeds, a kernel makes the same numbers."""
 
 _SORTED = 1 << 16
 """The number of shots that one thread sorts, or looks up, at a time."""
@@ -107,16 +104,11 @@ def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
     """Return a number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
-    bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
-    return np.random.Generator(bits).random(count)
+    return uniforms_of([seed], instruction, count).reshape(-1)
 
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
     """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
-    if len(seeds) < _FEW_SEEDS:
-        return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
-    from qsim_ex.kernels.cpu import philox
-
     return philox.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
 
 
@@ -144,31 +136,25 @@ def draw(
 
 def _ascending(numbers: Floats, threads: int) -> Values:
     """Return the order in which numbers in [0, 1) ascend, by their first 32 bits; each thread sorts one range."""
+    numbers = np.ascontiguousarray(numbers)
     parts = min(threads, len(numbers) // _SORTED, 256)
     if parts < 2:
-        return _sorted(numbers)
+        return shots.ascending(numbers)
     part_of = (numbers * parts).astype(np.uint8)
     orders: dict[int, Values] = {}
 
     def sort(part: int) -> None:
         mine = np.flatnonzero(part_of == part)
-        orders[part] = mine[_sorted(numbers[mine])]
+        orders[part] = mine[shots.ascending(numbers[mine])]
 
     pool.share(sort, parts, threads)
     return np.concatenate([orders[part] for part in range(parts)])
 
 
-def _sorted(numbers: Floats) -> Values:
-    """Return the order of `_ascending`, by two passes of a radix sort."""
-    keys = (numbers * 2.0**32).astype(np.uint32)
-    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
-
-
 def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
     """Draw as `draw` does, for numbers that about ascend."""
-    n, shots, most = placement.num_wires, len(numbers), placement.marginal_wires
-    high = n - placement.searched_bits(shots)  # wires that are drawn by marginals; the others by amplitudes
+    n, most = placement.num_wires, placement.marginal_wires
+    high = n - placement.searched_bits(len(numbers))  # wires that are drawn by marginals; the others by amplitudes
     first = high if high <= most else (high - 1) % most + 1
     weights = placement.marginal(range(n - first, n))
     norm = _norm(weights)
@@ -184,16 +170,13 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
 
 def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
     """Return where targets fall on the running sum of weights, and how far they reach into that weight."""
-    ends = np.cumsum(weights)
-    begins = np.concatenate(([0.0], ends[:-1]))
-    most = np.nextafter(ends[-1], -1)  # rounding never leads beyond the last weight
+    ends = shots.running_sums(np.ascontiguousarray(weights))
+    targets = np.ascontiguousarray(targets)
     found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
 
     def choose(part: int) -> None:
         here = slice(part * _SORTED, (part + 1) * _SORTED)
-        below = np.minimum(targets[here], most)
-        found[here] = np.searchsorted(ends, below, side="right")
-        np.subtract(below, begins[found[here]], out=rest[here])
+        shots.choose(ends, targets[here], found[here], rest[here])
 
     pool.share(choose, -(-len(targets) // _SORTED), threads)
     return found, rest

@@ -1,11 +1,14 @@
-"""Bits of many numbers moved at once, by tables of 256 entries, and permutations of bits."""
+"""Bits of many numbers moved at once (core/native/bits.cpp), and permutations of bits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from qsim_ex.native.library import address, function
 
 Words = NDArray[np.int64]
 Packed = NDArray[np.uint8]
@@ -23,21 +26,20 @@ def _spread(values: Words, masks: Sequence[int]) -> Words:
     """Return, for each value, the union of ``masks[k]`` for every bit k that is set in it (the masks share no bit)."""
     if all(mask in (0, 1 << k) for k, mask in enumerate(masks)):
         return values & np.int64(sum(masks))
-    out = np.zeros_like(values)
-    for first in range(0, len(masks), 8):
-        of_byte = masks[first : first + 8]
-        if any(of_byte):
-            out |= _byte_table(of_byte)[values >> first & 0xFF]
+    values, named = np.asarray(values, np.int64, order="C"), np.array(masks, dtype=np.int64)
+    out = np.empty_like(values)
+    _function("bits_spread", "pipip")(address(values), values.size, address(named), len(named), address(out))
     return out
 
 
-def _byte_table(masks: Sequence[int]) -> Words:
-    """Return the union of masks for each of the 256 values of a byte; its bit k becomes ``masks[k]``."""
-    byte = np.arange(256, dtype=np.int64)
-    table = np.zeros_like(byte)
-    for k, mask in enumerate(masks):
-        table |= (byte >> k & 1) * mask
-    return table
+def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
+    """Return numbers in the order of their places with the bits of `flip` flipped."""
+    out = np.empty(len(values), dtype=np.float64)
+    _function("bits_flip", "piip")(address(values), len(values), flip, address(out))
+    return out
+
+
+_function = lru_cache(maxsize=2)(function)
 
 
 def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:

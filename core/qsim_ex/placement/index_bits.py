@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.errors import StateError
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.bits import move_bits, reindexed
 from qsim_ex.steps.layout import Layout
 
 
@@ -46,7 +46,7 @@ def indices(layout: Layout, values: NDArray[np.int64], wires: Sequence[int]) -> 
 def value_order(layout: Layout, marginal: NDArray[np.float64], wires: Sequence[int]) -> NDArray[np.float64]:
     """Return sums that are indexed by stored bits of `wires`, reindexed by the wires' values."""
     flipped = flipped_values(layout, wires)
-    return marginal[np.arange(len(marginal)) ^ flipped] if flipped else marginal
+    return reindexed(marginal, flipped) if flipped else marginal
 
 
 def flipped_values(layout: Layout, wires: Sequence[int]) -> int:

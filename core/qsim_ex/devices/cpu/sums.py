@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import When, mask_of
+from qsim_ex.circuit.ops import When
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import address, kernel, structure
@@ -32,27 +32,11 @@ _MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
 def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
     """Return for each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
     width = min(num_bits, _BLOCK_BITS)
-    inside = (1 << width) - 1
-    named = [bit for bit in range(width) if bit in bits or when.mask >> bit & 1]
-    folded = np.array([bit for bit in reversed(range(width)) if bit not in named], dtype=np.int64)
-    below = offsets_of(named)
-    bins = np.zeros_like(below)
-    for k, bit in enumerate(bits):
-        if bit < width:
-            bins |= (below >> bit & 1) << k
-    bins[below & when.mask != when.value & inside] = -1
-    chosen_bits = sorted(bit for bit in bits if bit >= width)
-    groups = np.arange(1 << len(chosen_bits), dtype=np.int64)
-    group_bin = np.zeros_like(groups)
-    for k, bit in enumerate(chosen_bits):
-        group_bin |= (groups >> k & 1) << list(bits).index(bit)
-    chosen = mask_of(tuple(chosen_bits))
-    rest = ((1 << num_bits) - 1) & ~inside & ~chosen & ~when.mask
-    share = max(0, min(6 - len(chosen_bits), width + rest.bit_count() - _UNIT_BITS))
-    above = chosen, rest, when.value & ~inside
-    num_bins = 1 << len(bits)
-    out = _run_marginals(buffer, 1 << num_bits, folded, bins, above, share, group_bin, num_bins, threads)
-    return np.asarray(out.sum(axis=1))
+    chosen = sum([bit >= width for bit in bits])  # bits that name a group of blocks
+    rest = num_bits - width - chosen - (when.mask >> width).bit_count()  # bits above a block that are summed over
+    share = max(0, min(6 - chosen, width + rest - _UNIT_BITS))
+    out = _run_marginals(buffer, num_bits, width, share, bits, when, 1 << chosen + share, threads)
+    return np.asarray(out.sum(axis=1) if share else out[:, 0])
 
 
 def inner(left: Buffer, right: Buffer, threads: int) -> complex:
@@ -95,10 +79,9 @@ def search(
     threads: int,
 ) -> NDArray[np.int64]:
     """Return the value of `bits` that each target falls on: running sums behind one base after the other."""
-    places = offsets_of(bits)
     bases, runs = np.ascontiguousarray(bases, np.int64), np.ascontiguousarray(runs, np.int64)
     targets = np.ascontiguousarray(targets, np.float64)
-    return _run_search(buffer, places, bases, runs, targets, threads)
+    return _run_search(buffer, bits, bases, runs, targets, threads)
 
 
 def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
@@ -116,39 +99,27 @@ def _units(size: int) -> int:
 
 # --- the native functions: core/native/sums.cpp -----------------------------------------------------------------------
 
-_Marginal = structure("size width num_folded chosen rest fixed share groups num_bins folded bins group_bin")
+_Marginal = structure("num_bits width share mask value count bits")
 _Paulis = structure("size x num_zs num_above width units zs above of")
-_Search = structure("places bases runs targets num_places")
+_Search = structure("bits bases runs targets num_bits")
 
 _kernel = lru_cache(maxsize=8)(kernel)
 
 
 def _run_marginals(
-    state: Buffer,
-    size: int,
-    folded: Integers,
-    bins: Integers,
-    above: tuple[int, int, int],
-    share: int,
-    group_bin: Integers,
-    num_bins: int,
-    threads: int,
+    state: Buffer, num_bits: int, width: int, share: int, bits: Sequence[int], when: When, units: int, threads: int
 ) -> Floats:
-    """Return sums of |amplitude|² of all rows of a batch, float64 [rows, 2^share, num_bins].
+    """Return sums of |amplitude|² of all rows of a batch, float64 [rows, 2^share, 2^bits].
 
-    size: amplitudes of a row. folded: the bits of a place in a block that are summed over, descending; bins: for each
-    value of its other bits the bin, or −1 to skip it. above: for the bits above a block the mask of those that name a
-    group, the mask of those that are summed over, and the value of the others. group_bin: for each group, its part of
-    the bin. A row has 2^share units for each group, which divide its blocks.
+    width: log2 of the amplitudes of a block. units: of a row, 2^share for each value of the bits above a block that are
+    among `bits`; those divide its blocks.
     """
-    width, rows = len(bins) << len(folded), state.size // size
-    out = np.zeros((rows, 1 << share, num_bins), dtype=np.float64)
-    chosen, rest, fixed = above
-    counts = size, width, len(folded), chosen, rest, fixed, share, len(group_bin), num_bins
-    form = _Marginal(*counts, address(folded), address(bins), address(group_bin))
-    call, units = _kernel("marginals", "pippiiiii"), len(group_bin) << share
+    rows, named = state.size >> num_bits, np.array(bits, dtype=np.int64)
+    out = np.zeros((rows, 1 << share, 1 << len(bits)), dtype=np.float64)
+    form = _Marginal(num_bits, width, share, when.mask, when.value, len(bits), address(named))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(call, *given, size=rows * units, each=size // units, threads=threads)
+    each = (1 << num_bits) // units
+    in_ranges(_kernel("marginals", "pippiiiii"), *given, size=rows * units, each=each, threads=threads)
     return out
 
 
@@ -203,16 +174,13 @@ def _paulis_form(num_bits: int, x: int, zs: tuple[int, ...], units: int) -> tupl
 
 
 def _run_search(
-    state: Buffer, places: Integers, bases: Integers, runs: Integers, targets: Floats, threads: int
+    state: Buffer, bits: Sequence[int], bases: Integers, runs: Integers, targets: Floats, threads: int
 ) -> Integers:
-    """Return the value of the searched bits of each target; see `Device.search`.
-
-    places: for each value of the searched bits, the index that has it.
-    """
-    out = np.empty(len(targets), dtype=np.int64)
-    form = _Search(address(places), address(bases), address(runs), address(targets), len(places))
+    """Return the value of the searched bits of each target; see `Device.search`."""
+    out, named = np.empty(len(targets), dtype=np.int64), np.array(bits, dtype=np.int64)
+    form = _Search(address(named), address(bases), address(runs), address(targets), len(bits))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(_kernel("search", "pippiiiii"), *given, size=len(bases), each=len(places), threads=threads)
+    in_ranges(_kernel("search", "pippiiiii"), *given, size=len(bases), each=1 << len(bits), threads=threads)
     return out
 
 

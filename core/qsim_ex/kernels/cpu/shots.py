@@ -1,0 +1,47 @@
+"""Numbers of shots in order, and where they fall on running sums: core/native/shots.cpp, called from here."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.native.library import address, function
+
+Floats = NDArray[np.float64]
+Values = NDArray[np.int64]
+
+
+def ascending(numbers: Floats) -> Values:
+    """Return the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order."""
+    order = np.empty(len(numbers), dtype=np.int64)
+    _function("shots_ascending", "pip")(address(numbers), len(numbers), address(order))
+    return order
+
+
+def running_sums(weights: Floats) -> Floats:
+    """Return where each running sum of weights ends, added up one after the other."""
+    ends = np.empty(len(weights), dtype=np.float64)
+    _function("shots_running_sums", "pip")(address(weights), len(weights), address(ends))
+    return ends
+
+
+def choose(ends: Floats, targets: Floats, found: Values, rest: Floats) -> None:
+    """Write where targets fall on running sums, and how far they reach into that weight; fastest if they ascend.
+
+    A target beyond the last sum, where rounding has led it, falls on the last weight.
+    """
+    given = address(ends), len(ends), address(targets), len(targets), address(found), address(rest)
+    _function("shots_choose", "pipipp")(*given)
+
+
+def tallied(values: Values) -> dict[int, int]:
+    """Return how often each value comes; the first to come is first."""
+    values = np.ascontiguousarray(values, dtype=np.int64)
+    distinct, counts = np.empty((2, len(values)), dtype=np.int64)
+    count = _function("shots_count", "pipp")(address(values), len(values), address(distinct), address(counts))
+    return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))
+
+
+_function = lru_cache(maxsize=4)(function)
