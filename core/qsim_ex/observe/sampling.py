@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,7 @@ from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
+from qsim_ex.native.library import address, function
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.index_bits import held
@@ -30,9 +32,6 @@ Values = NDArray[np.int64]
 
 SEARCHED_WIRES = 12
 """The number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn from marginals."""
-
-_FEW_SEEDS = 16
-"""NumPy makes a generator in 12 µs; for at least this many seeds, a kernel makes the same numbers."""
 
 _SORTED = 1 << 16
 """The number of shots that one thread sorts, or looks up, at a time."""
@@ -107,17 +106,25 @@ def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
     """Return a number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
-    bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
-    return np.random.Generator(bits).random(count)
+    row: Floats = uniforms_of((seed,), instruction, count)[0]
+    return row
 
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
-    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
-    if len(seeds) < _FEW_SEEDS:
-        return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
-    from qsim_ex.kernels.cpu import philox
+    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads.
 
-    return philox.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
+    Native code makes the numbers of NumPy's generator; NumPy takes 12 µs to make a generator for each key.
+    """
+    out, keys = np.empty((len(seeds), count), dtype=np.float64), np.array(seeds, dtype=np.uint64)
+    if out.size:
+        given = address(keys), instruction, address(out), count
+        pool.in_ranges(_philox(), *given, size=len(keys), each=2 * count, threads=threads)
+    return out
+
+
+@lru_cache(maxsize=1)
+def _philox() -> Callable[..., int]:
+    return function("philox_fill", "pipiiiiii")
 
 
 def threads_for(wanted: int | None) -> int:
