@@ -56,7 +56,7 @@ ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() i
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
 
 _NO_PARAMETERS: Sequence[Any] = ()
-_name, _qubits = attrgetter("name"), attrgetter("qubits")
+_name, _qubits, _label = attrgetter("name"), attrgetter("qubits"), attrgetter("label")
 
 
 class Columns:
@@ -91,6 +91,11 @@ class Columns:
         self.measured: dict[int, Measured] = {}
         self.operations: dict[int, Any] = {}
         self.contents = self.rows, self.wires, self.parameters
+
+    @cached_property
+    def labels(self) -> list[str | None]:
+        """The label of each instruction, by which noise is found."""
+        return list(map(_label, self.instructions))
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -335,18 +340,6 @@ def has_parameters(instruction: CircuitInstruction) -> bool:
 def all_ones(gate: ControlledGate) -> bool:
     """Return whether every control of a gate is closed."""
     return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)
-
-
-def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
-    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
-    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
-    swaps = []
-    for k, source in enumerate(sources):
-        found = held.index(source)
-        if found != k:
-            swaps.append((k, found))
-            held[k], held[found] = held[found], held[k]
-    return swaps
 
 
 class Walk:
