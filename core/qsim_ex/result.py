@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
 from qsim_ex.execution.costs import total_of
-from qsim_ex.placement.bits import integers, unpack, words
+from qsim_ex.placement.bits import few_distinct, integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.precision import PRECISIONS, PrecisionName
@@ -206,6 +206,8 @@ class Result(_Ran):
         packed = self._shots()
         if not packed.size:
             return {0: len(packed)} if len(packed) else {}
+        if (few := few_distinct(packed)) is not None:
+            return dict(sorted(zip(integers(few[0]), few[1], strict=True)))
         if packed.shape[1] <= 8:
             values, counts = np.unique(words(packed), return_counts=True)
             return dict(zip(values.tolist(), counts.tolist(), strict=True))

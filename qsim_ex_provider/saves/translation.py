@@ -9,8 +9,8 @@ import numpy as np
 from qsim_ex import PauliSum
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex_provider.saves.kinds import NOT_SUPPORTED, SAVES, SavedForm, SaveForm
-from qsim_ex_provider.translation.place import Place
-from qsim_ex_provider.translation.translator import Translator, swaps
+from qsim_ex_provider.translation.place import Place, swaps
+from qsim_ex_provider.translation.translator import Translator
 
 
 def is_known(name: str) -> bool:

@@ -8,7 +8,7 @@ controlled circuit is a circuit of controlled gates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -82,20 +82,39 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
             f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
         )
     if noise is not None:
-        return _translated(_with_delays(circuit, noise), noise, None)
+        return _with_noise(circuit, noise)
     native = native_columns(circuit) if len(circuit.data) > _FEW else None
     columns = native or columns_of(circuit)
-    reading = reading_of(circuit, columns)
-    if reading is None:
-        return _translated(circuit, None, columns)
-    found: NoisyCircuit | None = known_translations.get(circuit, "circuit", reading)
+    return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))
+
+
+def _with_noise(circuit: QuantumCircuit, noise: Noise) -> NoisyCircuit:
+    """Return a circuit as a noisy machine would run it; that of a model of Aer's is remembered."""
+    delayed, contents = _with_delays(circuit, noise), getattr(noise, "contents", None)
+    columns = columns_of(delayed)
+    reading = None if delayed is not circuit or contents is None else reading_of(circuit, columns)
+    named = None if reading is None else (reading, columns.names, columns.labels)  # noise is found by them
+    return _known_or_translated(delayed, noise, columns, ("noisy", contents), named)
+
+
+def _known_or_translated(
+    circuit: QuantumCircuit,
+    noise: Noise | None,
+    columns: Columns | NativeColumns,
+    how: Hashable,
+    made_from: tuple[object, ...] | None,
+) -> NoisyCircuit:
+    """Translate a circuit, or return what was made of it before; made_from: what that depends on, None if unknown."""
+    if made_from is None:
+        return _translated(circuit, noise, columns)
+    found: NoisyCircuit | None = known_translations.get(circuit, how, made_from)
     if found is None:
-        found = _translated(circuit, None, columns)
-        known_translations.put(circuit, "circuit", reading, found, columns.count)
+        found = _translated(circuit, noise, columns)
+        known_translations.put(circuit, how, made_from, found, columns.count)
     return found
 
 
-def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | NativeColumns | None) -> NoisyCircuit:
+def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | NativeColumns) -> NoisyCircuit:
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     translator = Translator(builder, emit, noise=noise)
     translator.whole(circuit, columns)
@@ -216,7 +235,8 @@ def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Value
 
 # A `QuantumCircuit` may be changed at any time, so all that a translation depends on is read each time, in columns, and
 # compared: that is a part of the work of translating it. Circuits with instructions whose contents cannot be compared,
-# such as control flow and gates of a user's own, are always translated.
+# such as control flow and gates of a user's own, are always translated, and so are noisy ones unless the noise model is
+# of Aer, which is compared as well.
 
 _PLAIN = frozenset({Barrier, Delay, IGate, Measure, Reset})
 """Instructions of which nothing but their qubits and classical bits matters where there is no noise."""
@@ -258,6 +278,9 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
     instructions, operations, wires = columns.instructions, columns.operations, columns.wires
     for place in columns.others:
         instruction = instructions[place]
+        if columns.names[place] == "id" and instruction.is_standard_gate():  # of which noisy circuits have hundreds
+            others.append((place, IGate, wires[place], ()))
+            continue
         operation = operations[place] = instruction.operation
         kind = _plain_classes.get(type(operation))
         if kind is not None:

@@ -53,8 +53,8 @@ from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
 from qsim_ex_provider.saves.translation import emit_known, is_known
 from qsim_ex_provider.translation import control_flow
 from qsim_ex_provider.translation.noise import of_operation
-from qsim_ex_provider.translation.place import Controls, Place
-from qsim_ex_provider.translation.translator import Translator, swaps
+from qsim_ex_provider.translation.place import Controls, Place, swaps
+from qsim_ex_provider.translation.translator import Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""

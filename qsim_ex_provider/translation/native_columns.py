@@ -75,8 +75,8 @@ class NativeColumns:
     """The instructions of a circuit: gates and measurements as arrays, all others as `translator.Columns` has them.
 
     count: of all instructions. others: the places of those that are no standard gates, measurements or barriers;
-    instructions, names, wires: of these. measured: the wires and classical bits of measurements that follow one
-    another, by the place of the first; none by that of a barrier. operations: those of instructions that were asked
+    instructions, names, wires: of these. measured: measurements that follow one another, by the place of the first; a
+    barrier has no wires. operations: those of instructions that were asked
     for. parameters: none that is not a number. contents: what is equal for two circuits with equal gates, measurements
     and barriers.
     """

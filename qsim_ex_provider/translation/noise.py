@@ -90,6 +90,11 @@ class AerNoise:
         self.model = model
         self._found = _Found() if found is None else found
 
+    @property
+    def contents(self) -> object:
+        """What is the same object as long as the model is not changed."""
+        return self._found
+
     def before(self, name: str, wires: Wires) -> Kraus | None:
         """Return the error of a measurement."""
         return self._error(name, wires) if name == "measure" else None

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import attrgetter
 
 from qsim_ex.frameworks import Instruction, Noise, add_error
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Columns, Row, Translator
-
-_label = attrgetter("label")
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""
@@ -38,8 +35,7 @@ class NoisyGates:
     def append(self, begin: int, end: int) -> Iterator[int]:
         """Append standard gates and identities that follow one another; yield the place of each one that is new."""
         columns, builder, known = self._columns, self._to.builder, self._known
-        rows, names = columns.rows[begin:end], columns.names[begin:end]
-        labels = list(map(_label, columns.instructions[begin:end]))
+        rows, names, labels = columns.rows[begin:end], columns.names[begin:end], columns.labels[begin:end]
         if any(labels):
             names = [label or name for label, name in zip(labels, names, strict=True)]
         keys: list[_Key] = list(zip(rows, names, columns.wires[begin:end], strict=True))

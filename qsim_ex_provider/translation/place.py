@@ -1,7 +1,8 @@
-"""Where an operation of a circuit acts."""
+"""Where an operation of a circuit acts, and the swaps that bring wires into another order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Wires = tuple[int, ...]
@@ -29,3 +30,15 @@ class Place:
     wires: Wires
     clbits: Wires = ()
     controls: Controls = NO_CONTROLS
+
+
+def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
+    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
+    swaps = []
+    for k, source in enumerate(sources):
+        found = held.index(source)
+        if found != k:
+            swaps.append((k, found))
+            held[k], held[found] = held[found], held[k]
+    return swaps

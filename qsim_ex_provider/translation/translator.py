@@ -30,6 +30,7 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
     GATES,
+    Measured,
     NeedsNumbers,
     Noise,
     ParameterColumns,
@@ -55,7 +56,7 @@ ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() i
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
 
 _NO_PARAMETERS: Sequence[Any] = ()
-_name, _qubits = attrgetter("name"), attrgetter("qubits")
+_name, _qubits, _label = attrgetter("name"), attrgetter("qubits"), attrgetter("label")
 
 
 class Columns:
@@ -87,9 +88,14 @@ class Columns:
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
         self.count = len(self.instructions)
-        self.measured: dict[int, list[tuple[int, int]]] = {}
+        self.measured: dict[int, Measured] = {}
         self.operations: dict[int, Any] = {}
         self.contents = self.rows, self.wires, self.parameters
+
+    @cached_property
+    def labels(self) -> list[str | None]:
+        """The label of each instruction, by which noise is found."""
+        return list(map(_label, self.instructions))
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -336,18 +342,6 @@ def all_ones(gate: ControlledGate) -> bool:
     return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)
 
 
-def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
-    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
-    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
-    swaps = []
-    for k, source in enumerate(sources):
-        found = held.index(source)
-        if found != k:
-            swaps.append((k, found))
-            held[k], held[found] = held[found], held[k]
-    return swaps
-
-
 class Walk:
     """Appends the instructions of one circuit to a translator's builder.
 
@@ -389,7 +383,7 @@ class Walk:
             measured = self._columns.measured.get(place)
             if measured is not None:
                 self._read_measurements(measured)
-                at, begin = at + 1, place + max(len(measured), 1)
+                at, begin = at + 1, place + max(len(measured.wires), 1)
                 continue
             run = self._run_of_matrices(at)
             if run > 1:
@@ -472,15 +466,16 @@ class Walk:
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
         return None
 
-    def _read_measurements(self, measured: Sequence[tuple[int, int]]) -> None:
-        """Take measurements, wire and classical bit of each; there are none where a barrier parts them."""
+    def _read_measurements(self, measured: Measured) -> None:
+        """Append measurements that native code has read."""
         self._measure()
-        each, bits = dict(measured), {bit for _, bit in measured}
-        if len(each) == len(bits) == len(measured):
-            self._measured, self._written = each, bits
+        wires, clbits = measured
+        if len(set(wires)) == len(wires) == len(set(clbits)):
+            if wires:
+                self._to.measure(wires, clbits)
             return
-        for wire, bit in measured:  # a wire or a bit comes again
-            self._measured_into(wire, bit)
+        for wire, clbit in zip(wires, clbits, strict=True):  # a wire or a bit comes again
+            self._measured_into(wire, clbit)
 
     def _measured_into(self, wire: int, bit: int) -> None:
         """Take a measurement, which is appended together with those that follow."""

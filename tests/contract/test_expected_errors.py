@@ -388,6 +388,19 @@ def test_an_empty_list_gives_an_empty_result(ask: tuple[str, Callable[[], Any]])
     assert len(ask[1]()) == 0
 
 
+def test_no_repetitions_of_cirq_give_an_empty_result() -> None:
+    """Each key has a record without rows."""
+    records = CIRQ.run(of_cirq(), repetitions=0).records
+    assert records
+    assert {record.shape[0] for record in records.values()} == {0}
+
+
+def test_a_run_without_measurement_is_a_success_without_data() -> None:
+    """Only who asks for its counts gets an error."""
+    (experiment,) = BACKEND.run(qiskit(measured=False)).result().results
+    assert (experiment.success, experiment.data.to_dict()) == (True, {})
+
+
 @pytest.mark.parametrize(
     "ask",
     {

@@ -84,6 +84,7 @@ LINES = {
         f"{_CIRQ}::test_simulate_with_repeat_until",
         f"{_CIRQ}::test_run_of_no_repetitions",
         f"{_CIRQ}::test_decompositions_with_ancillas",
+        "qsim_ex_cirq/translation/test_recorded.py::test_choices_and_what_follows_are_distributed_as_cirqs",
         f"{_CIRQ}::test_sample_from_amplitudes",
         f"{_CIRQ}::test_final_states_compare_equal",
         f"{_CIRQ}::test_isinstance",

@@ -143,6 +143,26 @@ def test_a_missing_driver_is_told_from_a_missing_gpu(
         assign.assign(20, Options(device="gpu"))
 
 
+def test_a_missing_driver_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no driver, the file system is not searched for one in every run."""
+    looked: list[str] = []
+
+    def absent(name: str) -> None:
+        looked.append(name)
+        raise OSError
+
+    monkeypatch.setattr("ctypes.CDLL", absent)
+    for found_once in (discover._driver, discover.driver_count):
+        found_once.cache_clear()
+    try:
+        reasons = {assign.assign(2, Options()).reason for _ in range(3)}
+    finally:
+        for found_once in (discover._driver, discover.driver_count):
+            found_once.cache_clear()
+    assert len(reasons) == 1
+    assert len(looked) == len({*looked})
+
+
 def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where CuPy is missing, the error and the reason of 'auto' name the command that installs it."""
     monkeypatch.setattr(discover, "driver_count", lambda: 1)

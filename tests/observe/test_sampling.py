@@ -13,6 +13,7 @@ from support.strategies import layouts
 
 from qsim_ex.errors import OptionError, ShotsError, StateError
 from qsim_ex.observe import sampling
+from qsim_ex.observe.readout import READOUT
 from qsim_ex.options import Options
 from qsim_ex.placement import single
 from qsim_ex.state.vector import StateVector
@@ -80,10 +81,11 @@ def test_numbers_are_counted() -> None:
     assert 0.45 < many.mean() < 0.55
 
 
-def test_the_numbers_of_a_seed_are_fixed() -> None:
-    """The numbers of seed 7 are those of Philox4x64-10 with key (7, 0)."""
-    raw = np.random.Philox(key=[7, 0]).random_raw(3)
-    assert np.array_equal(sampling.uniforms(7, 0, 3), (raw >> np.uint64(11)) * 2.0**-53)
+@pytest.mark.parametrize(("seed", "instruction"), [(7, 0), (2**64 - 1, 3), (0, READOUT + 12), (5, 2**64 - 1)])
+def test_the_numbers_of_a_seed_are_fixed(seed: int, instruction: int) -> None:
+    """The numbers of a seed are those of Philox4x64-10, keyed by the seed and the instruction."""
+    raw = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64)).random_raw(7)
+    assert np.array_equal(sampling.uniforms(seed, instruction, 7), (raw >> np.uint64(11)) * 2.0**-53)
 
 
 def test_a_drifted_norm_changes_nothing(options: Options) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.placement.bits import integers, move_bits, pack, unpack
+from qsim_ex.placement.bits import few_distinct, integers, move_bits, pack, unpack
 
 
 @given(st.data())
@@ -35,3 +38,27 @@ def test_pack_unpack(data: st.DataObject) -> None:
     assert packed.shape == (len(values), -(-num_bits // 8))
     assert integers(packed) == wanted
     assert unpack(packed, num_bits).tolist() == [[v >> b & 1 for b in range(num_bits)] for v in wanted]
+
+
+@given(st.integers(1, 40), st.integers(1, 300), st.integers(1, 1024), st.integers(0, 999))
+def test_distinct_rows_and_how_often_they_come(width: int, count: int, kinds: int, seed: int) -> None:
+    """Rows of any width come in the order of their first places, each with its number."""
+    rng = np.random.default_rng(seed)
+    packed = rng.integers(0, 256, (kinds, width), dtype=np.uint8)[rng.integers(0, kinds, count)]
+    found = few_distinct(packed)
+    assert found is not None
+    expected = Counter(map(bytes, packed.tolist()))
+    assert list(map(bytes, found[0].tolist())) == list(expected)
+    assert found[1] == list(expected.values())
+
+
+@pytest.mark.parametrize(("kinds", "few"), [(1023, True), (1024, True), (1025, False)])
+def test_more_than_1024_rows_are_left_to_sorting(kinds: int, few: bool) -> None:
+    """Up to 1,024 distinct rows are found, also of an array that is not contiguous."""
+    numbers = np.arange(2 * kinds, dtype="<u8") % kinds
+    packed = numbers.view(np.uint8).reshape(-1, 8)[:, :3]
+    found = few_distinct(packed)
+    assert (found is not None) is few
+    if found is not None:
+        assert found[0].tolist() == packed[:kinds].tolist()
+        assert found[1] == [2] * kinds

@@ -97,7 +97,8 @@ def wires(values: Sequence[object], num_qubits: int, name: str) -> tuple[int, ..
     """Return wires as plain integers if they are in range and none is given twice; raises `WireError`."""
     try:  # all at once, which is faster
         numbers = tuple(map(operator.index, values))  # type: ignore[arg-type]
-        fit = not numbers or 0 <= min(numbers) <= max(numbers) < num_qubits
+        ordered = sorted(numbers)
+        fit = not numbers or 0 <= ordered[0] <= ordered[-1] < num_qubits
     except TypeError:
         fit = False
     if not fit:  # one by one, which finds the wire that is wrong
@@ -115,7 +116,8 @@ def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> tuple[int,
             f"measure: expected {num_wires} classical bits, one for each wire, got {len(values)}; pass as many bits as "
             "wires."
         )
-    if len(values) and not 0 <= min(values) <= max(values) < num_clbits:
+    ordered = sorted(values)
+    if ordered and not 0 <= ordered[0] <= ordered[-1] < num_clbits:
         bad = next(c for c in values if not 0 <= c < num_clbits)
         raise MeasurementError(
             f"measure: expected classical bits 0 <= c < {num_clbits}, got bit {bad}, which is out of range; give "

@@ -263,13 +263,12 @@ class OperandBuilder:
         """Return the place of the operands of a row without parameters; at: the place, if it was taken already."""
         found = self.shared.get(row.name)
         if found is None:
-            rows = operations_of(row.name, np.empty((1, 0)), row.of_factors)
-            entries = [GATES[name].entries(given)[0] if given.size else GATES[name].constants for name, given in rows]
+            entries = _constants(row)
             if at is None:
-                found = self.literal(np.concatenate(entries))
+                found = self.literal(entries)
             else:
                 found = at
-                self._literal.append((at, np.concatenate(entries)))
+                self._literal.append((at, entries))
             self.shared[row.name] = found
         return found
 
@@ -310,6 +309,15 @@ class OperandBuilder:
     def _given(self, rows: list[Sequence[Any]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""
         return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
+
+
+@lru_cache(maxsize=256)
+def _constants(row: PlacedRow) -> Complex:
+    """Return the entries of a row without parameters, those of its operations one after another; read only."""
+    rows = operations_of(row.name, np.empty((1, 0)), row.of_factors)
+    found = np.concatenate([GATES[of].entries(given)[0] if given.size else GATES[of].constants for of, given in rows])
+    found.setflags(write=False)
+    return found
 
 
 def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[tuple[str, Floats]]:

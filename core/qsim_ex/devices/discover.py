@@ -183,8 +183,9 @@ def driver_count() -> int:
     return 0
 
 
+@lru_cache(maxsize=1)
 def _driver() -> ctypes.CDLL | None:
-    """Return the library of the NVIDIA driver; None without a driver."""
+    """Return the library of the NVIDIA driver; None without a driver. To look for it takes longer than a small run."""
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:
             return ctypes.CDLL(name)

@@ -7,9 +7,9 @@ It needs five things that users of the engine do not:
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
   `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
   at once, as a `UnitaryMatrix` each. A `QiskitReader` or a `CirqReader`, which is told of `GateClass`es and their
-  `GateCase`s, reads a circuit as `ReadGates`. `check` holds the engine's limits and checks, so that an error reads the
-  same wherever it is found. Conditions and what is stored are `Expression`s, which consist of `Token`s; `FLOAT` is the
-  width of a real number.
+  `GateCase`s, reads a circuit as `ReadGates`, with what is `Measured`. `check` holds the engine's limits and checks, so
+  that an error reads the same wherever it is found. Conditions and what is stored are `Expression`s, which consist of
+  `Token`s; `FLOAT` is the width of a real number.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
-    from qsim_ex.frameworks.read_gates import ReadGates
+    from qsim_ex.frameworks.read_gates import Measured, ReadGates
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
     from qsim_ex.kernels.cpu.shots import tallied
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
@@ -80,6 +80,7 @@ _HOMES = {
     "Instruction": "qsim_ex.circuit.ops",
     "JobRuns": "qsim_ex.frameworks.job_runs",
     "Measure": "qsim_ex.circuit.ops",
+    "Measured": "qsim_ex.frameworks.read_gates",
     "NeedsNumbers": "qsim_ex.frameworks.parameter_columns",
     "Noise": "qsim_ex.circuit.noise.model",
     "NoiseModel": "qsim_ex.circuit.noise.model",
@@ -144,6 +145,7 @@ __all__ = [
     "Instruction",
     "JobRuns",
     "Measure",
+    "Measured",
     "NeedsNumbers",
     "Noise",
     "NoiseModel",

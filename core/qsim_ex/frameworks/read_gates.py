@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,14 @@ from qsim_ex.circuit.ops import wires_of
 from qsim_ex.native.library import address, function
 
 Wires = tuple[int, ...]
-Measured = tuple[int, int]
-"""A wire that is measured, and the classical bit."""
+
+
+class Measured(NamedTuple):
+    """Wires that are measured one after another, and the classical bit of each."""
+
+    wires: Wires
+    clbits: Wires
+
 
 ROW_BITS, WIRE_BITS = 8, 14
 """A key is the number of a row, and then for each wire its number and 1."""
@@ -105,20 +112,21 @@ class ReadGates:
         """Return what is equal for two readings of equal gates, and for no others."""
         return self.numbers.tobytes(), self.keys.tobytes(), self.parameters.tobytes(), self.measured.tobytes()
 
-    def measurements(self) -> dict[int, list[Measured]]:
-        """Return measurements that follow one another, wire and classical bit of each, by the place of the first.
+    def measurements(self) -> dict[int, Measured]:
+        """Return measurements that follow one another, by the place of the first.
 
-        A barrier parts measurements; of itself it has an empty list.
+        A barrier parts measurements; it has no wires.
         """
-        found: dict[int, list[Measured]] = {}
-        following: list[Measured] = []
-        next_one = -1
-        for place, wire, clbit in self.measured.tolist():
-            if place != next_one or wire < 0:
-                following = found[place] = []
-            if wire >= 0:
-                following.append((wire, clbit))
-            next_one = place + 1 if wire >= 0 else -1
+        if not len(self.measured):
+            return {}
+        places, wires, clbits = self.measured.T.tolist()
+        begins, count = [0], len(places)
+        if places[-1] - places[0] >= count or min(wires) < 0:
+            begins += [k for k in range(1, count) if places[k] - places[k - 1] > 1 or -1 in wires[k - 1 : k + 1]]
+        found = {}
+        for begin, end in pairwise([*begins, count]):
+            mine = slice(begin, end if wires[begin] >= 0 else begin)
+            found[places[begin]] = Measured(tuple(wires[mine]), tuple(clbits[mine]))
         return found
 
     def gates(self, begin: int, end: int) -> tuple[list[str], list[Wires], list[Sequence[float]]]:

@@ -48,7 +48,7 @@ def key_of(clbits: tuple[int, ...], measurement: int | None) -> int:
 def read_value(true: Values, matrix: NDArray[np.float64], numbers: NDArray[np.float64]) -> Values:
     """Return the value that is read for each true value, chosen by a number in [0, 1) for each."""
     if len(matrix) == 2:  # by far the most errors are those of one bit
-        is_read_as_1 = numbers >= np.array([read_ends(row)[0] for row in matrix])[true]
+        is_read_as_1 = numbers >= np.where(matrix[:, 1] == 0, 1, matrix[:, 0])[true]
         return is_read_as_1.astype(np.int64)
     read = np.empty_like(true)
     for value, row in enumerate(matrix):

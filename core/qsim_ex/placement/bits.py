@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -81,6 +81,26 @@ def words(packed: Packed) -> NDArray[np.uint64]:
     rows = np.zeros((len(packed), 8), dtype=np.uint8)
     rows[:, : packed.shape[1]] = packed
     return rows.view("<u8")[:, 0]
+
+
+_FEW = 1024  # distinct rows, as native code has it
+
+
+def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
+    """Return the distinct rows of packed bits, in the order of their first places, and how often each comes.
+
+    Return None if there are more than 1,024 of them, which are found faster by sorting.
+    """
+    packed = np.ascontiguousarray(packed)
+    found = np.empty((2, _FEW), dtype=np.int64)
+    places = address(found)
+    count = _distinct()(address(packed), *packed.shape, places, places + found.strides[0])
+    return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())
+
+
+@lru_cache(maxsize=1)
+def _distinct() -> Callable[..., int]:
+    return function("distinct_rows", "piipp")
 
 
 def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:

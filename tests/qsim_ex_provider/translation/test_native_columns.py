@@ -109,11 +109,11 @@ def test_measurements_are_read_as_in_python(how: int, monkeypatch: pytest.Monkey
 
 
 def test_no_object_is_made_for_measurements_and_barriers() -> None:
-    """Measurements are wires and classical bits by the place of the first one; a barrier has an empty list."""
+    """Measurements are wires and classical bits by the place of the first one; a barrier has none."""
     columns = native.native_columns(_measuring(3))
     assert columns is not None
     assert columns.instructions == {}
-    assert columns.measured == {1: [(0, 0), (1, 1)], 3: [], 4: [(2, 2), (3, 3)]}
+    assert columns.measured == {1: ((0, 1), (0, 1)), 3: ((), ()), 4: ((2, 3), (2, 3))}
 
 
 def test_every_standard_gate_is_read() -> None:

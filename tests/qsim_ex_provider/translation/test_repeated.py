@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qiskit.circuit import CircuitInstruction, Gate, Parameter, QuantumCircuit
+from qiskit.circuit import CircuitInstruction, Delay, Gate, Parameter, QuantumCircuit
 from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
 
 from qsim_ex import Circuit
@@ -18,6 +18,7 @@ from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import Channel, Initialize, ParameterColumns, Remembered
 from qsim_ex_provider.translation import circuits
 from qsim_ex_provider.translation.circuits import translate, translate_noisy, translate_sweep
+from qsim_ex_provider.translation.noise import noise_of
 
 A, B = Parameter("a"), Parameter("b")
 
@@ -237,3 +238,80 @@ def test_noisy_gates_that_come_again() -> None:
         found = translate_noisy(circuit, noise).circuit.instructions
         assert sum(isinstance(instruction, Initialize) for instruction in found) == 1
         assert sum(isinstance(instruction, Channel) for instruction in found) == 2
+
+
+# --- with a noise model of Aer's --------------------------------------------------------------------------------------
+
+
+def aer_model() -> Any:
+    """Return a noise model of Aer's with errors of gates, of a label and of a matrix's own name, and misread bits."""
+    noise = pytest.importorskip("qiskit_aer.noise")
+    model = noise.NoiseModel(basis_gates=["h", "rx", "cx", "x", "ry", "unitary", "id", "reset"])
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(0.1, 1), ["h", "x", "ry", "id", "mine", "reset"])
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(0.2, 2), ["cx"])
+    model.add_all_qubit_readout_error(noise.ReadoutError([[0.9, 0.1], [0.2, 0.8]]))
+    return model
+
+
+def noisy(circuit: QuantumCircuit, model: Any) -> circuits.NoisyCircuit:
+    """Return a circuit as the backend translates it with a noise model."""
+    return translate_noisy(circuit, noise_of(model))
+
+
+def test_noisy_circuits_are_translated_once() -> None:
+    """A circuit and a noise model that are unchanged give the same translation; another model gives its own."""
+    circuit, model, other = fresh(), aer_model(), aer_model()
+    circuit.id(0)
+    circuit.reset(1)
+    assert noisy(circuit, model) is noisy(circuit, model)
+    assert noisy(circuit, model) is not noisy(circuit, other)
+    assert noisy(circuit, None).circuit is translate(circuit)
+
+
+NOISY_CHANGES: dict[str, Callable[[QuantumCircuit], Any]] = {
+    **CHANGES,
+    "label": lambda circuit: circuit.data.__setitem__(1, CircuitInstruction(RXGate(0.3, "mine"), [circuit.qubits[1]])),
+    "label of a matrix": lambda circuit: circuit.data.__setitem__(
+        3, CircuitInstruction(UnitaryGate(np.array([[0, 1], [1, 0]]), "mine"), [circuit.qubits[1]])
+    ),
+    "identity": lambda circuit: circuit.id(2),
+    "reset": lambda circuit: circuit.reset(2),
+}
+
+
+@pytest.mark.parametrize("change", NOISY_CHANGES)
+def test_changes_of_noisy_circuits(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change after the first noisy translation is in the second one, also where only a label has changed."""
+    circuit, model = fresh(), aer_model()
+    before = noisy(circuit, model)
+    NOISY_CHANGES[change](circuit)
+    after = noisy(circuit, model)
+    monkeypatch.setattr(circuits, "known_translations", Remembered())
+    again = noisy(circuit, model)
+    assert alike(after.circuit, again.circuit)
+    assert len(after.readout_errors) == len(again.readout_errors)
+    assert not alike(after.circuit, before.circuit) or after.readout_errors != before.readout_errors
+
+
+def test_errors_that_are_added_to_a_model() -> None:
+    """An error that is added to a noise model is in the next translation."""
+    circuit, model = fresh(), aer_model()
+    before = noisy(circuit, model)
+    noise = pytest.importorskip("qiskit_aer.noise")
+    model.add_quantum_error(noise.depolarizing_error(0.3, 1), ["rx"], [1])
+    after = noisy(circuit, model)
+    added = [one for one in after.circuit.instructions if isinstance(one, Channel)]
+    assert len(added) == 1 + sum(isinstance(one, Channel) for one in before.circuit.instructions)
+
+
+def test_delays_of_a_device_are_translated_anew() -> None:
+    """Delays whose relaxation the model's own passes insert are read again, so a longer delay has more of it."""
+    passes = pytest.importorskip("qiskit_aer.noise").RelaxationNoisePass
+    model = aer_model()
+    model._custom_noise_passes.append(passes([1e-5], [1e-5], dt=1e-9, op_types=Delay))
+    circuit = QuantumCircuit(1, 1)
+    circuit.delay(1000, 0, "ns")
+    circuit.measure(0, 0)
+    before = noisy(circuit, model)
+    circuit.data[0] = CircuitInstruction(Delay(3000, "ns"), [circuit.qubits[0]])
+    assert not alike(noisy(circuit, model).circuit, before.circuit)
