@@ -132,13 +132,13 @@ def test_a_product_is_the_kronecker_product(options: Options, low_wires: int) ->
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.gpus], ids=str)
 def test_a_product_may_be_anywhere(row: DeploymentRow) -> None:
     """It is the same wherever the amplitudes are."""
-    wires = max(row.wires, 4)
-    low, high = random_state(wires // 2), random_state(wires - wires // 2, 1)
+    wires = row.wires + 3
+    low, high = random_state(row.wires), random_state(3, 1)
     options = Options(device="cpu", precision="double").with_(row.options)
     with (
         StateVector(wires, options=options, initial=random_state(wires, 2)) as state,
-        StateVector(wires // 2, initial=low, precision="double") as first,
-        StateVector(wires - wires // 2, initial=high, precision="double") as second,
+        StateVector(row.wires, initial=low, precision="double") as first,
+        StateVector(3, initial=high, precision="double") as second,
     ):
         assert state.where.deployment.kind == row.kind
         state.set_product(first, second).set_product(first, second)

@@ -275,7 +275,8 @@ class StateVector(Wiring, MemoryLender):
     def set_product(self, low: Questions, high: Questions) -> Self:
         """Overwrite the state with the product of two others: wires of `low` come first, those of `high` follow.
 
-        Raises `StateError` unless both together have as many wires as this state.
+        Raises `StateError` unless both together have as many wires as this state, `NotSupported` where this one is in
+        pieces of fewer wires than `high` has.
         """
         with self._guard:
             if low.num_wires + high.num_wires != self.num_wires:
