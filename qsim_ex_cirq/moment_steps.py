@@ -14,15 +14,14 @@ import numpy as np
 from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
-from qsim_ex import Circuit, Simulator, StateVector
-from qsim_ex.frameworks import Remembered
+from qsim_ex import Simulator, StateVector
 from qsim_ex_cirq.final_states import metadata_of
+from qsim_ex_cirq.halves import WIDE, Halves
+from qsim_ex_cirq.moment_circuits import circuit_of
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import are_constant
-from qsim_ex_cirq.translation.gates import RULES, always
+from qsim_ex_cirq.translation.gates import RULES
 from qsim_ex_cirq.translation.noise import MomentOperation
-from qsim_ex_cirq.translation.translator import Translator
 
 Axes = Sequence[int]
 Random = np.random.RandomState
@@ -51,6 +50,9 @@ class EngineState(cirq.QuantumStateRepresentation):
         self._whole: cirq.Moment | None = None  # the moment whose gates are all that waits
         self._tensor: NDArray[Any] | None = None
         self._moment = 0
+        self._halves: Halves | None = None  # whose product the state is, until a gate joins them
+        if num_qubits >= WIDE and isinstance(initial, int) and self._is_array:
+            self._halves = Halves(engine, self._qubits, initial)
 
     # --- gates ----------------------------------------------------------------------------------------------------
 
@@ -74,7 +76,7 @@ class EngineState(cirq.QuantumStateRepresentation):
         if qubits is not self._qubits:  # since axes were added, removed, or put in another order
             if self._waiting:
                 self._now()
-            self._qubits = qubits
+            self._qubits, self._halves = qubits, None
         self._whole = None if self._waiting else moment
         self._waiting.extend((self._moment, operation) for operation in operations)
 
@@ -109,6 +111,7 @@ class EngineState(cirq.QuantumStateRepresentation):
         """Measure axes, which collapses the state."""
         random = float(cirq.value.parse_random_state(seed).random())
         value = self._now().measure(self._wires(axes), random=random) if axes else 0
+        self._halves = None
         return [value >> k & 1 for k in range(len(axes))]
 
     def sample(
@@ -123,10 +126,8 @@ class EngineState(cirq.QuantumStateRepresentation):
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
         state = self._now(in_order=True)
-        if state.device.kind == "gpu" or not state.in_one_piece:
+        if copy or not self._is_array:
             return state.canonical().to_numpy()  # no order is better for what follows
-        if copy:
-            return np.array(state)
         found: Vector = np.asarray(state)[:]
         found.setflags(write=False)
         return found
@@ -174,9 +175,15 @@ class EngineState(cirq.QuantumStateRepresentation):
         """Return the state vector after everything that was waiting; in_order: see `StateVector.apply`."""
         if self._tensor is not None:
             self._state.set(self._tensor.reshape(-1))
-            self._tensor = None
+            self._tensor = self._halves = None
         if self._waiting:
-            circuit = self._translated()
+            waiting, self._waiting = self._waiting, []
+            whole, self._whole = self._whole, None
+            if in_order and self._halves is not None and whole is not None and self._halves.apply(waiting, whole):
+                self._halves.write(self._state)
+                return self._state
+            self._halves = None
+            circuit = circuit_of(waiting, self._qubits, whole)
             ancillas = range(self._num_qubits, circuit.num_qubits)
             if ancillas:
                 self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
@@ -184,19 +191,10 @@ class EngineState(cirq.QuantumStateRepresentation):
                 self._state.apply(circuit, in_order=in_order)
         return self._state
 
-    def _translated(self) -> Circuit:
-        """Return the circuit of everything that waits, which no longer does; that of one whole moment is kept."""
-        waiting, self._waiting = self._waiting, []
-        whole, self._whole = self._whole, None
-        known: Circuit | None = None if whole is None else _known.get(whole, self._qubits, None)
-        if known is not None:
-            return known
-        translator = Translator(self._qubits, False)
-        translator.operations(waiting, always)
-        circuit = translator.translation(False).circuit
-        if whole is not None and are_constant(translator.gates):
-            _known.put(whole, self._qubits, None, circuit, len(circuit.instructions))
-        return circuit
+    @property
+    def _is_array(self) -> bool:
+        """Whether the amplitudes are one array in the host's memory."""
+        return self._state.device.kind != "gpu" and self._state.in_one_piece
 
     def _wires(self, axes: Axes) -> list[int]:
         return [self._num_qubits - 1 - axis for axis in axes]
@@ -206,12 +204,8 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def _of(self, state: StateVector) -> Self:
         made = type(self).__new__(type(self))
-        vars(made).update(vars(self), _state=state, _waiting=[], _tensor=None)
+        vars(made).update(vars(self), _state=state, _waiting=[], _tensor=None, _halves=None)
         return made
-
-
-_known = Remembered()
-"""The circuits of moments that were read one by one, for each order of the qubits."""
 
 
 class QsimExSimulationState(cirq.StateVectorSimulationState):

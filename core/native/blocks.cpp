@@ -89,14 +89,29 @@ QX_EXPORT(scatter)
 }
 
 // Sets every row to its amplitude times the row that begins at `held`.
+//
+// Neighbours among the columns are written together, as many as stay in the first cache.
 QX_EXPORT(spread)
 (void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes, Int size,
  Int each, Int chunk, Int threads, Int slice) {
+    constexpr Int together = 256;
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
-        auto* by = static_cast<decltype(of)>(amplitudes);
-        for (Int c = first; c < last; ++c) {
-            const auto value = of[held + columns[c]];
-            for (Int r = 0; r < rows; ++r) of[offsets[r] + columns[c]] = by[r] * value;
+        using Amplitude = std::remove_pointer_t<decltype(of)>;
+        auto* by = static_cast<Amplitude*>(amplitudes);
+        const Int width = last - first > 1 && columns[first + 1] == columns[first] + 1 ? together : 1;
+        for (; first < last; first += width) {
+            const Int count = last - first < width ? last - first : width;
+            Amplitude values[together];
+            for (Int c = 0; c < count; ++c) values[c] = of[held + columns[first + c]];
+            const bool neighbours = columns[first + count - 1] - columns[first] == count - 1;
+            for (Int r = 0; r < rows; ++r) {
+                const auto amplitude = by[r];
+                auto* row = of + offsets[r];
+                if (neighbours)
+                    for (Int c = 0; c < count; ++c) row[columns[first] + c] = amplitude * values[c];
+                else
+                    for (Int c = 0; c < count; ++c) row[columns[first + c]] = amplitude * values[c];
+            }
         }
     });
 }

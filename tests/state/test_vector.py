@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.deployments import ROWS, DeploymentRow
 from support.states import TOLERANCE, far, random_state, state_in, values_of
 from support.strategies import circuits, layouts
 
@@ -16,7 +17,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.devices import discover
-from qsim_ex.errors import Cancelled, NotSupported, OptionError, StateVectorBusy, StateVectorClosed
+from qsim_ex.errors import Cancelled, NotSupported, OptionError, StateError, StateVectorBusy, StateVectorClosed
 from qsim_ex.options import Options
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
@@ -112,6 +113,44 @@ def test_gate_and_unitary(options: Options) -> None:
     with state_in(options, psi) as state:
         state.gate("ry", [2], 0.3, controls=[0, 3], control_values=0b01).unitary(matrix, [3, 1], controls=[0])
         assert far(state.to_numpy(), reference.simulate(circuit, psi)) <= 3 * TOLERANCE[options.precision]
+
+
+@pytest.mark.parametrize("low_wires", [0, 1, 3, 5])
+def test_a_product_is_the_kronecker_product(options: Options, low_wires: int) -> None:
+    """Wires of the first state come first; what the state was before does not matter, and what follows acts on it."""
+    low, high = random_state(low_wires), random_state(5 - low_wires, 1)
+    circuit = CircuitBuilder(5).gate("h", [0]).gate("cx", [1, 4]).build()
+    first = StateVector(low_wires, initial=low)
+    second = StateVector(5 - low_wires, initial=high, precision="double")
+    with state_in(options, random_state(5, 2)) as state:
+        state.permute([3, 1, 0, 2, 4]).set_product(first, second)
+        product = np.kron(high, low)
+        assert far(state.to_numpy(), product) <= TOLERANCE["single"]
+        assert far(state.apply(circuit).to_numpy(), reference.simulate(circuit, product)) <= 2 * TOLERANCE["single"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.gpus], ids=str)
+def test_a_product_may_be_anywhere(row: DeploymentRow) -> None:
+    """It is the same wherever the amplitudes are."""
+    wires = row.wires + 3
+    low, high = random_state(row.wires), random_state(3, 1)
+    options = Options(device="cpu", precision="double").with_(row.options)
+    with (
+        StateVector(wires, options=options, initial=random_state(wires, 2)) as state,
+        StateVector(row.wires, initial=low, precision="double") as first,
+        StateVector(3, initial=high, precision="double") as second,
+    ):
+        assert state.where.deployment.kind == row.kind
+        state.set_product(first, second).set_product(first, second)
+        assert far(state.to_numpy(), np.kron(high, low)) <= TOLERANCE["double"]
+
+
+def test_a_product_has_all_wires() -> None:
+    """States of other wires than this one's are refused, and nothing is changed."""
+    with StateVector(3, initial=5, device="cpu") as state, StateVector(1, device="cpu") as part:
+        with pytest.raises(StateError, match="expected states of 3 wires together, got 1 and 1 wires"):
+            state.set_product(part, part)
+        assert state.amplitudes([5]) == [1]
 
 
 def test_initialise_needs_untouched_wires(options: Options) -> None:

@@ -109,7 +109,8 @@ class StateVector(Wiring, MemoryLender):
                 )
             options, placed = self.options, self._placement
             new = placed.fresh == (1 << self.num_wires) - 1
-            ordered = in_order and not new and self.device.kind == "cpu" and self.in_one_piece
+            ordered = in_order and self.device.kind == "cpu" and self.in_one_piece
+            ordered = ordered and (not new or self.layout.is_identity())  # 1s of a new state cost nothing in any layout
             if ordered:
                 self.canonical()
             if self.where.ranks is not None:
@@ -270,6 +271,29 @@ class StateVector(Wiring, MemoryLender):
             self.canonical()
             self._placement.write(start, array)
             self._touched = (1 << self.num_wires) - 1
+
+    def set_product(self, low: Questions, high: Questions) -> Self:
+        """Overwrite the state with the product of two others: wires of `low` come first, those of `high` follow.
+
+        Raises `StateError` unless both together have as many wires as this state, `NotSupported` where this one is in
+        pieces of fewer wires than `high` has.
+        """
+        with self._guard:
+            if low.num_wires + high.num_wires != self.num_wires:
+                raise StateError(
+                    f"set_product: expected states of {self.num_wires} wires together, got {low.num_wires} and "
+                    f"{high.num_wires} wires; make a state of {low.num_wires + high.num_wires} wires."
+                )
+            rows, wires = low.to_numpy(), range(low.num_wires, self.num_wires)
+            circuit = CircuitBuilder(self.num_wires).initialize(high.to_numpy(), wires).build()
+            self._placement.forget()
+            self.canonical()
+            self._placement.write(0, rows.astype(self.dtype, copy=False))
+            self._touched = (1 << low.num_wires) - 1
+            if not self.in_one_piece:  # else none of the other amplitudes is read before it is written
+                self._placement.mark_zero((1 << self.num_wires) - (1 << low.num_wires))
+            self.apply(circuit, in_order=True)
+        return self
 
     # --- copies and files ------------------------------------------------------------------------------------------
 

@@ -31,7 +31,10 @@ class Wiring(SubStateVectors):
 
     def canonical(self) -> Self:
         """Move amplitudes into the order of the wires: the amplitude of basis value i is then at index i."""
-        return self.permute(range(self.num_wires))
+        with self._guard:
+            if not self.layout.is_identity():
+                self._placement.arrange(Layout.identity(self.num_wires))
+        return self
 
     def permute_index_bits(self, bits: Sequence[int], mode: Literal["gather", "scatter"] = "gather") -> Self:
         """Move index bits, and the wires on them: the state is the same.

@@ -17,7 +17,7 @@ from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.passes import passes
 from qsim_ex.reference import extract
-from qsim_ex.steps import Mix, Phase, Slot, Sweep
+from qsim_ex.steps import InitialAmplitudes, Mix, Phase, Slot, Sweep
 
 DTYPES = [np.complex64, np.complex128]
 
@@ -112,6 +112,19 @@ def test_passes_end():
     """Reversing 40 bits takes a handful of passes, and moving nothing takes none."""
     assert passes(tuple(range(40)), 0) == []
     assert len(passes(tuple(reversed(range(40))), 0)) <= 6
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bits", [(), (0,), (13, 12), (4, 0, 7), (*range(7),), (*range(7, 14),), (*range(14),)])
+def test_initial_amplitudes_are_an_outer_product(dtype, bits):
+    """Each row becomes its amplitude times the row that was held, whichever of its bits are lowest."""
+    psi, amplitudes, held = state(14, dtype), state(len(bits), np.complex128, 1), (1 << len(bits)) - 1 >> 1
+    index = np.arange(psi.size)
+    mask = sum(1 << bit for bit in bits)
+    row = sum(1 << bit for k, bit in enumerate(bits) if held >> k & 1)
+    wanted = amplitudes.astype(dtype)[extract(index, bits)] * psi[index & ~mask | row]
+    CpuDevice(2).run(psi, 14, InitialAmplitudes(bits, held), amplitudes)
+    np.testing.assert_allclose(psi, wanted, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
