@@ -6,7 +6,7 @@ one; several threads may use several devices, or one device on streams of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal, assert_never
 
@@ -121,9 +121,9 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Send all numbers of a run to the device in one transfer, and return them."""
         return prepared.load(self._runtime, numbers)
 
-    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool) -> bool:
-        """Queue all steps at once, if laid out so (see `kernels.cuda.launch.launches`); return whether they are."""
-        return isinstance(loaded, Loaded) and loaded.queue(buffer, begin)
+    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+        """Queue all steps, if they are laid out so: see `kernels.cuda.launch.launches`."""
+        return loaded.queue(buffer, begin, at_once) if isinstance(loaded, Loaded) else None
 
     def run(
         self,
@@ -137,7 +137,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Apply one step in place; `numbers` is its packed array, or the result of `load` for it."""
         match step:
             case Sweep():
-                if prepared is None or id(step) not in prepared.launches:
+                if prepared is None or not prepared.knows(step):
                     prepared = self.prepare((step,), num_bits, buffer.dtype)
                 prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
             case DenseMatrix():
