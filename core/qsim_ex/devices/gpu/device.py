@@ -7,7 +7,7 @@ one; several threads may use several devices, or one device on streams of their 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, assert_never
 
 import numpy as np
@@ -18,6 +18,7 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
+from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed, wide
@@ -69,6 +70,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def _use(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._begun_with: set[int] = set()
         self._sweeps = Sweeps(runtime)
         self._batches = BatchSweeps(runtime)
         self._copies = copies_of(runtime)
@@ -114,8 +116,21 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         self._runtime.copy(to, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> PreparedSweeps:
-        """Choose which sweeps get kernels of their own, and compile them at the same time."""
-        return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
+        """Choose which sweeps get kernels of their own, and compile them at the same time.
+
+        In the background all kernels are loaded that another first run may need: each takes about a millisecond.
+        """
+        itemsize = np.dtype(dtype).itemsize
+        if itemsize not in self._begun_with and isinstance(self._runtime, CupyRuntime):
+            self._runtime.later(partial(self._load_kernels, itemsize))
+        self._begun_with.add(itemsize)
+        return self._sweeps.prepare(steps, num_bits, itemsize, compile)
+
+    def _load_kernels(self, itemsize: int) -> None:
+        try:
+            self._runtime.kernels([*interpreter.texts(itemsize), *fixed.first(itemsize, fixed.OF_FIRST_RUNS)])
+        except Exception as error:  # noqa: BLE001 - the run that needs one of them raises it
+            LOGGER.debug("the kernels of first runs could not be loaded beforehand: %s", error)
 
     def load(self, prepared: PreparedSweeps, numbers: Bound) -> Loaded:
         """Send all numbers of a run to the device in one transfer, and return them."""

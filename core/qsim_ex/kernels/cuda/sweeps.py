@@ -139,7 +139,7 @@ class PreparedSweeps:
     settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
         made, if all others have been asked for.
     arrays: those of the compiled plan, if these are all its steps and none has a kernel of its own: then native code
-        lays out the first run already.
+        lays out the first run already. numbers: those of the plan that ran last.
     """
 
     steps: tuple[Step, ...]
@@ -155,7 +155,7 @@ class PreparedSweeps:
     loads: int = 0
     at_once: LaunchList | None = None
     real: type = field(init=False)
-    _numbers: Numbers | None = None
+    numbers: Numbers | None = None
 
     def __post_init__(self) -> None:
         self.real = BY_ITEMSIZE[self.itemsize].real.type
@@ -182,22 +182,28 @@ class PreparedSweeps:
         """Return the numbers of all steps."""
         if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
             programs, self.arrays = compiled_programs(self.arrays, self.itemsize), None
-            self.at_once, self._numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
-        if self.at_once is not None and numbers.numbers is self._numbers:
-            return Loaded(runtime, numbers, self.at_once, lambda: self._load(numbers))
-        loader = self._load(numbers)
+            self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
+        if self.at_once is not None and numbers.numbers is self.numbers:
+            return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers))
+        loader = self._loader_of(numbers.numbers)
         self.loads += 1
-        if self.loads >= RETURNED and not loader.is_laid_out:
-            loader.lay_out(runtime, [self.launch(step) for step in self.steps], self.num_bits)
+        if self.loads >= RETURNED:
+            self.lay_out(runtime, numbers.numbers)
         return Loaded(runtime, numbers, loader.launches, lambda: loader)
 
-    def _load(self, numbers: Bound) -> NumberLoader:
-        """Return what loads these numbers step by step."""
-        if self.loader is None or self.loader.numbers is not numbers.numbers:
+    def lay_out(self, runtime: Runtime, numbers: Numbers | None) -> None:
+        """Lay out all launches for a plan's numbers, which are about to be used."""
+        if numbers is None or (loader := self._loader_of(numbers)).is_laid_out:
+            return
+        loader.lay_out(runtime, [self.launch(step) for step in self.steps], self.num_bits)
+        runtime.synchronize()  # what was sent on this thread's stream is there for others
+
+    def _loader_of(self, numbers: Numbers) -> NumberLoader:
+        """Return what loads a plan's numbers step by step."""
+        if self.loader is None or self.loader.numbers is not numbers:
             launches = [self.launch(step) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
-            self.loader = NumberLoader(takes, numbers.numbers, self.real)
-            self.loads = 0
+            self.loader, self.numbers, self.loads = NumberLoader(takes, numbers, self.real), numbers, 0
         return self.loader
 
     def run(
@@ -216,7 +222,7 @@ class Sweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
-        self._choosing = KernelChooser(runtime, self._emitted)
+        self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
         self._interpreted: OrderedDict[tuple[Key, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
@@ -239,36 +245,60 @@ class Sweeps:
     def _prepare(
         self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, known: PreparedSweeps | None
     ) -> PreparedSweeps:
-        sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
+        sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
         kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
         waits = self._choosing.waits(sweeps, itemsize)
-        if known is not None and known.compiled == sum(kernel is not None for kernel in kernels):
-            known.changes = changes if waits else None
-            return known
+        if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
+            known = self._with_kernels(steps, num_bits, itemsize, compile, kernels)
+        known.changes = changes if waits else None
+        return known
+
+    def _with_kernels(
+        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[emit.Kernel | None]
+    ) -> PreparedSweeps:
+        """Return steps ready to run by these kernels; None for a sweep that is interpreted."""
         prepared = PreparedSweeps(
             steps, num_bits, itemsize, compile, lambda sweep: self._interpret(sweep, itemsize),
             settled=compile == "never" or all(kernels),
         )  # fmt: skip
-        prepared.changes = changes if waits else None
         if not any(kernels) and (arrays := arrays_of(steps)) is not None:
             prepared.arrays = arrays
             return prepared
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
-        for sweep, kernel in zip(sweeps, kernels, strict=True):
+        for sweep, kernel in zip(_sweeps_of(steps), kernels, strict=True):
             if kernel:
                 prepared.launches[id(sweep)] = CompiledSweep(kernel, next(functions))
         return prepared
+
+    def _take_over(self) -> None:
+        """Lay out anew the plans for which kernels are there now, so that no run does it.
+
+        The background thread calls this before runs look for the kernels.
+        """
+        with self._lock:
+            waiting = [(key, known) for key, known in self._plans.items() if known.changes is not None]
+        for key, known in waiting:
+            kernels = self._choosing.ready(_sweeps_of(known.steps), known.itemsize)
+            made = known
+            if known.compiled != sum(kernel is not None for kernel in kernels):
+                made = self._with_kernels(known.steps, known.num_bits, known.itemsize, known.compile, kernels)
+                made.lay_out(self._runtime, known.numbers)
+            with self._lock:
+                made.changes = self._choosing.changes + 1
+                if self._plans.get(key) is known:
+                    self._plans[key] = made
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         key = (key_of(sweep), itemsize)
-        if key not in self._interpreted:
-            remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
-        return self._interpreted[key]
+        with self._lock:
+            if key not in self._interpreted:
+                remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
+            return self._interpreted[key]
 
     def _interpretation(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         program = program_of(sweep, itemsize)
@@ -280,3 +310,8 @@ class Sweeps:
         words[: program.words.size] = program.words
         room = capacity.numbers // (itemsize // 2)
         return InterpretedSweep(program, ByValue(words, words.ctypes.data), room, function)
+
+
+def _sweeps_of(steps: Sequence[Step]) -> list[Sweep]:
+    """Return the sweeps among some steps, each once."""
+    return list({id(step): step for step in steps if isinstance(step, Sweep)}.values())

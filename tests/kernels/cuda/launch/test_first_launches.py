@@ -12,6 +12,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
+from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
 from qsim_ex.placement import single
@@ -141,3 +142,30 @@ def test_a_first_run_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     plan: Plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)
     ((_, loaded),) = prepare(plan, circuit.operands, (device,), np.dtype(np.complex64), "auto")
     assert loaded.queue(device.allocate(256, np.complex64), True, 1 << 30) is not None
+
+
+def test_kernels_take_over_in_the_background(dtype: np.dtype) -> None:
+    """When kernels are made, the run that has them is laid out already, and no run before it waits."""
+    runtime, circuit = EmulatedRuntime(), drawn(2, 8, 60)
+    runtime.waiting = []
+    device = GpuDevice.on(runtime)
+    plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)
+
+    def run() -> int:
+        work = prepare(plan, circuit.operands, (device,), dtype, "auto")
+        state = Single(device, device.allocate(256, dtype), plan.start, 255, begun=False)
+        before = runtime.natively_launched
+        state.run(plan, work, lambda: None)
+        assert np.linalg.norm(state.read(0, 256, range(8)) - simulate(circuit)) < TOLERANCE[dtype.type]
+        assert runtime.natively_launched > before
+        return work[0][0].compiled  # type: ignore[no-any-return]
+
+    assert [run() for _ in range(RETURNS + 2)] == [0] * (RETURNS + 2)
+    while runtime.waiting:
+        runtime.waiting.pop(0)()
+    made = NumberLoader.__init__
+    NumberLoader.__init__ = None  # type: ignore[assignment, method-assign]
+    try:
+        assert [run(), run()] == [len(plan.sweeps)] * 2
+    finally:
+        NumberLoader.__init__ = made  # type: ignore[method-assign]

@@ -38,12 +38,16 @@ class _Wanted(NamedTuple):
 class KernelChooser:
     """Chooses between kernels and the interpreter, and counts how often a structure was interpreted.
 
-    write: a function from a sweep and the bytes of an amplitude to the sweep's kernel.
+    write: a function from a sweep and the bytes of an amplitude to the sweep's kernel. then: called in the background
+        when more kernels are there, before `changes` tells of it.
     changes: how often kernels were ready that had been asked for; a plan that waits for some is looked at again then.
     """
 
-    def __init__(self, runtime: Runtime, write: Callable[[Sweep, int], Kernel]) -> None:
+    def __init__(
+        self, runtime: Runtime, write: Callable[[Sweep, int], Kernel], then: Callable[[], None] | None = None
+    ) -> None:
         self.changes = 0
+        self._then = then
         self._runtime = runtime
         self._write = write
         self._runs: OrderedDict[_Key, int] = OrderedDict()
@@ -70,6 +74,10 @@ class KernelChooser:
                 remember(self._runs, key, count + 1, 16 * KEPT)
         return [self._ready.get(key) for key in keys]
 
+    def ready(self, sweeps: Sequence[Sweep], itemsize: int) -> list[Kernel | None]:
+        """Return the kernel of each sweep that has one, and count nothing."""
+        return [self._ready.get((key_of(sweep), itemsize)) for sweep in sweeps]
+
     def waits(self, sweeps: Sequence[Sweep], itemsize: int) -> bool:
         """Return whether all kernels that are not there have been asked for, so that counting runs changes nothing."""
         keys = [(key_of(sweep), itemsize) for sweep in sweeps]
@@ -92,13 +100,15 @@ class KernelChooser:
                 part = wanted[start : start + at_once]
                 made = [(key, self._write(sweep, key[1])) for _, key, sweep in part]
                 self._runtime.kernels([text_of(kernel) for _, kernel in made])
+                with self._lock:
+                    for key, kernel in made:
+                        remember(self._ready, key, kernel, 16 * KEPT)
+                if self._then is not None:
+                    self._then()
+                self.changes += 1
             except Exception as error:  # noqa: BLE001 - nobody is there who could be told but by the log
                 LOGGER.warning("GPU kernels could not be made, and their sweeps are interpreted: %s", error)
                 return
-            with self._lock:
-                for key, kernel in made:
-                    remember(self._ready, key, kernel, 16 * KEPT)
-                self.changes += 1
 
 
 def text_of(kernel: Kernel) -> KernelText:
