@@ -34,7 +34,7 @@ By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have te
 than their other units. See decision 0008."""
 
 
-PATIENCE = 2e-4
+PATIENCE = 5e-5
 """The seconds that Python's threads let one another work while kernels are written in the background. A run gives the
 interpreter's lock away at each launch, and would wait for 5 ms each time to get it back."""
 
