@@ -11,10 +11,10 @@ namespace {
 
 using qx::Int;
 
-enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH };
+enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND };
 enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
-constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5};
+constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6};
 constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
 constexpr double TINY = 1e-300;
 
@@ -38,6 +38,8 @@ Complex phase(Complex a) {
     const double size = std::hypot(a.real, a.imag);
     return size < TINY ? Complex{1, 0} : Complex{a.real / size, a.imag / size};
 }
+
+const void* address(Int integer) { return reinterpret_cast<const void*>(integer); }
 
 // Computes entries of products of matrices, each a sum of products of two numbers.
 void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
@@ -90,19 +92,28 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
 
 }  // namespace
 
-// Runs `words`, except launches before number `first`; returns the driver's status, 0 for success.
+// See plan_bind.cpp.
+QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                     void* numbers, const void* roots, qx::Int tables);
+
+// Runs `words`, except launches before number `first`, until `most` launches are queued; returns the driver's status, 0 for
+// success.
 //
 // driver: the address of cuLaunchKernel. stream: the stream's handle. state, tables: addresses on the device.
-// operands: the circuit's, complex128. A room is for one run at a time.
+// operands: the circuit's, complex128. A room is for one run at a time. position: the word with which to go on, 0 at the
+// beginning and when all is done.
 QX_EXPORT(enqueue)
-(Launch driver, Int stream, Int state, Int tables, Int first, const Complex* operands, const Int* words,
+(Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position, const Complex* operands, const Int* words,
  const std::int32_t* places, double* room) {
     auto* numbers = reinterpret_cast<Complex*>(room);
     auto* singles = reinterpret_cast<float*>(room);
-    Int launched = 0;
-    for (const Int* at = words + HEAD; *at != END; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
+    Int launched = *position ? first : 0;
+    for (const Int* at = words + (*position ? *position : HEAD);; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
         const Int a = at[1], b = at[2], c = at[3];
         switch (*at) {
+            case END:
+                *position = 0;
+                return 0;
             case OPERANDS:
                 for (Int k = 0; k < a; ++k) numbers[k] = operands[k];
                 break;
@@ -122,13 +133,20 @@ QX_EXPORT(enqueue)
                 for (Int k = 0; k < b; ++k) singles[c + k] = static_cast<float>(room[places[a + k]]);
                 break;
             case LAUNCH:
-                if (launched++ >= first) {
+                if (launched++ < first) break;
+                if (launched > first + most) {
+                    *position = at - words;
+                    return 0;
+                }
+                {
                     const Int pointers = arguments(at + 5, at[4], words[SLOTS], room, state, tables);
                     const auto blocks = static_cast<unsigned>(b), threads = static_cast<unsigned>(c);
                     if (int status = driver(a, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, 0)) return status;
                 }
                 break;
+            case BIND:
+                qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
+                break;
         }
     }
-    return 0;
 }

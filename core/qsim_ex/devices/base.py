@@ -8,7 +8,7 @@ order of the calls; only methods that return NumPy arrays or numbers, and `synch
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -245,9 +245,10 @@ class LoadsNumbers(ABC):
         """
 
     @abstractmethod
-    def queue(self, buffer: Buffer, loaded: Iterable[Any], begin: bool) -> bool:
-        """Queue all steps on a state in one piece at once and return True; return False if this device cannot.
+    def queue(self, buffer: Buffer, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+        """Queue all steps on a state in one piece, without Python between them; return None if this device cannot.
 
+        The iterator yields when so many launches are queued, for which it then waits, and at the end.
         loaded: the result of `load`. begin: set amplitude 0 to 1 first, see `Device.begin`.
         """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -155,13 +155,19 @@ class Single:
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
-        """Have the device queue all steps in one call, if it can and they are within the limit; return whether."""
-        if len(plan.steps) * 2 * self._buffer.nbytes > QUEUED_BYTES or not isinstance(self.device, LoadsNumbers):
+        """Have the device queue all steps without Python between them, if it can; return whether."""
+        if not isinstance(self.device, LoadsNumbers):
             return False
-        if not self.device.queue(self._buffer, numbers, begin=not self._begun):
+        at_once = max(1, QUEUED_BYTES // (2 * self._buffer.nbytes))
+        queued = self.device.queue(self._buffer, numbers, not self._begun, at_once)
+        if queued is None:
             return False
         self._begun = True
-        for _ in plan.steps:
+        steps = iter(plan.steps)
+        for _ in queued:
+            for _ in islice(steps, at_once):
+                tick()
+        for _ in steps:
             tick()
         return True
 

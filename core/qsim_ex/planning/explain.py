@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.options.network import describe
+from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Phase, Step, Sweep, ZeroFill
 
-__all__ = ["PlanSummary", "explain", "human_bytes", "summary"]
+__all__ = ["PlanSummary", "explain", "human_bytes", "summary", "told_of_runs"]
 
 _MOST_LABELS = 6
 
 
 def explain(
-    plan: Plan, itemsize: int, bytes_per_second: float | None = None, *, rates: Rates = H200, phases: bool = True
+    plan: Plan,
+    itemsize: int,
+    bytes_per_second: float | None = None,
+    *,
+    rates: Rates = H200,
+    phases: bool = True,
+    interprets: bool = False,
 ) -> str:
     """Describe a plan step by step: the motions at every level of memory, and the work of each sweep.
 
     bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: for the predicted
-    seconds of a state on several levels. phases: whether each sweep's phases are listed.
+    seconds of a state on several levels. phases: whether each sweep's phases are listed. interprets: whether devices
+    interpret sweeps in a first run, of which a line is then told for a state on several levels.
     """
     if plan.levels.local < plan.num_wires:
-        return "\n".join(_Levelled(plan, itemsize, rates, phases).lines())
+        return "\n".join(_Levelled(plan, itemsize, rates, phases, interprets).lines())
     total = summary(plan, itemsize)
     head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
@@ -48,11 +57,28 @@ def explain(
     return "\n".join(lines)
 
 
+def told_of_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rates = H200) -> str:
+    """Return a line on the predicted times of a first run and of later ones on one GPU.
+
+    compile: the option: whether later runs have kernels of their own, or the first one waits for these.
+    """
+    firsts = [first_run(plan, itemsize, rates) for plan in plans]
+    host, work = sum(one.host for one in firsts), sum(one.work for one in firsts)
+    later = sum(summary(plan, itemsize, rates).seconds for plan in plans)
+    if compile == "always":
+        return f"predicted: planning {_seconds(host)}, the compilation of its kernels, and then {_seconds(later)}"
+    what = f"predicted: a first run {_seconds(host + work)} (planning {_seconds(host)}, interpreted {_seconds(work)})"
+    if compile == "never":
+        return f"{what}, later runs {_seconds(work)}"
+    return f"{what}, later runs {_seconds(work)}, and {_seconds(later)} when their kernels are compiled"
+
+
 class _Levelled:
     """The description of a plan whose state is on several devices, in host memory, or both."""
 
-    def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool) -> None:
+    def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool, interprets: bool) -> None:
         self.plan, self.itemsize, self.rates, self.phases = plan, itemsize, rates, phases
+        self.interprets = interprets
         self.costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
         self.step = 0
 
@@ -163,7 +189,11 @@ class _Levelled:
                 f"({human_bytes(self.rates.host)}/s one way, {human_bytes(self.rates.host_both)}/s both ways, on each "
                 f"device; {human_bytes(self.rates.host_all)}/s for all)"
             )
-        return [*lines, f"predicted: {_seconds(total.seconds)}"]
+        told = f"predicted: {_seconds(total.seconds)}"
+        if self.interprets:
+            first = first_run(self.plan, self.itemsize, self.rates)
+            told += f"; a first run, interpreted: {_seconds(first.total)}, of which planning {_seconds(first.host)}"
+        return [*lines, told]
 
 
 _NETWORKS = {"switch": "a switch joins all devices", "mesh": "a link between each two devices"}

@@ -18,6 +18,7 @@ from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
+from qsim_ex.planning.explain import told_of_runs
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
@@ -168,7 +169,8 @@ def _explained(
     for node in program.nodes:
         match node:
             case Segment():
-                lines.append(explain_plan(next(following), options.dtype.itemsize, rates=rates))
+                interprets = device.kind == "gpu" and options.compile != "always"
+                lines.append(explain_plan(next(following), options.dtype.itemsize, rates=rates, interprets=interprets))
             case Save(label, what):
                 kept = "the state" if what == "statevector" else f"the {what} of the state"
                 lines.append(f"{kept} is saved as {label!r}")
@@ -182,6 +184,8 @@ def _explained(
                 pass
             case _:
                 assert_never(node)
+    if found and deployment.in_one_piece and device.kind == "gpu":
+        lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
     if (told := _migration(found, deployment, options, rates)) is not None:
         lines.append(told)
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]

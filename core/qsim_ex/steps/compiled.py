@@ -6,8 +6,8 @@ kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
+from qsim_ex.native.library import function
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -32,6 +33,8 @@ from qsim_ex.steps.step import (
 )
 
 Integers = NDArray[np.int64]
+Key = Hashable
+"""What a sweep's kernels are known by; see `key_of`."""
 
 NAMES = (
     ("steps", "i8", 16),
@@ -227,6 +230,19 @@ class PlanArrays:
         return tuple(self.values[at : at + (1 << num_bits)].tolist())
 
     @cached_property
+    def keys(self) -> list[Key]:
+        """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
+        out = np.empty(4, dtype=np.int64)
+        begin, free = _keys()
+        made = begin(self.owner.handle, out.ctypes.data)
+        words, count, ends, sweeps = out.tolist()
+        whole = Memory(self, words, count, "i8").array().tobytes()
+        bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
+        free(made)
+        parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
+        return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
+
+    @cached_property
     def _patterns(self) -> list[Pattern]:
         return _parts(self.patterns, self.pattern_ends, bytes)
 
@@ -245,6 +261,12 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
         array = Memory(owner, address, length * row, kind).array()
         made.append(array.reshape(-1, row) if row > 1 else array)
     return made
+
+
+@lru_cache(maxsize=1)
+def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
+    """Return the functions of core/native/plan_keys.cpp."""
+    return function("plan_keys", "ip"), function("plan_free_keys", "i")
 
 
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
@@ -311,6 +333,25 @@ class PlannedSweep(Sweep):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle it as a plain sweep, since another process has none of the plan's arrays."""
         return Sweep, _fields(self)
+
+
+def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
+    """Return the arrays of the compiled plan whose steps these are, all of them; None for other steps."""
+    first = next((step for step in steps if isinstance(step, PlannedSweep)), None)
+    arrays = first.arrays if first else None
+    if arrays is None or len(steps) != len(arrays.steps):
+        return None
+    for number, step in enumerate(steps):
+        if isinstance(step, PlannedSweep) and (step.arrays is not arrays or step.number != number):
+            return None
+    return arrays
+
+
+def key_of(sweep: Sweep) -> Key:
+    """Return what is equal for equal sweeps: of a compiled plan's sweep, bytes, for which no phase is made."""
+    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
+        return sweep.arrays.keys[sweep.number]
+    return sweep
 
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,10 +17,21 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.kernels.cuda.sweeps import PreparedSweeps
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
+
+
+class StepsOfRows(NamedTuple):
+    """Steps for rows, whose kernels are chosen when it is known how many rows there are.
+
+    num_bits: of each state. itemsize: the bytes of an amplitude. compile: as in `Device.prepare`.
+    """
+
+    steps: tuple[Step, ...]
+    num_bits: int
+    itemsize: int
+    compile: str
 
 
 class GpuBatches(Batches):
@@ -36,7 +47,7 @@ class GpuBatches(Batches):
 
     def prepare_batch(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto"
-    ) -> PreparedSweeps:
+    ) -> StepsOfRows:
         """Prepare the steps; `load_batch` chooses the kernels, since it knows how many rows there are.
 
         Kernels that any first batch on a machine needs are compiled from here on, while numbers are computed.
@@ -45,16 +56,16 @@ class GpuBatches(Batches):
         if not self._begun and isinstance(self._runtime, CupyRuntime):
             self._runtime.begin([interpreter.text(itemsize, None), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
         self._begun = True
-        return PreparedSweeps(tuple(steps), num_bits, itemsize, compile)
+        return StepsOfRows(tuple(steps), num_bits, itemsize, compile)
 
-    def load_batch(self, prepared: PreparedSweeps, numbers: Bound) -> list[Any]:
+    def load_batch(self, prepared: StepsOfRows, numbers: Bound) -> list[Any]:
         """Return the numbers of all rows, made on the device; compile the kernels for rows where that pays."""
         size = numbers.rows << prepared.num_bits
         batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
         return batch.load(self._runtime, numbers)
 
     def run_batch(
-        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: PreparedSweeps | None = None
+        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: StepsOfRows | None = None
     ) -> None:
         """Apply one step to every row in place."""
         rows = int(buffer.size) >> num_bits
@@ -102,7 +113,7 @@ class GpuBatches(Batches):
         num_bits: int,
         step: Step,
         numbers: Any,
-        prepared: PreparedSweeps | None = None,
+        prepared: Any = None,
         high: int = 0,
     ) -> None:
         """Apply one step to one row, as the device does."""

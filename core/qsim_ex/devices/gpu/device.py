@@ -6,8 +6,8 @@ one; several threads may use several devices, or one device on streams of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, Literal, assert_never
 
 import numpy as np
@@ -18,6 +18,7 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
+from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed, wide
@@ -69,6 +70,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def _use(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._begun_with: set[int] = set()
         self._sweeps = Sweeps(runtime)
         self._batches = BatchSweeps(runtime)
         self._copies = copies_of(runtime)
@@ -114,16 +116,29 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         self._runtime.copy(to, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> PreparedSweeps:
-        """Choose which sweeps get kernels of their own, and compile them at the same time."""
-        return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
+        """Choose which sweeps get kernels of their own, and compile them at the same time.
+
+        In the background all kernels are loaded that another first run may need: each takes about a millisecond.
+        """
+        itemsize = np.dtype(dtype).itemsize
+        if itemsize not in self._begun_with and isinstance(self._runtime, CupyRuntime):
+            self._runtime.later(partial(self._load_kernels, itemsize))
+        self._begun_with.add(itemsize)
+        return self._sweeps.prepare(steps, num_bits, itemsize, compile)
+
+    def _load_kernels(self, itemsize: int) -> None:
+        try:
+            self._runtime.kernels([*interpreter.texts(itemsize), *fixed.first(itemsize, fixed.OF_FIRST_RUNS)])
+        except Exception as error:  # noqa: BLE001 - the run that needs one of them raises it
+            LOGGER.debug("the kernels of first runs could not be loaded beforehand: %s", error)
 
     def load(self, prepared: PreparedSweeps, numbers: Bound) -> Loaded:
         """Send all numbers of a run to the device in one transfer, and return them."""
         return prepared.load(self._runtime, numbers)
 
-    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool) -> bool:
-        """Queue all steps at once, if laid out so (see `kernels.cuda.launch.launches`); return whether they are."""
-        return isinstance(loaded, Loaded) and loaded.queue(buffer, begin)
+    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+        """Queue all steps, if they are laid out so: see `kernels.cuda.launch.launches`."""
+        return loaded.queue(buffer, begin, at_once) if isinstance(loaded, Loaded) else None
 
     def run(
         self,
@@ -137,7 +152,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Apply one step in place; `numbers` is its packed array, or the result of `load` for it."""
         match step:
             case Sweep():
-                if prepared is None or id(step) not in prepared.launches:
+                if prepared is None or not prepared.knows(step):
                     prepared = self.prepare((step,), num_bits, buffer.dtype)
                 prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
             case DenseMatrix():

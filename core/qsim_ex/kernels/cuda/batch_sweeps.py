@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
+from qsim_ex.kernels.cuda.interpret.program import SweepProgram
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
 from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.steps.compiled import Key, key_of
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
@@ -184,7 +186,7 @@ class BatchSweeps:
         self._runtime = runtime
         self._choosing = KernelChooser(runtime, emit_rows)
         self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
-        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedBatchSweep] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Key, int], InterpretedBatchSweep] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
@@ -214,9 +216,9 @@ class BatchSweeps:
             return prepared
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedBatchSweep:
-        key = (sweep, itemsize)
+        key = (key_of(sweep), itemsize)
         if key not in self._interpreted:
-            program = encode(sweep, itemsize)
+            program = program_of(sweep, itemsize)
             function = self._runtime.kernels([interpreter.text(itemsize, None)])[0]
             words = self._runtime.upload(program.words)
             made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)

@@ -34,7 +34,7 @@ By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have te
 than their other units. See decision 0008."""
 
 
-PATIENCE = 2e-4
+PATIENCE = 5e-5
 """The seconds that Python's threads let one another work while kernels are written in the background. A run gives the
 interpreter's lock away at each launch, and would wait for 5 ms each time to get it back."""
 
@@ -96,7 +96,7 @@ class CupyRuntime:
         self._launch = self._cupy.cuda.driver.launchKernel
         self._loaded: OrderedDict[KernelText, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], object]] = deque()
         self._lock = fork.lock()
         _runtimes.add(self)
         self.name = f"gpu:{device_id}"
@@ -211,7 +211,7 @@ class CupyRuntime:
                 self._loaded.popitem(last=False)
         return found
 
-    def later(self, work: Callable[[], None]) -> None:
+    def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another; the process does not wait for it when it ends."""
         with self._lock:
             self._waiting.append(work)

@@ -64,7 +64,7 @@ class Runtime(Protocol):
     def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
         """Compile kernels, where needed at the same time, and load them."""
 
-    def later(self, work: Callable[[], None]) -> None:
+    def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:

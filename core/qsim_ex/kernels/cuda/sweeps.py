@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
+from qsim_ex.kernels.cuda.interpret.compiled_programs import compiled_programs, program_of
+from qsim_ex.kernels.cuda.interpret.program import SweepProgram
+from qsim_ex.kernels.cuda.launch.first_launches import first_launches
+from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTakes, SweepNumbers, give
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.precision import BY_ITEMSIZE
-from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
+from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
 Packed = NDArray[np.complex128]
@@ -131,47 +135,83 @@ class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, its launch.
 
     num_bits, itemsize, compile: the arguments of `Sweeps.prepare`. real: the dtype of the numbers that kernels take.
+    interpret: makes the launch of a sweep that is interpreted, when it is asked for.
     settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
         made, if all others have been asked for.
+    arrays: those of the compiled plan, if these are all its steps and none has a kernel of its own: then native code
+        lays out the first run already. numbers: those of the plan that ran last.
     """
 
     steps: tuple[Step, ...]
     num_bits: int
     itemsize: int
     compile: str
+    interpret: Callable[[Sweep], SweepLaunch]
     launches: dict[int, SweepLaunch] = field(default_factory=dict)
     settled: bool = False
     changes: int | None = None
+    arrays: PlanArrays | None = None
     loader: NumberLoader | None = None
     loads: int = 0
+    at_once: LaunchList | None = None
     real: type = field(init=False)
+    numbers: Numbers | None = None
 
     def __post_init__(self) -> None:
         self.real = BY_ITEMSIZE[self.itemsize].real.type
+        self._sweeps = {id(step) for step in self.steps if isinstance(step, Sweep)}
 
     @property
     def compiled(self) -> int:
         """The number of sweeps that run as kernels of their own."""
         return sum(isinstance(launch, CompiledSweep) for launch in self.launches.values())
 
+    def knows(self, sweep: Sweep) -> bool:
+        """Return whether a sweep is one of these steps."""
+        return id(sweep) in self._sweeps
+
+    def launch(self, step: Step) -> SweepLaunch | None:
+        """Return the launch of a sweep; None for another step."""
+        if not isinstance(step, Sweep):
+            return None
+        if id(step) not in self.launches:
+            self.launches[id(step)] = self.interpret(step)
+        return self.launches[id(step)]
+
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
-        loader = self.loader
-        if loader is None or loader.numbers is not numbers.numbers:
-            launches = [self.launches.get(id(step)) for step in self.steps]
-            takes = [launch.takes if launch else None for launch in launches]
-            loader = self.loader = NumberLoader(takes, numbers.numbers, self.real)
-            self.loads = 0
+        if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
+            programs, self.arrays = compiled_programs(self.arrays, self.itemsize), None
+            self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
+        if self.at_once is not None and numbers.numbers is self.numbers:
+            return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers))
+        loader = self._loader_of(numbers.numbers)
         self.loads += 1
-        if self.loads >= RETURNED and not loader.is_laid_out:
-            loader.lay_out(runtime, [self.launches.get(id(step)) for step in self.steps], self.num_bits)
-        return Loaded(loader, runtime, numbers)
+        if self.loads >= RETURNED:
+            self.lay_out(runtime, numbers.numbers)
+        return Loaded(runtime, numbers, loader.launches, lambda: loader)
+
+    def lay_out(self, runtime: Runtime, numbers: Numbers | None) -> None:
+        """Lay out all launches for a plan's numbers, which are about to be used."""
+        if numbers is None or (loader := self._loader_of(numbers)).is_laid_out:
+            return
+        loader.lay_out(runtime, [self.launch(step) for step in self.steps], self.num_bits)
+        runtime.synchronize()  # what was sent on this thread's stream is there for others
+
+    def _loader_of(self, numbers: Numbers) -> NumberLoader:
+        """Return what loads a plan's numbers step by step."""
+        if self.loader is None or self.loader.numbers is not numbers:
+            launches = [self.launch(step) for step in self.steps]
+            takes = [launch.takes if launch else None for launch in launches]
+            self.loader, self.numbers, self.loads = NumberLoader(takes, numbers, self.real), numbers, 0
+        return self.loader
 
     def run(
         self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: SweepNumbers | Packed, high: int
     ) -> None:
         """Apply a sweep in place; `numbers` is its packed array, or the result of `load` for it."""
-        launch = self.launches[id(sweep)]
+        launch = self.launch(sweep)
+        assert launch is not None
         given = numbers if isinstance(numbers, SweepNumbers) else give(runtime, launch.takes, numbers, self.real)
         launch(runtime, buffer, num_bits, given, high)
 
@@ -182,8 +222,8 @@ class Sweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
-        self._choosing = KernelChooser(runtime, self._emitted)
-        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
+        self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
+        self._interpreted: OrderedDict[tuple[Key, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
@@ -205,35 +245,63 @@ class Sweeps:
     def _prepare(
         self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, known: PreparedSweeps | None
     ) -> PreparedSweeps:
-        sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
+        sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
         kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
         waits = self._choosing.waits(sweeps, itemsize)
-        if known is not None and known.compiled == sum(kernel is not None for kernel in kernels):
-            known.changes = changes if waits else None
-            return known
-        prepared = PreparedSweeps(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
-        prepared.changes = changes if waits else None
+        if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
+            known = self._with_kernels(steps, num_bits, itemsize, compile, kernels)
+        known.changes = changes if waits else None
+        return known
+
+    def _with_kernels(
+        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[emit.Kernel | None]
+    ) -> PreparedSweeps:
+        """Return steps ready to run by these kernels; None for a sweep that is interpreted."""
+        prepared = PreparedSweeps(
+            steps, num_bits, itemsize, compile, lambda sweep: self._interpret(sweep, itemsize),
+            settled=compile == "never" or all(kernels),
+        )  # fmt: skip
+        if not any(kernels) and (arrays := arrays_of(steps)) is not None:
+            prepared.arrays = arrays
+            return prepared
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
-        for sweep, kernel in zip(sweeps, kernels, strict=True):
+        for sweep, kernel in zip(_sweeps_of(steps), kernels, strict=True):
             if kernel:
                 prepared.launches[id(sweep)] = CompiledSweep(kernel, next(functions))
-            else:
-                prepared.launches[id(sweep)] = self._interpret(sweep, itemsize)
         return prepared
+
+    def _take_over(self) -> None:
+        """Lay out anew the plans for which kernels are there now, so that no run does it.
+
+        The background thread calls this before runs look for the kernels.
+        """
+        with self._lock:
+            waiting = [(key, known) for key, known in self._plans.items() if known.changes is not None]
+        for key, known in waiting:
+            kernels = self._choosing.ready(_sweeps_of(known.steps), known.itemsize)
+            made = known
+            if known.compiled != sum(kernel is not None for kernel in kernels):
+                made = self._with_kernels(known.steps, known.num_bits, known.itemsize, known.compile, kernels)
+                made.lay_out(self._runtime, known.numbers)
+            with self._lock:
+                made.changes = self._choosing.changes + 1
+                if self._plans.get(key) is known:
+                    self._plans[key] = made
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
-        key = (sweep, itemsize)
-        if key not in self._interpreted:
-            remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
-        return self._interpreted[key]
+        key = (key_of(sweep), itemsize)
+        with self._lock:
+            if key not in self._interpreted:
+                remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
+            return self._interpreted[key]
 
     def _interpretation(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
-        program = encode(sweep, itemsize)
+        program = program_of(sweep, itemsize)
         capacity = interpreter.capacity_for(program, itemsize, self._runtime.room)
         function = self._runtime.kernels([interpreter.text(itemsize, capacity)])[0]
         if capacity is None:
@@ -242,3 +310,8 @@ class Sweeps:
         words[: program.words.size] = program.words
         room = capacity.numbers // (itemsize // 2)
         return InterpretedSweep(program, ByValue(words, words.ctypes.data), room, function)
+
+
+def _sweeps_of(steps: Sequence[Step]) -> list[Sweep]:
+    """Return the sweeps among some steps, each once."""
+    return list({id(step): step for step in steps if isinstance(step, Sweep)}.values())

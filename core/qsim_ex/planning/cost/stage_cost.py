@@ -23,6 +23,8 @@ class Rates:
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
+    interpreted: `fma` of the interpreter. plan, plan_gate: seconds in which the host prepares a first run, once and for
+        each gate.
     """
 
     memory: float = 4.24e12
@@ -34,6 +36,9 @@ class Rates:
     host_all: float = 150e9
     launch: float = 15e-6
     trade: float = 1.2e-3
+    interpreted: float = 21.4e12
+    plan: float = 1.3e-3
+    plan_gate: float = 0.8e-6
 
 
 H200 = Rates()
@@ -98,17 +103,22 @@ def stage_costs(
     rates: Rates = H200,
     resident: int = 0,
     block: float | None = None,
+    *,
+    interpreted: bool = False,
 ) -> list[StageCost]:
     """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
     itemsize: bytes of an amplitude. resident: how many sub state vectors stay on each device from one pass to the
     next, and are not copied; 0 where the host holds the whole state. block: as in `steps.Shape`.
+    interpreted: whether sweeps run in a GPU's interpreter, as in a first run.
     """
     costs: list[StageCost] = []
     for group in passes(stages):
         end = stages[group[-1]]
         last = fresh_after(end.fresh, end.steps)
-        costs += [_stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block) for k in group]
+        costs += [
+            _stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block, interpreted) for k in group
+        ]
     return costs
 
 
@@ -130,14 +140,15 @@ def _stage(
     last: int,
     resident: int,
     block: float | None,
+    interpreted: bool,
 ) -> StageCost:
     near = levels.local + levels.peers
     device_bits = (1 << near) - (1 << levels.local)
     migration_bits = (1 << num_bits) - (1 << near)
     windows = 1 << _there(migration_bits, stage.fresh)
     devices = 1 << _there(device_bits, stage.fresh)
-    each = [step_cost(step, levels.local, itemsize, block) for step in stage.steps]
-    rate = rates.fma * SINGLE.itemsize / itemsize
+    each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
+    rate = (rates.interpreted if interpreted else rates.fma) * SINGLE.itemsize / itemsize
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),

@@ -25,6 +25,12 @@ TRANSPOSED = 4.0
 """The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
 
 
+PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
+"""What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
+with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted to 15 families at 28 wires (decision
+0027)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The bytes and the arithmetic of a step.
@@ -63,14 +69,29 @@ def item_work(item: Item, block: float | None = None) -> float:
             assert_never(item)
 
 
-def step_cost(step: Step, num_bits: int, itemsize: int, block: float | None = None) -> Cost:
-    """Return the cost of a step on a state of 2^num_bits amplitudes of `itemsize` bytes; `block`: see `steps.Shape`."""
+def interpreted_work(sweep: Sweep) -> float:
+    """Return the multiply-adds per amplitude that take as long as the interpreter's work in a sweep."""
+    items = [item for phase in sweep.phases for item in phase.items]
+    tables, renamings = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Rename)]
+    return sum(map(item_work, items)) + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
+
+
+def step_cost(
+    step: Step, num_bits: int, itemsize: int, block: float | None = None, *, interpreted: bool = False
+) -> Cost:
+    """Return the cost of a step on a state of 2^num_bits amplitudes of `itemsize` bytes.
+
+    block: see `steps.Shape`. interpreted: whether sweeps run in a GPU's interpreter.
+    """
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
         case Sweep(tile, phases, _, _, fresh, store):
-            work = sum(item_work(item, block) for phase in phases for item in phase.items)
-            work += TRANSPOSED if store else 0.0
+            if interpreted:
+                work = interpreted_work(step)
+            else:
+                work = sum(item_work(item, block) for phase in phases for item in phase.items)
+                work += TRANSPOSED if store else 0.0
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
             return Cost((before + after) * itemsize, work * after)

@@ -25,6 +25,7 @@ def test_runs_are_interpreted_until_the_kernel_is_there():
     sweeps, sweep, found = prepared_often(runtime, RETURNS + 5)
     assert [prepared.compiled for prepared in found] == [0] * (RETURNS + 5)
     assert all(prepared is found[0] for prepared in found)
+    assert found[0].launch(sweep) is found[0].launch(sweep)
     assert [text.name for text in runtime.compiled] == ["interpret"]
     assert len(runtime.waiting) == 1
     runtime.waiting.pop()()

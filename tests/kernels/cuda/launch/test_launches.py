@@ -106,13 +106,14 @@ class Loop:
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("make", [products, eulers, tables, plain_gates])
 def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
-    """Each run of a loop, step by step at first and then by compiled code, has the state of its own numbers."""
+    """Each run of a loop has the state of its own numbers, and all are queued natively but the first of kernels."""
     loop = Loop(make, dtype, compile)
     for seed in range(4):
         error, launched = loop.run(seed)
         assert error < TOLERANCE[dtype.type]
         sweeps = len(loop.plan.steps)
-        assert launched in ((0,) if seed == 0 else (1 + sweeps, 2 + sweeps))  # the state's beginning; and its tables
+        stepwise = seed == 0 and compile == "always"
+        assert launched in ((0,) if stepwise else (1 + sweeps, 2 + sweeps))  # the state's beginning; and its tables
 
 
 def test_what_must_be_sent_goes_step_by_step(dtype):

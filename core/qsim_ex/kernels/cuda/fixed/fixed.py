@@ -85,6 +85,9 @@ KERNELS = (
 FIRST = ("basis", "numbers_many", "marginal", "search")
 """The kernels that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
+OF_FIRST_RUNS = ("numbers_few", "numbers_some", "numbers_many", "scale")
+"""The kernels besides `basis` that some first runs launch."""
+
 FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
 """The kernels that a first batch needs besides."""
 

@@ -23,18 +23,19 @@ class RunWords:
         self._call = _enqueue()
 
     def __call__(
-        self, driver: int, stream: int, state: int, tables: int, first: int, operands: NDArray[np.complex128], room: int
-    ) -> int:
-        """Queue a run, except launches before number `first`; return the driver's status, 0 for success.
+        self, driver: int, stream: int, state: int, tables: int, first: int, most: int, position: int, operands: int,
+        room: int,
+    ) -> int:  # fmt: skip
+        """Queue a run, except launches before number `first`, until `most` are queued; return the driver's status.
 
         driver: the address of `cuLaunchKernel`. stream: the stream's handle. state, tables: addresses on the device.
-        operands: the circuit's, complex128 [total]. room: the address of a room, which is for one run at a time.
+        position: the address of the word to go on with, 0 at the beginning and when all is done. operands: the address
+        of the circuit's, complex128 [total]. room: the address of a room, which is for one run at a time.
         """
-        given = np.ascontiguousarray(operands)
-        status: int = self._call(driver, stream, state, tables, first, address(given), *self._at, room)
+        status: int = self._call(driver, stream, state, tables, first, most, position, operands, *self._at, room)
         return status
 
 
 @lru_cache(maxsize=1)
 def _enqueue() -> Any:
-    return function("enqueue", "piiiipppp")
+    return function("enqueue", "piiiiippppp")

@@ -7,8 +7,8 @@ whose kernels are settled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,9 @@ class LaunchBuffer:
         self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
 
 
+EVERY = 1 << 60
+"""More launches than any run has."""
+
 _TAKES = {4: TAKE_SINGLE, 8: TAKE}
 """The words that write reals, by the bytes of one."""
 
@@ -59,40 +62,36 @@ _TAKES = {4: TAKE_SINGLE, 8: TAKE}
 class LaunchList:
     """A plan's number program and all its launches, for any operands.
 
-    Numbers are computed right before the first launch that takes them, so that the GPU works meanwhile.
-    products: entries of small tables that the host needs, each with the places of its factors.
-    stages: in order. The first is for a new state alone, whose amplitude 0 it writes.
+    words, places: as `run_words` says. kept: objects whose memory the words point to, and kernels, which a runtime
+    unloads when nobody holds them. room: the bytes of a run's room; constants: where in it, in reals, 0, 1 and −1 are.
     tables: the count of numbers of type `real` that are made on the device.
     """
 
     def __init__(
         self,
         runtime: Runtime,
-        numbers: Numbers,
-        products: Sequence[tuple[int, Places]],
-        stages: Sequence[LaunchStage],
-        room: LaunchBuffer,
+        words: NDArray[np.int64],
+        places: NDArray[np.int32],
+        kept: Sequence[Any],
+        room: int,
+        constants: int,
         tables: int,
         real: type,
     ) -> None:
-        program = NumberSchedule(numbers, products, [stage.take >> 1 for stage in stages])
-        words = [room.slots // 8, OPERANDS, numbers.num_operands]
-        for number, (launch, take, to, kind) in enumerate(stages):
-            words += program.before(number)
-            if len(take):
-                size = np.dtype(kind).itemsize
-                words += [_TAKES[size], program.places.add(take), len(take), to // size]
-            words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
-        words += [END] * LENGTH[LAUNCH]  # the reader reads that many words at once
         self._runtime = runtime
-        self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads kernels without a reference
-        self._enqueue = RunWords(np.array(words, dtype=np.int64), program.places.all())
-        self._size, self._constants = room.size // 8, room.constants
+        self._kept = kept
+        self._enqueue = RunWords(words, places)
+        self._size, self._constants = room // 8, constants
         self._tables, self._real = tables, real
         self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
 
-    def __call__(self, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
-        """Queue a run on a state; begin: whether its amplitude 0 is to be written first."""
+    def __call__(
+        self, state: Array, operands: NDArray[np.complex128], begin: bool, at_once: int = EVERY
+    ) -> Iterator[None]:
+        """Queue a run on a state, yielding after so many launches, for which it waits then, and at the end.
+
+        begin: whether the state's amplitude 0 is to be written first.
+        """
         runtime = self._runtime
         # Runs on one stream follow one another, so they may make their tables in the same place.
         rooms = self._rooms.setdefault(runtime.stream(), [])
@@ -102,6 +101,42 @@ class LaunchList:
             room = np.zeros(self._size)
             room[self._constants : self._constants + len(CONSTANTS)] = CONSTANTS
             tables = runtime.empty(self._tables, self._real) if self._tables else None
-        where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1
-        runtime.natively(self._enqueue, *where, operands, address(room))
+        given = np.ascontiguousarray(operands)
+        where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1, at_once
+        position = np.zeros(1, dtype=np.int64)
+        while True:
+            runtime.natively(self._enqueue, *where, address(position), address(given), address(room))
+            if not position[0]:
+                break
+            yield
+            runtime.synchronize()
         rooms.append((room, tables))
+        yield
+
+
+def laid_out(
+    runtime: Runtime,
+    numbers: Numbers,
+    products: Sequence[tuple[int, Places]],
+    stages: Sequence[LaunchStage],
+    room: LaunchBuffer,
+    tables: int,
+    real: type,
+) -> LaunchList:
+    """Return the launches of stages, with numbers computed right before the first that takes them.
+
+    products: entries of small tables that the host needs, each with the places of its factors.
+    stages: in order. The first is for a new state alone, whose amplitude 0 it writes.
+    """
+    program = NumberSchedule(numbers, products, [stage.take >> 1 for stage in stages])
+    words = [room.slots // 8, OPERANDS, numbers.num_operands]
+    for number, (launch, take, to, kind) in enumerate(stages):
+        words += program.before(number)
+        if len(take):
+            size = np.dtype(kind).itemsize
+            words += [_TAKES[size], program.places.add(take), len(take), to // size]
+        words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
+    words += [END] * max(LENGTH)  # the reader reads that many words at once
+    kernels = [stage.launch.kernel for stage in stages]
+    given = np.array(words, dtype=np.int64), program.places.all(), kernels
+    return LaunchList(runtime, *given, room.size, room.constants, tables, real)

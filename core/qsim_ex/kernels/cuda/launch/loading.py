@@ -7,7 +7,7 @@ value behind one another, and one small kernel makes those in the device's memor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS, pack
+from qsim_ex.kernels.cuda.launch import launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
@@ -66,26 +67,29 @@ class Loaded:
 
     Step by step: for each sweep a `SweepNumbers`, for each other step its packed array. Or, where there is a
     `LaunchList`, all sweeps at once; then no numbers are made step by step.
+
+    launches: None if there is no list. loader: returns what loads step by step.
     """
 
-    def __init__(self, loader: NumberLoader, runtime: Runtime, numbers: Bound) -> None:
-        self._loader = loader
+    def __init__(
+        self, runtime: Runtime, numbers: Bound, launches: LaunchList | None, loader: Callable[[], NumberLoader]
+    ) -> None:
         self._runtime = runtime
         self._numbers = numbers
+        self._launches = launches
+        self._loader = loader
         self._steps: list[Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:
         if self._steps is None:
-            self._steps = self._loader(self._runtime, self._numbers)
+            self._steps = self._loader()(self._runtime, self._numbers)
         return iter(self._steps)
 
-    def queue(self, state: Array, begin: bool) -> bool:
-        """Queue all sweeps at once on a state; return False if that is impossible. begin: write amplitude 0 first."""
-        launches, operands = self._loader.launches, self._numbers.operands
-        if launches is None or operands is None:
-            return False
-        launches(state, operands, begin)
-        return True
+    def queue(self, state: Array, begin: bool, at_once: int) -> Iterator[None] | None:
+        """Queue all sweeps on a state, so many between two yields; None if that is impossible; see `LaunchList`."""
+        if self._launches is None or self._numbers.operands is None:
+            return None
+        return self._launches(state, self._numbers.operands, begin, at_once)
 
 
 class Sweeping(Protocol):
@@ -152,7 +156,8 @@ class NumberLoader:
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))
             stages.append(LaunchStage(launch, self._values[value], to, real))
         tables = 0 if recipe is None else recipe.count
-        self.launches = LaunchList(runtime, self.numbers, self._few.products(), stages, room, tables, real)
+        products = self._few.products()
+        self.launches = launches.laid_out(runtime, self.numbers, products, stages, room, tables, real)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """Return for each sweep a `SweepNumbers`, for each other step its packed array."""

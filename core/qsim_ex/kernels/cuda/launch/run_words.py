@@ -16,10 +16,12 @@ from __future__ import annotations
 # TAKE, TAKE_SINGLE: where its places (of reals) begin, how many there are, and where they go: the number of a float64
 #   in the room, or of a float32.
 # LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
+# BIND: the address of a compiled plan's number program, its rows, the addresses of its places and of its incidence, and
+#   how many operands there are; all numbers but tables are made at once.
 # END.
-END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH = range(8)
+END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND = range(9)
 
-LENGTH = (1, 2, 4, 3, 4, 4, 4, 5)
+LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6)
 """The words of each instruction, except for the arguments of a launch."""
 
 # An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte

@@ -1,0 +1,284 @@
+// A first run on a GPU as one list of launches: takes of numbers, tables, and the interpreter for each sweep.
+
+#include "plan_launches.hpp"
+
+#include <bit>
+
+namespace qx::plan {
+
+namespace {
+
+enum Word : Int { end_word, operands_word, entry_word = 4, take_word, take_single_word, launch_word, bind_word };
+enum Argument : Int { plain, state, in_tables, structure, kept };
+
+constexpr Int aligned = 64;      // the numbers of each sweep begin at a multiple of this many reals
+constexpr Int threads_of = 256;  // fixed kernels
+constexpr Int most_blocks = Int{1} << 20;
+constexpr Int other_arguments = 64;  // bytes of the other arguments of the kernels that make tables
+constexpr Int most_arguments = 12;
+constexpr Int longest = 6;  // words of an instruction that its reader reads at once
+
+constexpr Int padded(Int count) { return (count + aligned - 1) / aligned * aligned; }
+constexpr Int blocks_for(Int size) { return std::max(Int{1}, std::min(most_blocks, (size + threads_of - 1) / threads_of)); }
+
+Int appended(const Instruction& row) {
+    switch (row.type) {
+        case Instruction::product: return row.count * row.blocks * row.size * row.columns;
+        case Instruction::euler: return 7 * row.count;
+        default: return row.count * row.entries;
+    }
+}
+
+}  // namespace
+
+LaunchWriter::LaunchWriter(
+    const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
+    : plan_(plan), programs_(programs), setting_(setting), out_(out), real_(setting.itemsize / 2) {
+    tables_at_ = plan.numbers.num_operands;
+    for (const Instruction& row : plan.numbers.program)
+        if (row.type != Instruction::fold) tables_at_ += appended(row);
+    size_ = tables_at_;
+    for (const Instruction& row : plan.numbers.program)
+        if (row.type == Instruction::fold) size_ += appended(row);
+}
+
+bool LaunchWriter::write() {
+    if (size_ > (Int{1} << 29) || !look() || !lay_out_tables()) return false;  // places are integers of 32 bits
+    out_.constants = 2 * size_, out_.tables = num_tables_;
+    factors_at_ = 16 * size_ + 32;
+    values_at_ = factors_at_ + 8 * (limit_ < 0 ? 0 : setting_.limits[limit_]);
+    Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
+    slots_ = values_at_ + (num_values_ * real_ + beyond + 7) / 8 * 8;
+    out_.room = slots_ + 8 * 2 * most_arguments;
+    const NumberArrays& numbers = plan_.numbers;
+    out_.words = {slots_ / 8, operands_word, numbers.num_operands};
+    if (tables_at_ > numbers.num_operands)
+        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers.program.data()), static_cast<Int>(numbers.program.size()),
+                         reinterpret_cast<Int>(numbers.places.data()), reinterpret_cast<Int>(numbers.incidence.data()),
+                         numbers.num_operands})
+            out_.words.push_back(word);
+    entries();
+    launch(begin_kernel, 1, 1, {state, 0, plain, 0});
+    if (num_tables_) {
+        for (Int word : {Int{take_word}, static_cast<Int>(out_.places.size()), static_cast<Int>(factors_.size()), factors_at_ / 8})
+            out_.words.push_back(word);
+        out_.places.insert(out_.places.end(), factors_.begin(), factors_.end());
+        out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
+        launch(numbers_kernel + limit_, blocks_for(num_tables_), threads_of,
+               {plain, 0, in_tables, 0, plain, num_tables_, structure, factors_at_});
+    }
+    auto row = sweeps_.begin();
+    for (const Step& step : plan_.steps.steps) {
+        if (step.type == Step::zero_fill) zero_fill(static_cast<Mask>(step.fresh));
+        else sweep(*row++);
+    }
+    out_.words.insert(out_.words.end(), longest, end_word);
+    out_.places.push_back(0);  // an empty array has no address
+    return true;
+}
+
+// Chooses the kernel of each sweep, and lays out its numbers.
+bool LaunchWriter::look() {
+    ProgramEnd begin{};
+    auto end = programs_.ends.begin();
+    Int packed = 0;
+    for (const Step& step : plan_.steps.steps) {
+        if (step.type == Step::sweep) {
+            Int shared = end->shared - begin.shared, tables = end->tables - begin.tables;
+            RunKernel kernel = kernel_for(end->words - begin.words, shared * real_);
+            bool by_value = kernel != memory_kernel;
+            sweeps_.push_back({kernel, begin, *end, packed, step.packed - packed, num_values_, by_value ? shared : 0, num_tables_,
+                               by_value ? tables : shared + tables});
+            num_values_ += padded(sweeps_.back().num_values), num_tables_ += padded(sweeps_.back().num_tables);
+            begin = *end++;
+        } else if (step.type != Step::zero_fill) {
+            return false;
+        }
+        packed = step.packed;
+    }
+    return true;
+}
+
+RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
+    auto fits = [&](const Capacity& one) { return words <= one.words && numbers <= one.numbers && one.room() <= setting_.room; };
+    return fits(setting_.few) ? few_kernel : fits(setting_.many) ? many_kernel : memory_kernel;
+}
+
+// Returns a take over a sweep's packed numbers as one over the number buffer.
+Int LaunchWriter::in_buffer(Int take, const SweepRow& row) const {
+    if (take >= 2 * row.count) return take - 2 * row.count + 2 * size_;
+    return 2 * static_cast<Int>(plan_.steps.packed[static_cast<std::size_t>(row.packed + take / 2)]) + take % 2;
+}
+
+// Returns the takes of all numbers that sweeps read from the device's memory.
+std::vector<Int> LaunchWriter::far() const {
+    std::vector<Int> found;
+    found.reserve(static_cast<std::size_t>(num_tables_));
+    for (const SweepRow& row : sweeps_) {
+        auto add = [&](const std::vector<Int>& takes, Int first, Int last) {
+            for (Int k = first; k < last; ++k) found.push_back(in_buffer(takes[static_cast<std::size_t>(k)], row));
+        };
+        if (row.kernel == memory_kernel) add(programs_.shared, row.begin.shared, row.end.shared);
+        add(programs_.tables, row.begin.tables, row.end.tables);
+        found.resize(static_cast<std::size_t>(row.tables + padded(row.num_tables)), 0);  // with the number 0
+    }
+    return found;
+}
+
+// Lays out the making of tables on the device: a word for each real, and records of the factors of entries; see TableRecipe
+// of qsim_ex.kernels.cuda.launch.tables. Returns false if no kernel takes so many factors by value.
+bool LaunchWriter::lay_out_tables() {
+    if (!num_tables_) return true;
+    std::vector<Int> takes = far();
+    const Int before = 2 * tables_at_, end = 2 * size_;
+    std::vector<Index> direct(static_cast<std::size_t>(before)), entry(static_cast<std::size_t>(size_ - tables_at_));
+    for (Int take : takes) {
+        if (take < before) direct[static_cast<std::size_t>(take)] = 1;
+        else if (take < end) entry[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+    }
+    std::vector<std::uint32_t> records;
+    std::size_t number = 0;  // of an entry, counted from the first table
+    for (const Instruction& fold : plan_.numbers.program) {
+        if (fold.type != Instruction::fold) continue;
+        const Int words = (fold.factors + 63) / 64;
+        for (Int table = 0; table < fold.count; ++table) {
+            const auto first = static_cast<std::uint32_t>(factors_.size() / 2);
+            bool used = false;
+            for (Int row = 0; row < fold.entries; ++row, ++number) {
+                if (!entry[number]) continue;
+                used = true;
+                entry[number] = static_cast<Index>(takes.size() + records.size());
+                records.push_back(first), records.push_back(static_cast<std::uint32_t>(fold.factors));
+                const std::uint64_t* bits = plan_.numbers.incidence.data() + fold.bits + (table * fold.entries + row) * words;
+                for (Int k = 0; k < (fold.factors + 31) / 32; ++k) records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
+            }
+            const Index* factors = plan_.numbers.places.data() + fold.at + table * fold.factors;
+            for (Int k = 0; used && k < fold.factors; ++k) factors_.push_back(2 * static_cast<Int>(factors[k])), factors_.push_back(factors_.back() + 1);
+        }
+    }
+    for (std::size_t take = 0; take < direct.size(); ++take)
+        if (direct[take]) {
+            direct[take] = static_cast<Index>(factors_.size());
+            factors_.push_back(static_cast<Int>(take));
+        }
+    const Int most = static_cast<Int>(factors_.size());
+    for (limit_ = 0; limit_ < numbers_kernels; ++limit_)
+        if (most <= setting_.limits[limit_] && 8 * setting_.limits[limit_] + other_arguments <= setting_.room) break;
+    if (limit_ == numbers_kernels) return false;
+    for (Int take : takes)
+        out_.sent.push_back(take < before ? direct[static_cast<std::size_t>(take)] << 2
+                            : take < end  ? entry[static_cast<std::size_t>(take / 2 - tables_at_)] << 2 | static_cast<Index>(1 + take % 2)
+                                          : static_cast<Index>(take - end) << 2 | 3);
+    out_.sent.insert(out_.sent.end(), records.begin(), records.end());
+    return true;
+}
+
+// Writes how those entries of tables are made that kernels take by value: products of few factors.
+void LaunchWriter::entries() {
+    std::vector<char> wanted(static_cast<std::size_t>(size_ - tables_at_));
+    for (const SweepRow& row : sweeps_)
+        for (Int k = row.begin.shared; k < row.begin.shared + row.num_values; ++k)
+            if (Int take = in_buffer(programs_.shared[static_cast<std::size_t>(k)], row); take >= 2 * tables_at_ && take < 2 * size_)
+                wanted[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+    std::size_t number = 0;
+    for (const Instruction& fold : plan_.numbers.program) {
+        if (fold.type != Instruction::fold) continue;
+        const Int words = (fold.factors + 63) / 64;
+        for (Int k = 0; k < fold.count * fold.entries; ++k, ++number) {
+            if (!wanted[number]) continue;
+            const std::uint64_t* bits = plan_.numbers.incidence.data() + fold.bits + k * words;
+            const Index* factors = plan_.numbers.places.data() + fold.at + k / fold.entries * fold.factors;
+            const Int at = static_cast<Int>(out_.places.size());
+            for (Int word = 0; word < words; ++word)
+                each(bits[word], [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
+            for (Int value : {Int{entry_word}, tables_at_ + static_cast<Int>(number), at, static_cast<Int>(out_.places.size()) - at})
+                out_.words.push_back(value);
+        }
+    }
+}
+
+void LaunchWriter::launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments) {
+    out_.kernels.push_back(static_cast<Int>(out_.words.size()) + 1);
+    for (Int word : {Int{launch_word}, kernel, blocks, threads, static_cast<Int>(arguments.size()) / 2}) out_.words.push_back(word);
+    out_.words.insert(out_.words.end(), arguments);
+}
+
+void LaunchWriter::sweep(const SweepRow& row) {
+    const Int to = values_at_ + row.values * real_;
+    if (row.num_values) {
+        for (Int word : {real_ == 4 ? Int{take_single_word} : Int{take_word}, static_cast<Int>(out_.places.size()), row.num_values, to / real_})
+            out_.words.push_back(word);
+        for (Int k = row.begin.shared; k < row.end.shared; ++k)
+            out_.places.push_back(static_cast<std::int32_t>(in_buffer(programs_.shared[static_cast<std::size_t>(k)], row)));
+    }
+    const Int tiles = setting_.num_bits - row.end.skipped_bits;
+    const Int kind = row.num_tables ? Int{in_tables} : Int{plain}, at = row.num_tables ? row.tables * real_ : 0;
+    const std::uint32_t* program = programs_.words.data() + row.begin.words;
+    if (row.kernel != memory_kernel) {
+        launch(row.kernel, Int{1} << tiles, row.end.threads,
+               {state, 0, kind, at, plain, 0, kept, reinterpret_cast<Int>(program), structure, to});
+        return;
+    }
+    out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 10);
+    const Int begin = 4 * static_cast<Int>(out_.sent.size());
+    out_.sent.insert(out_.sent.end(), program, programs_.words.data() + row.end.words);
+    const Int lanes = lowest(static_cast<Mask>(row.end.threads));
+    launch(memory_kernel, Int{1} << tiles, row.end.threads,
+           {state, 0, kind, at, plain, begin, plain, 0, plain, 0, plain, Int{1} << tiles, plain, tiles, plain,
+            setting_.num_bits, plain, lanes});
+}
+
+void LaunchWriter::zero_fill(Mask fresh) {
+    const Int size = Int{1} << setting_.num_bits;
+    launch(scale_kernel, blocks_for(size), threads_of,
+           {state, 0, plain, size, plain, static_cast<Int>(fresh), plain, 0, plain, std::bit_cast<Int>(1.0), plain,
+            std::bit_cast<Int>(0.0)});
+}
+
+}  // namespace qx::plan
+
+namespace {
+
+using namespace qx::plan;
+
+template <class... Values>
+qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
+    ((*out++ = reinterpret_cast<qx::Int>(values.data()), *out++ = static_cast<qx::Int>(values.size())), ...);
+    return out;
+}
+
+}  // namespace
+
+// Returns the programs of a finished plan's sweeps for GPUs, for amplitudes of `itemsize` bytes; writes the address and the
+// length of each of their arrays. room: words of 4 bytes behind the last program that may be read.
+QX_EXPORT(plan_programs)(qx::Int planner, qx::Int itemsize, qx::Int room, qx::Int* out) {
+    const auto* plan = reinterpret_cast<const Planner*>(planner);
+    auto* made = new SweepPrograms;
+    ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), *made);
+    for (const Step& step : plan->steps.steps)
+        if (step.type == Step::sweep) writer.encode(step);
+    made->words.resize(made->words.size() + static_cast<std::size_t>(room));
+    written(out, made->words, made->shared, made->tables, made->ends);
+    return reinterpret_cast<qx::Int>(made);
+}
+
+QX_EXPORT(plan_free_programs)(qx::Int programs) {
+    delete reinterpret_cast<SweepPrograms*>(programs);
+    return 0;
+}
+
+// Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns 0
+// if they cannot be laid out. setting: the integers of LaunchSetting.
+QX_EXPORT(plan_launches)(qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out) {
+    std::unique_ptr<LaunchArrays> made(new LaunchArrays);
+    const auto& plan = *reinterpret_cast<const Planner*>(planner);
+    if (!LaunchWriter(plan, *reinterpret_cast<const SweepPrograms*>(programs), *setting, *made).write()) return 0;
+    out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
+    *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
+    return reinterpret_cast<qx::Int>(made.release());
+}
+
+QX_EXPORT(plan_free_launches)(qx::Int launches) {
+    delete reinterpret_cast<LaunchArrays*>(launches);
+    return 0;
+}

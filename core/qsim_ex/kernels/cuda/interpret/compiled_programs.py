@@ -1,0 +1,87 @@
+"""The programs of a compiled plan's sweeps, written by native code: core/native/plan_programs.cpp, which reads like
+`program`.
+
+Written in Python, they took most of the host's time in a first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels.cuda.interpret.interpreter import MANY
+from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
+from qsim_ex.native.library import function
+from qsim_ex.steps.compiled import KIND, SWEEP, Memory, PlanArrays, PlannedSweep
+from qsim_ex.steps.step import Sweep
+
+_ARRAYS = (("u4", 1), ("i8", 1), ("i8", 1), ("i8", 5))
+"""The type and the row of each array of `qx_plan_programs`: words, shared, tables, and the struct ProgramEnd."""
+
+
+@lru_cache(maxsize=2)
+def compiled_programs(arrays: PlanArrays, itemsize: int) -> CompiledPrograms:
+    """Return the programs of all sweeps of a plan; cached, since sweeps are asked for one after the other."""
+    return CompiledPrograms(arrays, itemsize)
+
+
+def program_of(sweep: Sweep, itemsize: int) -> SweepProgram:
+    """Return the program of a sweep, written by native code if that has planned it."""
+    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
+        return compiled_programs(sweep.arrays, itemsize).program(sweep.number)
+    return encode(sweep, itemsize)
+
+
+class CompiledPrograms:
+    """The programs of a plan's sweeps, in memory of native code, which lives as long as this object.
+
+    handle: what native code calls them. itemsize: the bytes of an amplitude.
+    """
+
+    def __init__(self, arrays: PlanArrays, itemsize: int) -> None:
+        self.arrays, self.itemsize = arrays, itemsize
+        self._calls = _calls()
+        out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
+        self.handle = self._calls.encode(arrays.owner.handle, itemsize, MANY.words, out.ctypes.data)
+        self._found = out.tolist()
+
+    def program(self, number: int) -> SweepProgram:
+        """Return the program of a sweep, by the number of its step."""
+        words, shared, tables, ends = self._parts
+        place = self._place[number]
+        before = ends[place - 1, :3].tolist() if place else [0, 0, 0]
+        *bounds, threads, skipped_bits = ends[place].tolist()
+        a, b, c = map(slice, before, bounds)
+        return SweepProgram(words[a], shared[b], tables[c], threads, skipped_bits)
+
+    @cached_property
+    def _parts(self) -> list[NDArray[Any]]:
+        made = []
+        for (kind, row), address, length in zip(_ARRAYS, self._found[::2], self._found[1::2], strict=True):
+            array = Memory(self, address, length * row, kind).array()
+            made.append(array.reshape(-1, row) if row > 1 else array)
+        return made
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        numbers = np.flatnonzero(self.arrays.steps[:, KIND] == SWEEP).tolist()
+        return {number: place for place, number in enumerate(numbers)}
+
+    def __del__(self) -> None:
+        self._calls.free(self.handle)
+
+
+class _Calls(NamedTuple):
+    """The functions of core/native/plan_launches.cpp that make programs."""
+
+    encode: Callable[..., int]
+    free: Callable[..., int]
+
+
+@lru_cache(maxsize=1)
+def _calls() -> _Calls:
+    return _Calls(function("plan_programs", "iiip"), function("plan_free_programs", "i"))

@@ -1,0 +1,84 @@
+"""The launches of a plan whose sweeps are all interpreted, laid out by native code: core/native/plan_launches.cpp.
+
+A new structure's first run makes no Python object for a phase or a number: the planner's arrays become programs, takes,
+recipes of tables, and the words of `run_words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.interpret.compiled_programs import CompiledPrograms
+from qsim_ex.kernels.cuda.launch.launches import LaunchList
+from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
+from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
+from qsim_ex.native.library import address, function
+from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.steps.compiled import Memory
+
+_ARRAYS = ("i8", "i4", "u4", "i8", "i8")
+"""The types of the arrays of `qx_plan_launches`: words, places, what is sent, and where kernels and addresses stand."""
+
+
+def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) -> LaunchList | None:
+    """Return the launches of a plan; None if a step is no sweep, or a table's factors need a transfer of their own."""
+    few, many = interpreter.FEW, interpreter.MANY
+    limits = [most for _, most in BY_VALUE]
+    given = np.array([num_bits, programs.itemsize, runtime.room, *few, *many, *limits], dtype=np.int64)
+    out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
+    handle = _calls().lay_out(programs.arrays.owner.handle, programs.handle, address(given), address(out))
+    if not handle:
+        return None
+    owner = _Owner(handle, programs)
+    *found, room, constants, tables = out.tolist()
+    words, places, sent, kernels, addresses = [
+        Memory(owner, at, length, kind).array()
+        for kind, at, length in zip(_ARRAYS, found[::2], found[1::2], strict=True)
+    ]
+    used = sorted({*words[kernels].tolist()})
+    functions = runtime.kernels([_text(number, programs.itemsize) for number in used])
+    handles = np.zeros(max(used) + 1, dtype=np.int64)
+    handles[used] = [runtime.handle(kernel) for kernel in functions]
+    words[kernels] = handles[words[kernels]]
+    on_device = runtime.upload(sent) if len(sent) else None
+    if on_device is not None:
+        words[addresses] += runtime.address(on_device)
+    kept = [owner, on_device, *functions]
+    return LaunchList(runtime, words, places, kept, room, constants, tables, BY_ITEMSIZE[programs.itemsize].real.type)
+
+
+def _text(number: int, itemsize: int) -> KernelText:
+    """Return a kernel by its number in native code: RunKernel of plan_launches.hpp."""
+    fixed_kernels: dict[int, str] = {0: "basis", 4: "scale"} | {5 + k: name for k, (name, _) in enumerate(BY_VALUE)}
+    if number in fixed_kernels:
+        return fixed.first(itemsize, (fixed_kernels[number],))[0]
+    return interpreter.text(itemsize, (interpreter.FEW, interpreter.MANY, None)[number - 1])
+
+
+class _Owner:
+    """Launches in native code, and the programs that they point to."""
+
+    def __init__(self, handle: int, programs: CompiledPrograms) -> None:
+        self._handle, self._programs = handle, programs
+        self._free = _calls().free
+
+    def __del__(self) -> None:
+        self._free(self._handle)
+
+
+class _Calls(NamedTuple):
+    """The functions of core/native/plan_launches.cpp that make launches."""
+
+    lay_out: Callable[..., int]
+    free: Callable[..., int]
+
+
+@lru_cache(maxsize=1)
+def _calls() -> _Calls:
+    return _Calls(function("plan_launches", "iipp"), function("plan_free_launches", "i"))

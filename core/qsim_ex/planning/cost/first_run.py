@@ -1,0 +1,29 @@
+"""The time of a structure's first run on a GPU: it is read and planned, and its sweeps are interpreted.
+
+Later runs have kernels of their own, which are compiled in the background, and nothing to plan.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from qsim_ex.planning.cost.stage_cost import H200, Rates, seconds, stage_costs
+from qsim_ex.steps.plan import Plan
+
+
+class FirstRun(NamedTuple):
+    """The predicted seconds of a first run: of the host, before the device begins, and of all stages."""
+
+    host: float
+    work: float
+
+    @property
+    def total(self) -> float:
+        """Both, since the device has little to do before the plan is made."""
+        return self.host + self.work
+
+
+def first_run(plan: Plan, itemsize: int, rates: Rates = H200) -> FirstRun:
+    """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes."""
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, interpreted=True)
+    return FirstRun(rates.plan + rates.plan_gate * plan.num_gates, seconds(plan.stages, costs))

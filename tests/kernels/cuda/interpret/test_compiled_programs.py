@@ -1,0 +1,60 @@
+"""The interpreter's programs that native code writes are those of Python, which are its oracle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
+from qsim_ex.kernels.cuda.interpret.program import OpCode, encode
+from qsim_ex.planning.compiled import compiled_plan
+from qsim_ex.steps import Plan, Shape
+from qsim_ex.steps.compiled import PlannedSweep, key_of
+from tools.same_plans import REAL_SHAPES, case
+
+BATCHES, CASES = 8, 40
+
+
+def drawn_plan(number: int, floats: bool = False) -> Plan:
+    """A plan of a drawn circuit for a GPU, or for one with small tiles."""
+    circuit, given = case(number)
+    shapes = [*REAL_SHAPES[2:], Shape(tile=7, near=4, low=2, edge=2, phases=None, dense=4, start=5)]
+    shape = replace(shapes[number % len(shapes)], floats=floats, relabels=True)
+    return compiled_plan(circuit.instructions, **{**given, "shape": shape})
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_programs_are_those_of_python(batch: int) -> None:
+    """Words, takes and sizes of drawn circuits' sweeps are equal, one and all."""
+    used = set()
+    for number in range(batch * CASES, (batch + 1) * CASES):
+        itemsize = (8, 16)[number // 5 % 2]
+        for sweep in drawn_plan(number, number % 2 == 1).sweeps:
+            assert isinstance(sweep, PlannedSweep)
+            ours, python = program_of(sweep, itemsize), encode(sweep, itemsize)
+            for name in ("words", "shared", "tables", "threads", "skipped_bits"):
+                one, other = getattr(ours, name), getattr(python, name)
+                assert np.array_equal(one, other), f"case {number}: {name} of a sweep"
+            used |= {int(word) & 0xFF for word in python.words[65 + int(python.words[0]) :]}
+    assert used >= {OpCode.END, OpCode.EXCHANGE, OpCode.FLIP, OpCode.MIX_1, OpCode.BLOCK, OpCode.ANY_1, OpCode.TABLE}
+
+
+def test_a_sweep_changed_in_python_is_encoded_in_python() -> None:
+    """A changed copy of a sweep has none of its plan's arrays, and a program of its own."""
+    sweep = drawn_plan(3).sweeps[0]
+    changed = replace(sweep, phases=())
+    assert isinstance(changed, PlannedSweep)
+    assert np.array_equal(program_of(changed, 8).words, encode(changed, 8).words)
+    assert key_of(changed) is changed
+
+
+def test_keys_are_equal_exactly_for_equal_sweeps() -> None:
+    """Sweeps of one structure, from whatever circuit, have one key, and others have other keys."""
+    plans = [drawn_plan(number) for number in (3, 3, 8, 13, 18, 23, 28)]
+    sweeps = [sweep for plan in plans for sweep in plan.sweeps]
+    assert len({key_of(sweep) for sweep in sweeps}) < len(sweeps)
+    for one, other in combinations(sweeps, 2):
+        assert (key_of(one) == key_of(other)) == (one == other)

@@ -1,0 +1,70 @@
+"""The predicted time of a first run: planning, and sweeps that are interpreted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from qsim_ex import CircuitBuilder, Options, Simulator
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.planning.cost.first_run import first_run
+from qsim_ex.planning.cost.stage_cost import H200
+from qsim_ex.planning.cost.step_cost import PHASE, interpreted_work, item_work
+from qsim_ex.planning.cost.summary import summary
+
+GPU = Options(device="gpu", max_memory=1 << 40)
+"""A GPU that need not be there, on which states of 28 wires are in one piece."""
+
+
+def ladder(wires: int) -> Circuit:
+    """Hadamards, and a chain of CX and rotations."""
+    builder = CircuitBuilder(wires)
+    for wire in range(wires):
+        builder.gate("h", [wire])
+    for wire in range(wires - 1):
+        builder.gate("cx", [wire, wire + 1]).gate("rx", [wire], 0.3)
+    return builder.build()
+
+
+def told(options: Options, wires: int = 28) -> str:
+    """The last line of an explanation."""
+    return str(Simulator(options).explain(ladder(wires))).splitlines()[-1]
+
+
+def test_a_first_run_takes_longer_than_later_ones() -> None:
+    """A first run takes the host's time, and sweeps by the interpreter take longer than kernels of their own."""
+    (plan,) = Simulator(GPU).plans(ladder(28))
+    first = first_run(plan, 8)
+    assert first.total == first.host + first.work
+    assert first.host == pytest.approx(H200.plan + H200.plan_gate * plan.num_gates)
+    assert first.work > summary(plan, 8).seconds
+    assert first_run(plan, 16).work > first.work
+    for sweep in plan.sweeps:
+        items = [item for phase in sweep.phases for item in phase.items]
+        assert interpreted_work(sweep) >= sum(map(item_work, items)) + PHASE * len(sweep.phases)
+
+
+def test_explain_tells_the_run_that_will_happen() -> None:
+    """The first run and later ones are told apart; without the compiler, and with it alone, there are two times."""
+    time = r"[\d.e+]+ (?:s|ms|µs)"
+    usual = rf"predicted: a first run {time} \(planning {time}, interpreted {time}\), later runs {time}"
+    assert re.fullmatch(rf"{usual}, and {time} when their kernels are compiled", told(GPU))
+    assert re.fullmatch(usual, told(replace(GPU, compile="never")))
+    assert re.fullmatch(
+        rf"predicted: planning {time}, the compilation of its kernels, and then {time}",
+        told(replace(GPU, compile="always")),
+    )
+
+
+def test_a_state_in_host_memory_has_a_first_run_too() -> None:
+    """The prediction of a migrated state has both times, unless its first run waits for the compiler."""
+    options = replace(GPU, max_memory=1 << 30)
+    assert "; a first run, interpreted: " in str(Simulator(options).explain(ladder(28)))
+    assert "first run" not in str(Simulator(replace(options, compile="always")).explain(ladder(28)))
+
+
+def test_a_cpu_interprets_nothing() -> None:
+    """On a CPU every run is like the first."""
+    assert "first run" not in str(Simulator(Options(device="cpu")).explain(ladder(10)))
