@@ -14,7 +14,7 @@ from qsim_ex.comm.connection import ranks_of, renew
 from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device, SharesMemory
+from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
@@ -148,7 +148,7 @@ def _trading(own: Options, communicator: Communicator, used: int, num_wires: int
         device: Any = None
         with suppress(QsimExError):  # it is told when all devices are checked
             device, _ = discover.choose(local, own, states)
-        kinds = communicator.allgather(device.kind if isinstance(device, SharesMemory) else "")
+        kinds = communicator.allgather(device.kind if device is not None else "")
         return MappedRates(communicator, device, used) if kinds[0] and len(set(kinds)) == 1 else on_hosts
 
     return MeasuredBy("cpu" if cpu else own.device, measured_by)
