@@ -1,8 +1,12 @@
 """Exchanges between processes beside plain copies of the same bytes: ``qsim-ex launch -n 2 -m benchmarks.ranks``.
 
 Each process holds a part of a state of 2^n amplitudes and trades half of it, again and again; of 4 processes three
-quarters. Beside it the same bytes are copied plainly: over MPI by ``Sendrecv``, and without MPI by one read of the
-partner's memory in each process. With ``--messages`` nothing is swapped in place.
+quarters. A trade takes as many bytes from the partner's memory as it writes there. Beside it each process copies as
+many bytes from the partner to memory of its own, every way that is possible between the two: a copy of memory that is
+mapped, a read through the system, and over MPI ``Sendrecv``. Every byte is copied once, from its own place to its own
+place: a small block that is copied again and again would stay in a cache, which no state does.
+
+``--way`` says how processes exchange: in mapped memory (the default), in memory that the system reaches, by messages.
 
     mpirun -n 2 python -m benchmarks.ranks            # 2 cores: 4 s
     qsim-ex launch -n 2 -m benchmarks.ranks --n 22    # 2 cores: 2 s
@@ -26,6 +30,7 @@ from qsim_ex.comm.connection import current
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.comm.reach import MemoryRuns
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.kernels.cpu import copies
 from qsim_ex.placement.exchange import between_ranks
 from qsim_ex.placement.ranks import Ranks
 from qsim_ex.steps import Levels
@@ -46,45 +51,58 @@ def measure(ranks: Communicator, n: int, repeat: int) -> dict[str, Any]:
     before = placed.bytes_moved
     placed._exchange(swaps)
     sent = (placed.bytes_moved - before) // ranks.size
-    ours = _best(ranks, lambda: placed._exchange(swaps), repeat)
-    plain = _best(ranks, _plain(ranks, sent), repeat)
+    work = {"exchange": lambda: placed._exchange(swaps), **_plain(ranks, placed, sent)}
+    seconds = dict.fromkeys(work, float("inf"))
+    for _ in range(repeat):  # in turns, so that others who use this machine disturb all of them
+        for name, one in work.items():
+            seconds[name] = min(seconds[name], _timed(ranks, one))
+    report = placed.report()
     placed.release()
-    rates = {"exchange": sent / ours, "plain": sent / plain}
-    return {"ranks": ranks.size, "connection": ranks.description, "sent": sent, "bytes_per_second": rates}
+    rates = {name: sent / least for name, least in seconds.items()}
+    share = rates["exchange"] / max(rate for name, rate in rates.items() if name != "exchange")
+    about = {"ranks": ranks.size, "connection": ranks.description, "memory": report.get("device_memory", "")}
+    return {**about, "sent": sent, "bytes_per_second": rates, "share": share}
 
 
-def _best(ranks: Communicator, work: Callable[[], Any], repeat: int) -> float:
-    """Return the least time in which all processes have done some work."""
-    found = []
-    for _ in range(repeat):
-        ranks.barrier()
-        began = perf_counter()
-        work()
-        ranks.barrier()
-        found.append(perf_counter() - began)
-    return min(found)
+def _timed(ranks: Communicator, work: Callable[[], Any]) -> float:
+    """Return the time in which all processes have done some work."""
+    ranks.barrier()
+    began = perf_counter()
+    work()
+    ranks.barrier()
+    return perf_counter() - began
 
 
-def _plain(ranks: Communicator, sent: int) -> Callable[[], None]:
-    """Return what copies so many bytes from the partner, while the partner copies as many from here."""
-    other, count = ranks.rank ^ 1, max(1, sent // PIECE)
-    mine, theirs = np.ones(PIECE, dtype=np.uint8), np.empty(PIECE, dtype=np.uint8)
+def _plain(ranks: Communicator, placed: Ranks, sent: int) -> dict[str, Callable[[], None]]:
+    """Return the ways to copy so many bytes from the partner, while the partner copies as many from here."""
+    other, here = ranks.rank ^ 1, placed._mine[0].buffer
+    count = min(sent, here.nbytes) // here.itemsize
+    mine, theirs = here[:count], np.ones(count, here.dtype)
+    found: dict[str, Callable[[], None]] = {}
+    memory = placed._links._mapped
+    if memory is not None and other in memory.ranks:
+        mapped = memory._theirs[0, other][:count]
+        found["mapped copy"] = lambda: copies.copy(theirs, mapped, 1)
+    pid, at = ranks.allgather((os.getpid(), MemoryRuns.of(mine)))[other]
+    if reach.allowed():
+
+        def read() -> None:
+            for first in range(0, theirs.nbytes, PIECE):
+                width = min(PIECE, theirs.nbytes - first)
+                into = MemoryRuns.of(theirs).runs(0, 1, first, width)
+                reach._copy("process_vm_readv", pid, into, at.runs(0, 1, first, width))
+
+        found["read"] = read
     if ranks.description.startswith("MPI"):
         from mpi4py import MPI
 
-        def copy() -> None:
-            for _ in range(count):
-                MPI.COMM_WORLD.Sendrecv(mine, other, recvbuf=theirs, source=other)
+        def send() -> None:
+            for first in range(0, count, PIECE // mine.itemsize):
+                where = slice(first, first + PIECE // mine.itemsize)
+                MPI.COMM_WORLD.Sendrecv(mine[where], other, recvbuf=theirs[where], source=other)
 
-        return copy
-    pid, memory = ranks.allgather((os.getpid(), MemoryRuns.of(mine)))[other]
-
-    def read(_kept: Any = mine) -> None:  # the partner reads it
-        into = MemoryRuns.of(theirs).runs(0, 1, 0, PIECE)
-        for _ in range(count):
-            reach._copy("process_vm_readv", pid, into, memory.runs(0, 1, 0, PIECE))
-
-    return read
+        found["Sendrecv"] = send
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,10 +110,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ranks", description=__doc__)
     parser.add_argument("--n", type=int, default=24)
     parser.add_argument("--repeat", type=int, default=10)
-    parser.add_argument("--messages", action="store_true", help="swap nothing in place")
+    parser.add_argument("--way", choices=("mapped", "reached", "messages"), default="mapped")
     given = parser.parse_args(argv)
     faulthandler.dump_traceback_later(PATIENCE)
-    if given.messages:
+    if given.way != "mapped":
+        CpuDevice.shares_from = 1 << 60
+    if given.way == "messages":
         between_ranks.DIRECT_BYTES = 1 << 60
     ranks = current()
     found = measure(ranks, given.n, given.repeat)

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "pool.hpp"
@@ -21,6 +22,28 @@ qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microse
     return next < chunks ? next : 0;
 }
 
+constexpr std::size_t line = 64, ahead = 2048;  // bytes of a cache line, and how early lines are asked for
+
+struct Line {
+    char bytes[line];
+};
+
+// Swaps bytes that do not overlap, through registers: each line is read once and written once, in the cache. (Stores
+// past the cache took twice as long, and copies through a third memory 1.2 to 2 times.)
+void swap_bytes(char* mine, char* theirs, std::size_t size) {
+    std::size_t at = 0;
+    for (; at + line <= size; at += line) {
+        __builtin_prefetch(mine + at + ahead, 1);
+        __builtin_prefetch(theirs + at + ahead, 1);
+        Line left, right;
+        std::memcpy(&left, mine + at, line);
+        std::memcpy(&right, theirs + at, line);
+        std::memcpy(mine + at, &right, line);
+        std::memcpy(theirs + at, &left, line);
+    }
+    std::swap_ranges(mine + at, mine + size, theirs + at);
+}
+
 }  // namespace
 
 // Copies bytes from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
@@ -35,6 +58,25 @@ QX_EXPORT(clear)(char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::In
     return in_pieces(bytes, first, threads, microseconds, [&](qx::Int begin, std::size_t size) {
         std::memset(to + begin, 0, size);
     });
+}
+
+// Swaps `rows` runs of `width` bytes, `stride` bytes apart, with as many of other memory; as `copy`.
+QX_EXPORT(swap)(char* mine, char* theirs, qx::Int rows, qx::Int width, qx::Int stride, qx::Int first, qx::Int threads,
+                qx::Int microseconds) {
+    if (width >= piece) {
+        qx::Int each = (width + piece - 1) / piece;
+        qx::Int next = qx::share({first, rows * each, threads, microseconds}, [&](qx::Int chunk) {
+            qx::Int begin = chunk % each * piece, at = chunk / each * stride + begin;
+            swap_bytes(mine + at, theirs + at, static_cast<std::size_t>(std::min(piece, width - begin)));
+        });
+        return next < rows * each ? next : 0;
+    }
+    qx::Int together = piece / width, chunks = (rows + together - 1) / together;
+    qx::Int next = qx::share({first, chunks, threads, microseconds}, [&](qx::Int chunk) {
+        for (qx::Int row = chunk * together; row < std::min(rows, (chunk + 1) * together); ++row)
+            swap_bytes(mine + row * stride, theirs + row * stride, static_cast<std::size_t>(width));
+    });
+    return next < chunks ? next : 0;
 }
 
 // Returns the bytes of the last cache; 0 if the system does not tell.

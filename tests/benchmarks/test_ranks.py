@@ -1,4 +1,4 @@
-"""The benchmark of exchanges between processes runs, in place and by messages, and counts what is sent."""
+"""The benchmark of exchanges between processes runs every way, and counts what is sent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 import pytest
 from support.under_mpi import launched
 
+from benchmarks import started
 
-@pytest.mark.parametrize("how", [[], ["--messages"]])
+
+@pytest.mark.parametrize("how", [[], ["--way", "reached"], ["--way", "messages"]])
 def test_exchanges_and_plain_copies_have_rates(how: list[str]) -> None:
     """Two processes send half of their parts, and rank 0 prints both rates."""
     ended = launched(2, "-m", "benchmarks.ranks", "--n", "16", "--repeat", "2", *how)
@@ -16,3 +18,19 @@ def test_exchanges_and_plain_copies_have_rates(how: list[str]) -> None:
     found = json.loads(ended.stdout)
     assert (found["ranks"], found["sent"]) == (2, 16 << 14)
     assert min(found["bytes_per_second"].values()) > 0
+
+
+def test_bindings_are_shared_out() -> None:
+    """Two processes share out bindings, with the shots of one, and rank 0 prints both times."""
+    ended = launched(2, "-m", "benchmarks.shared_out", "--wires", "4", "--bindings", "6", "--repeat", "1")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert (found["wires"], found["bindings"]) == (4, 6)
+    assert min(found["seconds"].values()) > 0
+
+
+def test_a_start_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four processes start with a divided run and without, and one line tells what it took."""
+    assert started.main(["--repeat", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["beyond"] == found["seconds"]["run"] - found["seconds"]["bare"]

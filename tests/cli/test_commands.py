@@ -187,14 +187,14 @@ def test_doctor_tells_how_processes_are_connected(qsim_ex, monkeypatch):
     monkeypatch.setattr(launcher, "LAUNCHED", launcher.Launched("mpirun of Open MPI", 0, 2))
     layers = (Layer(1, "host", 2e9),)
     monkeypatch.setattr(processes, "layers_of_ranks", lambda _communicator, _used, _rates=None: layers)
-    monkeypatch.setattr(processes, "_rates", lambda _communicator, _used: None)
+    monkeypatch.setattr(processes, "_rates", lambda _communicator, _used: SimpleNamespace(how="not mapped; why"))
     with connected(loopback(2)[0]):
         told = qsim_ex("doctor", "--no-check", "--json").document["processes"]
         page = in_one_line(qsim_ex("doctor", "--no-check"))
     assert (told["started_by"], told["size"]) == ("mpirun of Open MPI", 2)
     assert told["layers"] == [{"bits": 1, "link": "host", "bytes_per_second": 2e9}]
     assert "1 over host (2 GB/s)" in page
-    assert told["device_memory"] is None
+    assert told["device_memory"] == "not mapped; why"
     shared = SimpleNamespace(how="mapped by file descriptors from pidfd")
     monkeypatch.setattr(processes, "_rates", lambda _communicator, _used: shared)
     with connected(loopback(2)[0]):

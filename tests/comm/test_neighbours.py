@@ -63,13 +63,13 @@ def test_racks_under_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_layers_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads of one process are one host; its bandwidth is measured over a connection once, the same for all ranks."""
     measured: list[int] = []
-    rate = neighbours.by_messages
+    rate = neighbours.on_hosts
 
     def counted(communicator: Any, seats: Seats, distance: int) -> tuple[float, str]:
         measured.append(communicator.rank)
         return rate(communicator, seats, distance)
 
-    monkeypatch.setattr(neighbours, "by_messages", counted)
+    monkeypatch.setattr(neighbours, "on_hosts", counted)
 
     def work(end: Loopback) -> Any:
         assert seats_of(end, 2) == Seats((0, 1), (1, 0, 0))

@@ -31,7 +31,8 @@ from qsim_ex.placement.ranks import Ranks  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
 CPU = CpuDevice(1)
-SHARING = SharingCpu(1)
+SHARING, SHARED = SharingCpu(1), CpuDevice(1)
+SHARED.shares_from = 0
 GPU = os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu"
 
 
@@ -49,7 +50,7 @@ def device_of(how: str) -> Any:
         from qsim_ex.devices.discover import gpu, gpu_count
 
         return gpu(communicator().rank % gpu_count())
-    return SHARING if how == "mapped" else CPU
+    return {"mapped": SHARING, "shared": SHARED}.get(how, CPU)
 
 
 def ranks(slice_: int, each: int = 1, how: str = "") -> PlacementCase:
@@ -63,6 +64,7 @@ def ranks(slice_: int, each: int = 1, how: str = "") -> PlacementCase:
 
 
 ON_CPU = ["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2", "mapped/0/1", "mapped/1/2"]
+ON_CPU += ["shared/2/1"]
 ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2"]
 
 

@@ -106,6 +106,13 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
+def shared_cpu() -> CpuDevice:
+    """A CPU that shares the memory of small states too."""
+    device = CpuDevice(1)
+    device.shares_from = 0
+    return device
+
+
 def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU) -> Any:
     """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
     bits = (count * each).bit_length() - 1
@@ -115,7 +122,8 @@ def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any 
         return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_), each)
 
     found = PlacementCase(
-        f"{count} ranks/{slice_} of {each}, {gpus} GPU{', mapped' * (device is not CPU)}",
+        f"{count} ranks/{slice_} of {each}, {gpus} GPU{', mapped' * (device is not CPU)}"
+        + ", by the system" * (type(device) is CpuDevice and device is not CPU),
         make,
         (max(slice_ + 1 + bits, 2 * bits), 6),
         gpus=gpus,
@@ -153,6 +161,7 @@ BY_HAND: list[Any] = [
     ranks(2, 0, device=SharingCpu()),
     ranks(4, 1, device=SharingCpu()),
     ranks(2, 1, each=2, device=SharingCpu()),
+    ranks(2, 1, device=shared_cpu()),
     on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),

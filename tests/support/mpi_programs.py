@@ -321,6 +321,7 @@ def memory() -> None:
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before
     share = (16 << wires) // size
     assert result.facts["bytes_held"] <= 1.1 * share
+    assert sum(result.facts["bytes_sent"].values()) > 0
     assert grown <= 1.1 * share + (12 << 20), (grown, share)  # and what plans, MPI and sums take for any state
 
 

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Handle, SharedBuffer
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError
 
 
-class SharingCpu(CpuDevice, SharesMemory):
+class SharingCpu(CpuDevice):
     """A CPU with memory in files without a name (memfd).
 
     why: the reason why it gives no handles, if it does not. deaf: the reason why it maps nothing, if it does not.
     """
+
+    shares_from = 0
 
     def __init__(self, threads: int | None = 1, why: str = "", deaf: str = "") -> None:
         super().__init__(threads)

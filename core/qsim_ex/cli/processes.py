@@ -9,10 +9,10 @@ from rich.console import Console
 
 from qsim_ex.cli.layout import NONE, facts, heading
 from qsim_ex.comm import connection, launcher
-from qsim_ex.comm.neighbours import layers_of_ranks, place
+from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks, place
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.over_ranks import local_options
-from qsim_ex.devices.discover import gpu, gpu_missing
+from qsim_ex.devices.discover import cpu, gpu, gpu_missing
 from qsim_ex.errors import QsimExError
 from qsim_ex.frameworks import packages
 from qsim_ex.options import Options
@@ -27,7 +27,7 @@ class Processes:
     started_by: the launcher; None without one. rank, size: of this process. mpi4py: its version; None if it is not
     installed. host, rack: where this process is; the rack is None if it is not known. connection: what connects the
     processes; None for one process. layers: of the network between them, measured. problem: why they are not
-    connected. device_memory: how they reach the memory of each other's GPUs; None without GPUs.
+    connected. device_memory: how they reach the memory of each other's devices; None for one process.
     """
 
     started_by: str | None
@@ -56,7 +56,7 @@ class Processes:
                 ("started by", NONE if self.started_by is None else f"{self.started_by}: {many}"),
                 ("mpi4py", self.mpi4py or "not installed; pip install 'qsim-ex[mpi]' and an MPI library"),
                 ("connected by", self.problem or self.connection),
-                ("memory of GPUs", self.device_memory),
+                ("memory", self.device_memory),
                 ("network", f"index bits, nearest first: {describe(self.layers)}" if self.layers else None),
             ],
         )
@@ -76,17 +76,14 @@ def processes() -> Processes:
             return Processes(*told, known, problem=f"{words}; use the launcher of the MPI library that mpi4py loads")
         used = 1 << communicator.size.bit_length() - 1
         rates = _rates(communicator, used)
-        if rates is None:
-            return Processes(*told, known, communicator.description, layers_of_ranks(communicator, used))
-        layers = layers_of_ranks(communicator, used, lambda: rates)
+        layers = layers_of_ranks(communicator, used, MeasuredBy("doctor", lambda: rates))
         return Processes(*told, known, communicator.description, layers, device_memory=rates.how)
     except QsimExError as error:
         return Processes(*told, known, problem=str(error))
 
 
-def _rates(communicator: Communicator, used: int) -> MappedRates | None:
-    """Return what measures trades between the memories of GPUs, if every rank has one."""
-    present = gpu_missing() is None
-    if not all(communicator.allgather(present)):
-        return None
-    return MappedRates(communicator, gpu(local_options(Options(), communicator).device_id), used)
+def _rates(communicator: Communicator, used: int) -> MappedRates:
+    """Return what measures trades between the memories of GPUs, if every rank has one, else of CPUs."""
+    options = local_options(Options(), communicator)
+    on_gpus = all(communicator.allgather(gpu_missing() is None))
+    return MappedRates(communicator, gpu(options.device_id) if on_gpus else cpu(options.threads), used)

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qsim_ex.comm.protocol import Communicator
+from qsim_ex.comm.protocol import Communicator, SwapsInPlace
 from qsim_ex.options.network import Layer, Layers
 
 NAMES = ("host", "rack", "network")
@@ -51,20 +51,25 @@ class Seats:
 class _Surroundings:
     """What was found out over one connection: seats and layers by the number of ranks that hold amplitudes.
 
-    Layers also by whether they were measured otherwise than by messages.
+    Layers also by how they were measured, in a word.
     """
 
     seats: dict[int, Seats] = field(default_factory=dict)
-    layers: dict[tuple[int, bool], Layers] = field(default_factory=dict)
+    layers: dict[tuple[int, str], Layers] = field(default_factory=dict)
 
 
 Rate = Callable[[Communicator, Seats, int], tuple[float, str]]
 """Returns the bytes per second that this rank sends to the one whose number differs by a distance, and the link.
 
-Ranks without a number return infinity. The link is empty for messages.
+Ranks without a number return infinity. The link is empty for messages, and for swaps by the communicator.
 """
 
-MeasuredBy = Callable[[], Rate]
+
+class MeasuredBy(NamedTuple):
+    """A way of trading that is measured: its word, and what makes the measurement, called once for each connection."""
+
+    name: str
+    make: Callable[[], Rate]
 
 
 _known: weakref.WeakKeyDictionary[Any, _Surroundings] = weakref.WeakKeyDictionary()
@@ -98,13 +103,12 @@ def seats_of(communicator: Communicator, used: int) -> Seats:
 def layers_of_ranks(communicator: Communicator, used: int, measured_by: MeasuredBy | None = None) -> Layers:
     """Return the layers between `used` ranks with the bandwidths that they reach together, measured once.
 
-    measured_by: returns what measures, if ranks trade otherwise than by messages; called if nothing was measured yet.
+    measured_by: how ranks trade; by default as the communicator trades arrays on hosts.
     """
-    known = _of(communicator)
-    key = used, measured_by is not None
+    known, by = _of(communicator), measured_by or HOSTS
+    key = used, by.name
     if key not in known.layers:
-        rate = by_messages if measured_by is None else measured_by()
-        known.layers[key] = _measured(communicator, seats_of(communicator, used), rate)
+        known.layers[key] = _measured(communicator, seats_of(communicator, used), by.make())
     return known.layers[key]
 
 
@@ -164,9 +168,29 @@ def by_messages(communicator: Communicator, seats: Seats, distance: int) -> tupl
     other = seats.ranks[seats.ranks.index(communicator.rank) ^ distance]
     sent = np.zeros(MEASURED_BYTES, dtype=np.uint8)
     received = np.empty_like(sent)
-    fastest = float("inf")
+    return MEASURED_BYTES / _fastest(lambda: communicator.exchange(other, sent, received)), ""
+
+
+def on_hosts(communicator: Communicator, seats: Seats, distance: int) -> tuple[float, str]:
+    """Return what `by_messages` does; of swaps in place, where the communicator reaches the memory of that rank."""
+    if communicator.rank not in seats.ranks:
+        return float("inf"), ""
+    other = seats.ranks[seats.ranks.index(communicator.rank) ^ distance]
+    if not (isinstance(communicator, SwapsInPlace) and communicator.reaches(other)):
+        return by_messages(communicator, seats, distance)
+    mine = np.zeros(MEASURED_BYTES, dtype=np.uint8)
+    return MEASURED_BYTES / _fastest(lambda: communicator.swap(other, [mine])), ""
+
+
+def _fastest(trade: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of some rounds."""
+    found = []
     for _ in range(_ROUNDS):
         begun = time.perf_counter()
-        communicator.exchange(other, sent, received)
-        fastest = min(fastest, time.perf_counter() - begun)
-    return MEASURED_BYTES / fastest, ""
+        trade()
+        found.append(time.perf_counter() - begun)
+    return min(found)
+
+
+HOSTS = MeasuredBy("hosts", lambda: on_hosts)
+"""Trades of arrays on hosts by the communicator alone: in place where it can, else by messages."""

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm.connection import ranks_of, renew
-from qsim_ex.comm.neighbours import MeasuredBy, Rate, by_messages, layers_of_ranks
+from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device, SharesMemory
+from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
@@ -92,6 +92,9 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
             free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
         host_free = discover.free_bytes(discover.cpu(own.threads), staging)
         if device.kind == "cpu" and own.max_memory is None:
+            host_free += kept(communicator, device) * _on_this_host(
+                communicator
+            )  # as much on each rank, let go of soon
             room = _Room("cpu", free, 0, host_free, needed + staging, "")
         else:
             room = _Room(device.kind, free, needed, host_free, staging, "")
@@ -131,26 +134,29 @@ def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device,
     return tuple(discover.gpu(number) for number in numbers for _ in range(each))
 
 
-def _sharing(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy | None:
-    """Return what measures trades between the memories of GPUs; None if options, equal on all ranks, lead to CPUs."""
+def _trading(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy:
+    """Return what measures trades as they will be made, by options that are equal on all ranks."""
+    from qsim_ex.devices.cpu.device import CpuDevice
+
     each = len(own.devices or (0,)) * own.virtual_peers
     local = num_wires - (used * each).bit_length() + 1
-    if own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM):
-        return None
+    cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
+    if cpu and own.dtype.itemsize << local < CpuDevice.shares_from:
+        return HOSTS
 
     def measured_by() -> Rate:
-        device: Device | None = None
+        device: Any = None
         with suppress(QsimExError):  # it is told when all devices are checked
             device, _ = discover.choose(local, own, states)
-        shared = all(communicator.allgather(isinstance(device, SharesMemory)))
-        return MappedRates(communicator, device, used) if shared else by_messages
+        kinds = communicator.allgather(device.kind if device is not None else "")
+        return MappedRates(communicator, device, used) if kinds[0] and len(set(kinds)) == 1 else on_hosts
 
-    return measured_by
+    return MeasuredBy("cpu" if cpu else own.device, measured_by)
 
 
 def _found(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> Layers:
     """Return the layers of the network: between the devices of a rank, then between ranks, which is measured."""
-    layers = layers_of_ranks(communicator, used, _sharing(own, communicator, used, num_wires, states))
+    layers = layers_of_ranks(communicator, used, _trading(own, communicator, used, num_wires, states))
     each = len(own.devices or (0,)) * own.virtual_peers
     if each == 1:
         return layers
@@ -176,6 +182,12 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     elif options.device != "cpu" and (count := discover.gpu_count()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
+
+
+def _on_this_host(communicator: Communicator) -> int:
+    """Return how many ranks this rank's host has."""
+    seats = _seats(communicator)
+    return sum(seat.host == seats[communicator.rank].host for seat in seats)
 
 
 _known: weakref.WeakKeyDictionary[Communicator, list[_Seat]] = weakref.WeakKeyDictionary()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,12 +44,15 @@ def in_step(ranks: Communicator) -> Iterator[None]:
         raise
 
 
-def digest(data: bytes) -> str:
-    """Return a short digest of some bytes."""
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
+def digest(data: Iterable[bytes]) -> str:
+    """Return a short digest of some bytes, which come in parts."""
+    found = hashlib.blake2b(digest_size=8)
+    for part in data:
+        found.update(part)
+    return found.hexdigest()
 
 
 def _shown(value: Any) -> str:
     """Return a value in words, or its digest if that is too long."""
     words = value if isinstance(value, str) else repr(value)
-    return words if len(words) <= _LONGEST else f"another one (digest {digest(words.encode())})"
+    return words if len(words) <= _LONGEST else f"another one (digest {digest([words.encode()])})"

@@ -34,12 +34,11 @@ def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: 
     drawn = known is None or were_drawn(known)
     options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
     numbers = np.ascontiguousarray(circuit.operands).tobytes()
-    every = b"".join(np.ascontiguousarray(bound.operands(k, k + 1)).tobytes() for k in range(bound.count))
     asked = {
         "qubits": circuit.num_qubits,
         "circuit": f"{circuit.key} of {len(circuit.instructions)} instructions",
-        "numbers": digest(numbers),
-        "bindings": f"{bound.count} ({digest(every)})",
+        "numbers": digest([numbers]),
+        "bindings": f"{bound.count} ({digest(bound.told_apart())})",
         "shots": call.shots,
         "trajectories": call.trajectories,
         "observables": tuple(call.observables),

@@ -114,7 +114,9 @@ class StateVector(Wiring, MemoryLender):
             if ordered:
                 self.canonical()
             if self.where.ranks is not None:
-                require_same(self.where.ranks, {"circuit": circuit.key, "numbers": digest(circuit.operands.tobytes())})
+                require_same(
+                    self.where.ranks, {"circuit": circuit.key, "numbers": digest([circuit.operands.tobytes()])}
+                )
             program = unitary_program(circuit.structure, self._touched)
             shape = self.device.shape(self.dtype)
             if ordered:

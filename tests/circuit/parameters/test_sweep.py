@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from qsim_ex import Circuit, CircuitBuilder, errors
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, real_values
 
 PARAMETRISED = sorted(name for name, row in GATES.items() if row.parameters)
@@ -96,3 +97,33 @@ def test_real_values() -> None:
     assert real_values(np.arange(3), 3, "x").dtype == np.float64
     with pytest.raises(errors.ParameterError, match="x \\+ 1, which is not real"):
         real_values(np.array([1, 1j]), 2, "x + 1")
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+def test_sweeps_are_told_apart(count: int) -> None:
+    """Sweeps differ by a value, by where it goes and by a number that all bindings share; equal ones do not."""
+
+    def told(values: np.ndarray, *, swapped: bool = False, shared: float = 0.1) -> list[bytes]:
+        builder, rows = ParameterSweepBuilder(2, 0), list(values)
+        for k in range(40):
+            one, two = rows[::-1] if swapped and k == 7 else rows
+            builder.gate("rx", [0], one)
+            builder.gate("u", [1], two, shared, 0.2)
+        return list(builder.sweep(count).bindings().told_apart())
+
+    values = np.random.default_rng(1).uniform(-3, 3, (2, count))
+    other = values.copy()
+    other[1, count // 2] += 1e-9
+    assert told(values) == told(values.copy())
+    assert b"".join(told(values)) != b"".join(told(other))
+    assert b"".join(told(values)) != b"".join(told(values, swapped=True))
+    assert b"".join(told(values)) != b"".join(told(values, shared=0.2))
+    assert sum(map(len, told(values))) < 8 * 2 * count + (1 << 16)  # far less than their operands
+
+
+def test_other_bindings_are_told_apart_by_their_operands() -> None:
+    """Bindings that were given as an array are told apart by all of it, a part at a time."""
+    operands = np.random.default_rng(1).normal(size=(150, 4)) + 0j
+    found = list(Bindings.of(operands).told_apart())
+    assert len(found) > 1
+    assert b"".join(found) == operands.tobytes()

@@ -78,7 +78,7 @@ def test_ranks_that_do_not_all_reach_each_other() -> None:
         assert told["device_memory"] == ("mapped by files from pidfd; rank 1 does not reach rank 0: no right to map")
     assert [bool(device.swapped) for device in devices] == [True, False, True, False]  # 1 and 3 are partners
     for _, told in swapped([SharingCpu(why="no handles"), SharingCpu(why="no handles")]):
-        assert told["device_memory"] == "copied through the host; rank 0 does not reach rank 1: no handles"
+        assert told["device_memory"] == "not mapped; rank 0 does not reach rank 1: no handles"
 
 
 def test_a_rank_without_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_rank_without_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "_send", refuse)
     for _, told in swapped([SharingCpu(), SharingCpu()]):
         assert told["device_memory"] == (
-            "copied through the host; rank 0 does not reach rank 1: pidfd_getfd: Operation not permitted, Unix socket: "
+            "not mapped; rank 0 does not reach rank 1: pidfd_getfd: Operation not permitted, Unix socket: "
             "Operation not permitted"
         )
 

@@ -6,7 +6,8 @@ import pytest
 from support.sharing_cpu import SharingCpu
 from support.together import together
 
-from qsim_ex.comm.neighbours import layers_of_ranks
+from qsim_ex.comm.loopback import Loopback
+from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks
 from qsim_ex.placement.exchange import mapped_rates
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
 
@@ -14,9 +15,13 @@ from qsim_ex.placement.exchange.mapped_rates import MappedRates
 @pytest.mark.parametrize(("deaf", "link"), [("", "mapped"), ("no right to map", "host")])
 def test_the_link_between_ranks(monkeypatch: pytest.MonkeyPatch, deaf: str, link: str) -> None:
     """Ranks that map each other's memory are joined by that link, others by messages; a rank beyond them by none."""
-    monkeypatch.setattr(mapped_rates, "_AMPLITUDES", 1 << 10)
+    monkeypatch.setitem(mapped_rates._AMPLITUDES, "cpu", 1 << 10)
     devices = [SharingCpu(), SharingCpu(deaf=deaf), SharingCpu()]
-    found = together(3, lambda end: layers_of_ranks(end, 2, lambda: MappedRates(end, devices[end.rank], 2)))
+
+    def by(end: Loopback) -> MeasuredBy:
+        return MeasuredBy("test", lambda: MappedRates(end, devices[end.rank], 2))
+
+    found = together(3, lambda end: layers_of_ranks(end, 2, by(end)))
     assert found == [found[0]] * 3
     ((layer,),) = {tuple(layers) for layers in found}
     assert (layer.bits, layer.link) == (1, link)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,9 @@ from qsim_ex.errors import CircuitError
 
 Operands = NDArray[np.complex128]
 
+_AT_ONCE = 64
+"""The most bindings whose operands are told apart at a time."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bindings:
@@ -20,10 +23,21 @@ class Bindings:
 
     operands: a function of (begin, end) that returns the operands of the bindings from `begin` up to `end`, complex128
         [end − begin, total], laid out as in `Circuit.operands`.
+    made_of: yields bytes that tell these operands from others of the same template, where that takes less time than to
+        make them all; None if they are told apart by themselves.
     """
 
     count: int
     operands: Callable[[int, int], Operands]
+    made_of: Callable[[], Iterator[bytes]] | None = None
+
+    def told_apart(self) -> Iterator[bytes]:
+        """Yield bytes that tell these bindings from others of the same template."""
+        if self.made_of is not None:
+            yield from self.made_of()
+            return
+        for begin in range(0, self.count, _AT_ONCE):
+            yield np.ascontiguousarray(self.operands(begin, min(begin + _AT_ONCE, self.count))).tobytes()
 
     @classmethod
     def of(cls, operands: ArrayLike) -> Bindings:

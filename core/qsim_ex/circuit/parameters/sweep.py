@@ -6,8 +6,8 @@ It builds a `ParameterSweep`: a circuit with the structure, and the rows of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -135,7 +135,16 @@ class ParameterSweep:
 
     def bindings(self) -> Bindings:
         """Return the operands of all bindings; see `bindings_of`."""
-        return bindings_of(self.template, self.count, lambda begin, end: self.operands(np.arange(begin, end)))
+        found = bindings_of(self.template, self.count, lambda begin, end: self.operands(np.arange(begin, end)))
+        return replace(found, made_of=self._made_of)
+
+    def _made_of(self) -> Iterator[bytes]:
+        """Yield what the operands are made of besides the template: the columns, and where they go."""
+        for one in self.swept:
+            yield f"{one.row} {one.offsets} {one.of_factors}".encode()
+            yield from (array.tobytes() for array in (one.numbers, one.at, one.columns))
+        if self.columns is not None:
+            yield self.columns.tobytes()
 
     def circuit(self, binding: int) -> Circuit:
         """Return the circuit of one binding; all have one structure, the same object."""

@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 LARGE = 1 << 22
 """The bytes from which memory is kept; the allocator of the C library does well with less."""
 
-_HUGE = 1 << 21
+HUGE = 1 << 21
 """The bytes of a huge page of x86-64, and of aarch64 with the usual pages."""
 
 _SHARE = 4
@@ -53,7 +53,7 @@ def take(size: int) -> Bytes:
         memory = _made(size)
     whole = np.frombuffer(memory, np.uint8)
     weakref.finalize(whole, _give_back, size, memory).atexit = False
-    start = -whole.ctypes.data % _HUGE
+    start = -whole.ctypes.data % HUGE
     return whole[start : start + size]
 
 
@@ -71,7 +71,7 @@ def release() -> None:
 
 def _made(size: int) -> mmap.mmap:
     try:
-        memory = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(str(error)) from error
     _advise(memory, mmap.MADV_HUGEPAGE)

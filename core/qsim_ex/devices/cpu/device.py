@@ -14,12 +14,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Copies, CopyQueue
-from qsim_ex.devices.cpu import buffers, columns, sums
+from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.steps.layout import Shape
@@ -78,7 +78,7 @@ class HostCopies(Copies):
         return pageable(num_amplitudes, np.dtype(dtype)), "plain"
 
 
-class CpuDevice(HostCopies, CpuBatches):
+class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     """The cores of this machine and its memory.
 
     threads: how many threads to use; all cores this process may use if None.
@@ -87,6 +87,7 @@ class CpuDevice(HostCopies, CpuBatches):
     kind: Literal["cpu", "gpu"] = "cpu"
     grows = True
     name = "cpu"
+    shares_from = buffers.LARGE
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
@@ -125,22 +126,44 @@ class CpuDevice(HostCopies, CpuBatches):
         size = num_amplitudes * np.dtype(dtype).itemsize
         if size <= _UNASKED:
             return aligned(num_amplitudes, np.dtype(dtype))
-        free, total = host.memory()
-        if size > free and _kept_bytes():
-            pinned.release()
-            buffers.release()
-            free, total = host.memory()
-        if size > free:
-            raise OutOfMemory(
-                f"{num_amplitudes} amplitudes in {np.dtype(dtype).name} need {_gib(size)}; this machine has "
-                f"{_gib(free)} free of {_gib(total)}. Use precision='single', fewer wires, or more memory."
-            )
+        _require(num_amplitudes, np.dtype(dtype))
         try:
             return aligned(num_amplitudes, np.dtype(dtype))
         except MemoryError as error:
             raise OutOfMemory(
-                f"the system refused {_gib(size)}, though {_gib(free)} seem free; use fewer wires."
+                f"the system refused {_gib(size)}, though {_gib(host.memory()[0])} seem free; use fewer wires."
             ) from error
+
+    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
+        """Return memory in huge pages that other processes map by a file descriptor; else private memory, and why."""
+        dtype = np.dtype(dtype)
+        _require(num_amplitudes, dtype)
+        try:
+            file = shared.make(num_amplitudes * dtype.itemsize)
+        except OSError as error:
+            return SharedBuffer(self.allocate(num_amplitudes, dtype), None, "", error.strerror or str(error))
+        found = shared.mapped(file, num_amplitudes, dtype)
+        shared.fill(found, self.threads)
+        return SharedBuffer(found, file, shared.KIND, "")
+
+    def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
+        """Return the buffer of another process of this host; raises `DeviceError`."""
+        assert isinstance(handle, int)
+        try:
+            return shared.mapped(handle, num_amplitudes, dtype)
+        except OSError as error:
+            raise DeviceError(str(error)) from error
+
+    def swap_half(self, mine: Buffer, theirs: Buffer, half: int) -> None:
+        """Swap one half of a view with that of another process, which swaps the other."""
+        where = _half(mine.shape, half)
+        copies.swap(mine[where], theirs[where], self.threads)
+        shared.unload(theirs[where])
+
+    def pull(self, mine: Buffer, theirs: Buffer) -> None:
+        """Copy a view of another process."""
+        copies.copy(mine, theirs, self.threads)
+        shared.unload(theirs)
 
     def set_basis(self, buffer: Buffer, index: int) -> None:
         """Set all amplitudes to 0 except the one at `index`, which is 1."""
@@ -282,6 +305,27 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def synchronize(self) -> None:
         """Return at once, since nothing is pending."""
+
+
+def _require(num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+    """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
+    size = num_amplitudes * dtype.itemsize
+    free, total = host.memory()
+    if size > free and _kept_bytes():
+        pinned.release()
+        buffers.release()
+        free, total = host.memory()
+    if size > free:
+        raise OutOfMemory(
+            f"{num_amplitudes} amplitudes in {dtype.name} need {_gib(size)}; this machine has "
+            f"{_gib(free)} free of {_gib(total)}. Use precision='single', fewer wires, or more memory."
+        )
+
+
+def _half(shape: tuple[int, ...], half: int) -> slice:
+    """Return one half of the rows of a view, or of its numbers if it has one dimension; the first one is the larger."""
+    middle = (shape[0] + 1) // 2
+    return slice(middle, None) if half else slice(middle)
 
 
 def _kept_bytes() -> int:

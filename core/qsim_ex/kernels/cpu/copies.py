@@ -13,7 +13,7 @@ from qsim_ex.native import library
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
-_function = lru_cache(maxsize=2)(library.function)
+_function = lru_cache(maxsize=3)(library.function)
 
 
 def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
@@ -34,4 +34,15 @@ def clear(target: Amplitudes, threads: int) -> None:
     where = target.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
+        pass
+
+
+def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
+    """Swap two views that do not overlap, of one shape and one stride: [k] contiguous, or [rows, k] of such rows."""
+    rows, width = (1, mine.size) if mine.ndim == 1 else mine.shape
+    run = _function("swap", "ppiiiiii")
+    stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
+    where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
+    chunk, threads = 0, pool.worth(mine.size, threads)
+    while mine.size and (chunk := run(*where, chunk, threads, pool.SLICE)):
         pass

@@ -1,9 +1,9 @@
 """The exchanges of one rank with others: pieces of its sub state vector, traded over a communicator.
 
-Ranks that reach each other's memory swap pieces in place: memory of devices is mapped (`mapped`), that of hosts reached
-by the communicator. Others send messages: GPUs by NCCL where it is there and each rank has a GPU of its own, or from
-host memory, two at a time: while one is under way, the other is copied from staging memory to its place, or to staging
-memory.
+Ranks that reach each other's memory swap pieces in place: it is mapped (`mapped`), or reached by the communicator, for
+small states and on hosts that share no huge pages. Others send messages: GPUs by NCCL where it is there and each rank
+has a GPU of its own, or from host memory, two at a time: while one is under way, the other is copied from staging
+memory to its place, or to staging memory.
 """
 
 from __future__ import annotations
@@ -85,15 +85,17 @@ class RankLinks:
 
     devices: those of this rank; device k of rank r is place ``r * len(devices) + k``. sent: bytes sent so far by the
     devices of this rank, from one place to another. how: how ranks reach the memory of each other's devices, in
-    words; empty for devices that share none.
+    words; empty for devices that share none, and for small states.
     """
 
     def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
         self._devices = tuple(devices)
         self._itemsize = dtype.itemsize
-        self._shares = all(isinstance(device, SharesMemory) for device in devices)
-        self.piece = (mapped.PIECE_BYTES if self._shares else PIECE_BYTES) // dtype.itemsize
+        size = dtype.itemsize << levels.local
+        self._shares = all(isinstance(device, SharesMemory) and size >= device.shares_from for device in devices)
+        large = self._shares and any(device.kind == "gpu" for device in devices)
+        self.piece = (mapped.PIECE_BYTES if large else PIECE_BYTES) // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._queues = [device.copy_queue() for device in devices]

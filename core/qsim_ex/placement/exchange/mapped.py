@@ -25,9 +25,8 @@ from qsim_ex.placement.exchange.schedule import Part
 PIECE_BYTES = 1 << 28
 """The most bytes of one launch: between two H200s launches of 32 MiB reached 0.86 of the speed of those of 1 GiB."""
 
-QUEUED_BYTES = 1 << 33
-"""The bytes that are queued before the host waits, so that a cancelled run ends within a second."""
-
+QUEUED_BYTES = 1 << 31
+"""The bytes that are queued before the host waits, so that a cancelled run ends within a second, also on CPUs."""
 
 KEPT_SHARE = 8
 """Memory of a state is kept for the next one of its size if it is at most this part of a device's, an eighth.
@@ -115,7 +114,7 @@ class MappedMemory:
         numbers = frozenset(rank for rank, one in enumerate(said) if one is not None)
         self.complete = all(everyone[rank].ranks == numbers - {rank} for rank in numbers)
         seated = [one for one in said if one is not None]
-        self.how = _in_words(seated, everyone)
+        self.how = _in_words(seated, everyone, "copied through the host" if devices[0].kind == "gpu" else "not mapped")
         self.token = seated[0].token if seated else b""
 
     def _map(
@@ -136,7 +135,10 @@ class MappedMemory:
     def keep(self) -> None:
         """Keep this memory, which nobody uses any more, for the next state of its size, unless it is large."""
         devices, count, dtype = self._of
-        if all(KEPT_SHARE * count * dtype.itemsize <= device.memory()[1] for device in devices):
+        shares = KEPT_SHARE * (
+            1 if devices[0].kind == "gpu" else 1 + len(self.ranks)
+        )  # ranks of a host share its memory
+        if all(shares * count * dtype.itemsize <= device.memory()[1] for device in devices):
             with suppress(TypeError):  # nothing is kept for an object that cannot be referred to weakly
                 _kept[self._connection()] = self
         self._ranks = None  # a connection that nobody else uses is forgotten, with what was kept
@@ -223,11 +225,14 @@ def _synchronize(ends: Iterable[PeerBuffer]) -> None:
         end.device.synchronize()
 
 
-def _in_words(said: Sequence[_Said], everyone: Sequence[_Reached]) -> str:
-    """Return how ranks reach the memory of each other's devices, and why not better, by the first that does not."""
+def _in_words(said: Sequence[_Said], everyone: Sequence[_Reached], words: str) -> str:
+    """Return how ranks reach the memory of each other's devices, and why not better, by the first that does not.
+
+    words: say it if none does.
+    """
     ways = ", ".join(sorted({way for one in everyone for way in one.by}))
     refused = [(a, b, why) for a, one in enumerate(everyone) for b, why in sorted(one.refused.items())]
-    words, why = "copied through the host", ""
+    why = ""
     if any(one.ranks for one in everyone):
         words = f"mapped by {said[0].kind}" + (f" from {ways}" if ways else "")
         why = said[0].why

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from qsim_ex.comm import neighbours
-from qsim_ex.comm.neighbours import Seats
+from qsim_ex.comm.neighbours import Rate, Seats
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
@@ -17,8 +17,8 @@ from qsim_ex.precision import SINGLE
 LINK = "mapped"
 """The link between ranks that reach the memory of each other's devices, where a layer is found out."""
 
-_AMPLITUDES = 1 << 25
-"""Two thirds of a millisecond between two H200s."""
+_AMPLITUDES = {"gpu": 1 << 25, "cpu": 1 << 21}
+"""Two thirds of a millisecond between two H200s, and 3 to 10 ms between two cores."""
 
 _ROUNDS = 4
 
@@ -26,17 +26,22 @@ _DTYPE = SINGLE.dtype
 
 
 class MappedRates:
-    """A measurement on one device of each rank; all ranks make one together. how: as in `MappedMemory`."""
+    """A measurement on one device of each rank; all ranks make one together. how: as in `MappedMemory`.
+
+    Trades with ranks whose memory is not mapped are measured as they are made then.
+    """
 
     def __init__(self, communicator: Communicator, device: Any, used: int) -> None:
+        size = self._size = _AMPLITUDES[device.kind]
+        self._otherwise: Rate = neighbours.by_messages if device.kind == "gpu" else neighbours.on_hosts
         seated = communicator.rank in neighbours.seats_of(communicator, used).ranks
         offers = []
         if seated:
             try:
-                offers = [device.allocate_shared(_AMPLITUDES, _DTYPE)]
+                offers = [device.allocate_shared(size, _DTYPE)]
             except OutOfMemory:
                 seated = False  # the state itself will say so, if it has no room either
-        self._memory = MappedMemory(communicator, [device], offers, _AMPLITUDES, _DTYPE)
+        self._memory = MappedMemory(communicator, [device], offers, size, _DTYPE)
         self._mine = {0: PeerBuffer(0, device, offers[0].buffer, [])} if seated else {}
         self.how = self._memory.how
 
@@ -47,12 +52,12 @@ class MappedRates:
         number = seats.ranks.index(communicator.rank)
         other = seats.ranks[number ^ distance]
         if other not in self._memory.ranks:
-            return neighbours.by_messages(communicator, seats, distance)
-        whole = Part(0, 1, _AMPLITUDES, _AMPLITUDES)
+            return self._otherwise(communicator, seats, distance)
+        whole = Part(0, 1, self._size, self._size)
         trade = MappedTrade(self._mine[0], whole, other, whole, True, True, int(number > number ^ distance))
         fastest = float("inf")
         for _ in range(_ROUNDS):
             begun = time.perf_counter()
             self._memory.exchange(self._mine, [trade])
             fastest = min(fastest, time.perf_counter() - begun)
-        return _AMPLITUDES * _DTYPE.itemsize / fastest, LINK
+        return self._size * _DTYPE.itemsize / fastest, LINK
