@@ -8,6 +8,8 @@ Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/co
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,6 +28,7 @@ from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.comm.connection import renew
 from qsim_ex.comm.launcher import LAUNCHED, OWN
 from qsim_ex.errors import CommunicationError, OutOfMemory
+from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
 WIRES = 9
@@ -56,8 +59,23 @@ class _WithoutMpi:
         renew().barrier()
 
 
+class _OneProcess:
+    """The same of one process that no launcher connects to others."""
+
+    rank, size = 0, 1
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the value."""
+        return [value]
+
+    def Barrier(self) -> None:
+        """Return."""
+
+
 def world() -> Any:
     """All ranks."""
+    if LAUNCHED is None:
+        return _OneProcess()
     if LAUNCHED is not None and LAUNCHED.by == OWN:
         return _WithoutMpi()
     from mpi4py import MPI
@@ -459,27 +477,92 @@ def checkpoints() -> None:
         assert not any(path.name.startswith(name) for path in folder.iterdir())
 
 
-def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> None:
-    """Run with checkpoints, until rank 1 fails after the second of them."""
-    write, count = CheckpointsOfRanks.write_state, 0
+def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, after: int = 2) -> None:
+    """Run with checkpoints, until a rank fails after one of them."""
+    kind = CheckpointsOfRanks if world().size > 1 else Checkpoints
+    write, count = kind.write_state, 0
+
+    broken = world().size - 1 if world().size < 3 else 1
 
     def failing(self: Any, *given: Any) -> None:
         nonlocal count
         write(self, *given)
         count += 1
-        if world().rank == 1 and count == 2:
-            raise ArithmeticError("rank 1 is broken")
+        if world().rank == broken and count == after:
+            raise ArithmeticError("a rank is broken")
 
-    CheckpointsOfRanks.write_state = failing  # type: ignore[method-assign]
+    kind.write_state = failing  # type: ignore[method-assign]
     try:
         Simulator(**divided(checkpoint=path, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
     except (ArithmeticError, CommunicationError) as error:
-        assert "rank 1 is broken" in str(error)  # noqa: PT017
+        assert "a rank is broken" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not interrupted")
     finally:
-        CheckpointsOfRanks.write_state = write  # type: ignore[method-assign]
+        kind.write_state = write  # type: ignore[method-assign]
     world().Barrier()
+
+
+def handed_on() -> None:
+    """A saved state and a run's checkpoints of any number of ranks, in `QSIM_EX_TEST_FOLDER`, are read by this one.
+
+    Each number of ranks continues the runs by some steps; the last one, told by `QSIM_EX_TEST_LAST`, ends them.
+    """
+    folder, last = Path(os.environ["QSIM_EX_TEST_FOLDER"]), "QSIM_EX_TEST_LAST" in os.environ
+    noisy = layers(18, 2).channel(depolarizing(0.3), [0]).measure([1], [1])
+    chance = noisy.gate("ry", [17], 0.2).gate("cz", [17, 0]).measure([0, 17], [0, 17]).build()
+    psi = Simulator(**ALONE).state(layers().build()).to_numpy()
+    if (folder / "state").exists():
+        with StateVector.load(folder / "state", **divided()) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+            state.save(folder / "state")
+    else:
+        with Simulator(**divided()).state(layers().build()) as state:
+            state.save(folder / "state")
+    for name, circuit, shots in (("all", measured(wires=18, count=5), 50), ("chance", chance, 3)):
+        options = divided(checkpoint=folder / name, checkpoint_every=0)
+        if world().size == 1 and name == "chance" and not last:
+            continue  # one process runs several shots at a time, and has no state in progress
+        if not last:
+            _interrupted(folder / name, circuit, shots, 7, after=1)
+            assert (folder / name).exists()
+            continue
+        found = Simulator(**options).run(circuit, shots=shots)
+        assert found.seed == 7
+        assert np.array_equal(same(found.packed), Simulator(**ALONE).run(circuit, shots, 7).packed)
+    world().Barrier()
+
+
+def missing_files() -> None:
+    """A file that one rank does not see, or another one under the same name, is an error on all ranks, by name."""
+    folder = Path(tempfile.mkdtemp())  # one for each rank
+    try:
+        if world().rank != 1:
+            with StateVector(WIRES, **ALONE) as state:
+                state.gate("h", [0]).save(folder / "state")
+        _refused(lambda: StateVector.load(folder / "state", **divided()), r"rank 1.*cannot be read: No such file")
+        with StateVector(WIRES, **ALONE) as state:
+            state.gate("x" if world().rank == 1 else "h", [0]).save(folder / "state")
+        _refused(lambda: StateVector.load(folder / "state", **divided()), r"expected the same file.*rank 1")
+        os.chdir(folder)
+        run = Simulator(**divided(checkpoint="state")).run
+        _refused(lambda: run(measured(), shots=5, seed=1), "which is a saved state")
+        same(Simulator(**divided()).run(measured(), shots=5, seed=1).packed)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _refused(work: Any, words: str) -> None:
+    """Assert that an error with these words comes on every rank."""
+    from qsim_ex.errors import SavedStateError
+
+    try:
+        work()
+    except (SavedStateError, CommunicationError) as error:
+        assert re.search(words, str(error)), error  # noqa: PT017
+    else:
+        raise AssertionError(words)
+    world().allgather(None)
 
 
 def gpus() -> None:

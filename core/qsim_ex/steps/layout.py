@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from qsim_ex.options.network import Layers
 
 BLOCK_BITS = 4
 """The number of bits of a dense block's matrix (see `Shape.block`)."""
+
+_MOST_BITS = 64
+"""The most bits of any kind in a file."""
 
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
@@ -81,6 +86,30 @@ class Levels:
         """Return the fields; no layers are left out, since digests of plans in checkpoints are made of this."""
         shown = f"Levels(local={self.local}, peers={self.peers}, slice={self.slice}, network={self.network!r}"
         return f"{shown}, layers={self.layers!r})" if self.layers else f"{shown})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        layers = [layer.to_json() for layer in self.layers]
+        return {
+            "local": self.local,
+            "peers": self.peers,
+            "slice": self.slice,
+            "network": self.network,
+            "layers": layers,
+        }
+
+    @staticmethod
+    def from_json(told: Mapping[str, Any]) -> Levels:
+        """Return the levels of `to_json`; raise `ValueError`, `TypeError`, `KeyError` or `OptionError` for others."""
+        from qsim_ex.options.network import Layer
+
+        local, peers, piece = (told[name] for name in ("local", "peers", "slice"))
+        if not all(type(bits) is int and 0 <= bits <= _MOST_BITS for bits in (local, peers, piece)):
+            raise ValueError(f"expected numbers of bits, got {told}")
+        if told["network"] not in ("switch", "mesh"):
+            raise ValueError(f"expected a network, got {told['network']!r}")
+        layers = tuple(Layer(one["bits"], one["link"], one["bytes_per_second"]) for one in told["layers"])
+        return Levels(local, peers, piece, told["network"], layers)
 
     def layer_of(self, position: int) -> int:
         """Return the number of the layer of a device position, 0 for the nearest."""
