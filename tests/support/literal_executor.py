@@ -27,8 +27,10 @@ def run(plan: Plan, numbers: Bound, buffer: np.ndarray, *, whole: bool = True) -
     packed = iter(numbers)
     for stage in plan.stages:
         match stage.motion:
-            case Migration(bits):
+            case Migration(bits, swaps):
                 psi = _home(psi, home)
+                for one, other in swaps:
+                    psi = psi[_swapped(index, one, other)]
                 home = list(bits)
                 psi = psi[_gathered(index, home)]
             case Exchange(swaps):

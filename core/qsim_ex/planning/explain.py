@@ -75,7 +75,7 @@ class _Levelled:
     def _head(self) -> list[str]:
         levels, plan = self.plan.levels, self.plan
         total = summary(plan, self.itemsize, self.rates)
-        migration = plan.num_wires - levels.local - levels.peers
+        migration = levels.migration(plan.num_wires)
         size = human_bytes(self.itemsize * 2.0**levels.local)
         state = human_bytes(self.itemsize * 2.0**plan.num_wires)
         motions = [_count(total.passes, "pass", "passes")] * bool(migration)
@@ -86,7 +86,8 @@ class _Levelled:
             parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
         if migration:
             slices = human_bytes(self.itemsize * 2.0**levels.slice)
-            parts.append(f"{_count(migration, 'migration bit')}: {state} at home on the host, in slices of {slices}")
+            where = "on the host" if not levels.ranks else f"on the hosts of {1 << levels.ranks} processes"
+            parts.append(f"{_count(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
         counts = (
             f"{total.gates} gates on {plan.num_wires} wires: {', '.join(motions)}, {_count(total.stages, 'stage')}, "
             f"{_count(total.sweeps, 'sweep')}, {_count(total.wide, 'other step')}; "
@@ -115,7 +116,14 @@ class _Levelled:
         cost, motion = self.costs[k], stage.motion
         lines = []
         if isinstance(motion, Migration):
-            away = motion.bits[self.plan.levels.local + self.plan.levels.peers :]
+            levels = self.plan.levels
+            if motion.swaps:
+                swaps = ", ".join(f"{bit}↔{rank}" for bit, rank in motion.swaps)
+                lines.append(
+                    f"  exchange {swaps} at home: {human_bytes(cost.peers)} between processes, "
+                    f"{human_bytes(cost.sent)} from or to one: {_seconds(cost.moving)}"
+                )
+            away = motion.bits[levels.local + levels.peers : self.plan.num_wires - levels.ranks]
             lines.append(f"  migration: index bits {_bits(away)} are far, one window for each of their values")
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
@@ -156,6 +164,8 @@ class _Levelled:
                 f"({human_bytes(layer.bytes_per_second)}/s each way on each device)"
                 for layer, (count, time) in zip(levels.layers, sums, strict=False)
             ]
+        if levels.ranks:
+            lines.append(f"between the hosts of processes: {human_bytes(total.bytes_peers)}; {_seconds(moving)}")
         if self.plan.num_wires > levels.local + levels.peers:
             copying = sum(cost.copying for cost in self.costs)
             lines.append(

@@ -137,8 +137,10 @@ class _Lowered:
                     self._at[one], self._at[other] = self._at[other], self._at[one]
                     if self._migrated:
                         self._home[one], self._home[other] = self._home[other], self._home[one]
-            case Migration(bits):
+            case Migration(bits, swaps):
                 rest = self._rest()
+                for one, other in swaps:
+                    rest[one], rest[other] = rest[other], rest[one]
                 self._at, self._home = [rest[bit] for bit in bits], list(bits)
             case _:
                 assert_never(motion)
