@@ -75,8 +75,8 @@ class Levels:
     network: 'switch' (any two devices at full speed) or 'mesh' (each pair has a link of its own).
     layers: how far devices are from each other, as far as that differs: the links of the device bits, lowest bits and
         nearest devices first, `peers` bits in all; none where all devices are equally far. Inside a layer is a switch.
-    ranks: 2^ranks processes have a part of the state in the memories of their hosts each; a pass leaves these bits where
-        they are. Without migration bits a device bit may lead to another process as well, and this is 0.
+    ranks: 2^ranks processes have a part of the state in the memories of their hosts each; a pass leaves these bits
+        where they are. Without migration bits a device bit may lead to another process as well, and this is 0.
     """
 
     local: int

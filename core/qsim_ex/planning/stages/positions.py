@@ -135,8 +135,8 @@ class Positions:
         pairs = list(zip(leaving, bits_of_mask(coming), strict=False))
         if len(pairs) < coming.bit_count():
             raise PlanError(
-                f"bits {coming:#x} have to leave the ranks, and only {len(leaving)} bits can take their places. This is "
-                "a bug of qsim-ex; please report it."
+                f"bits {coming:#x} have to leave the ranks, and only {len(leaving)} bits can take their places. This "
+                "is a bug of qsim-ex; please report it."
             )
         swaps = tuple(sorted((self.at[leave], self.at[arrive]) for leave, arrive in pairs))
         for leave, arrive in pairs:

@@ -125,9 +125,7 @@ class _StagePlanner:
 
     # --- one stage -----------------------------------------------------------------------------------------------
 
-    def _bring(
-        self, portion: StageWork, later: Sequence[int], windows: Sequence[int], turns: Sequence[int]
-    ) -> None:
+    def _bring(self, portion: StageWork, later: Sequence[int], windows: Sequence[int], turns: Sequence[int]) -> None:
         """Begin a new stage if a portion needs bits that are not local; `windows` are given if it may begin a pass."""
         positions = self.positions
         begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
@@ -205,4 +203,3 @@ class _StagePlanner:
             self._end()
             self._begin(positions.migrate(owed, [owed], [owed]))
         self._clear_fresh(positions.places(owed))
-
