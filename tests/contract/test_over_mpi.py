@@ -68,6 +68,13 @@ def test_checkpoints_are_written_and_read_by_all_ranks() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_parts_in_host_memory(ranks: int) -> None:
+    """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""
+    run(ranks, "over_host")
+
+
+@pytest.mark.slow
 def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
     """Saved states and checkpoints that 2 ranks have written are read by 4, and those of 4 by 3."""
     for ranks, last in ((2, {}), (4, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):

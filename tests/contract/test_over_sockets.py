@@ -60,6 +60,13 @@ def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_parts_in_host_memory(ranks: int) -> None:
+    """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""
+    run(ranks, "over_host")
+
+
+@pytest.mark.slow
 def test_files_that_not_all_ranks_see() -> None:
     """A file that is missing or another one on one rank is an error on all, which names the rank."""
     run(3, "missing_files")

@@ -123,9 +123,7 @@ def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any 
     return on_gpus(found) if gpus else found
 
 
-def ranks_over_host(
-    count: int, local: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU
-) -> Any:
+def ranks_over_host(count: int, local: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU) -> Any:
     """A state over ranks that are threads, each with its part in host memory and windows on some devices."""
     bits, peers_ = count.bit_length() - 1, each.bit_length() - 1
 

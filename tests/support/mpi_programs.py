@@ -421,7 +421,7 @@ def state_file() -> None:
     """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
     from qsim_ex.comm.connection import connected
     from qsim_ex.comm.mpi import Mpi
-    from qsim_ex.errors import NotSupported, SavedStateError
+    from qsim_ex.errors import OptionError, SavedStateError
 
     folder = Path(world().bcast(tempfile.mkdtemp()))
     circuit = layers().build()
@@ -448,8 +448,8 @@ def state_file() -> None:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
     assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
-        Simulator(**divided(device_wires=4)).run(measured(), shots=5, seed=1)
-    except NotSupported as error:
+        Simulator(**divided(device_wires=4, host_memory="spread")).run(measured(), shots=5, seed=1)
+    except OptionError as error:
         assert "process" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not refused")
@@ -477,7 +477,7 @@ def checkpoints() -> None:
         assert not any(path.name.startswith(name) for path in folder.iterdir())
 
 
-def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, after: int = 2) -> None:
+def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, after: int = 2, **way: Any) -> None:
     """Run with checkpoints, until a rank fails after one of them."""
     kind = CheckpointsOfRanks if world().size > 1 else Checkpoints
     write, count = kind.write_state, 0
@@ -493,7 +493,7 @@ def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, aft
 
     kind.write_state = failing  # type: ignore[method-assign]
     try:
-        Simulator(**divided(checkpoint=path, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
+        Simulator(**divided(checkpoint=path, checkpoint_every=0, **way)).run(circuit, shots=shots, seed=seed)
     except (ArithmeticError, CommunicationError) as error:
         assert "a rank is broken" in str(error)  # noqa: PT017
     else:
@@ -501,6 +501,58 @@ def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, aft
     finally:
         kind.write_state = write  # type: ignore[method-assign]
     world().Barrier()
+
+
+def over_host() -> None:
+    """Parts of ranks in host memory, with windows on one device or two, give all that one process gives."""
+    from qsim_ex.run import state_in_progress
+
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    wires = WIRES + 2
+    circuit, psi = measured(wires=wires), Simulator(**ALONE).state(layers(wires).build()).to_numpy()
+    alone = Simulator(**ALONE).run(circuit, 300, 7)
+    ways = ({"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}, {"device_wires": 6, "window_slots": 4})
+    for number, way in enumerate(ways):
+        options = divided(**way)
+        result = Simulator(**options).run(circuit, 300, 7)
+        assert result.placement == "ranks over host"
+        assert np.array_equal(same(result.packed), alone.packed)
+        assert sum(result.facts["bytes_from_host"]) > 0
+        within = sum(world().allgather(sum(result.facts["bytes_sent_within"].values())))
+        assert sum(result.facts["bytes_sent"].values()) + within == result.plan.bytes_peers
+        assert result.facts["bytes_held_on_host"] <= 1.2 * (16 << wires) / result.facts["processes_used"]
+        with Simulator(**options).state(layers(wires).build()) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+            assert np.isclose(state.expectation(PauliSum((PauliString(3 << wires - 2, 1),))), _xx(psi, wires))
+            state.save(folder / f"state{number}")
+            with state.clone() as other:
+                other.add_wires(2)
+                other.gate("h", [wires + 1]).gate("cx", [wires + 1, wires]).gate("cx", [0, wires])
+                assert np.isclose(same(other.norm()), 1)
+            assert np.array_equal(same(state.sample(20, seed=3)), _alone_sample(psi, wires))
+        with StateVector.load(folder / f"state{number}", **options) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+        noisy = layers(wires, 1).channel(depolarizing(0.3), [0]).measure([1], [1]).gate("ry", [wires - 1], 0.3)
+        chance = noisy.gate("cz", [0, wires - 1]).measure([0, wires - 1], [0, wires - 1]).build()
+        found = Simulator(**options).run(chance, 6, 5)
+        assert np.array_equal(same(found.packed), Simulator(**ALONE).run(chance, 6, 5).packed)
+        _interrupted(folder / f"run{number}", circuit, 300, 7, after=1, **way)
+        with patch.object(state_in_progress, "load_into", wraps=state_in_progress.load_into) as restored:
+            further = ways[number - 1] if number else {}
+            run = Simulator(**divided(checkpoint=folder / f"run{number}", **further)).run
+            assert np.array_equal(same(run(circuit, 300).packed), alone.packed)
+        assert restored.called
+
+
+def _xx(psi: np.ndarray, wires: int) -> float:
+    """<Y-free string> with X on the two highest wires, and Z on wire 0, of a state."""
+    index = np.arange(1 << wires)
+    return float(np.sum(psi[index ^ 3 << wires - 2].conj() * (-1.0) ** (index & 1) * psi).real)
+
+
+def _alone_sample(psi: np.ndarray, wires: int) -> np.ndarray:
+    with StateVector(wires, initial=psi, **ALONE) as state:
+        return state.sample(20, seed=3)
 
 
 def handed_on() -> None:

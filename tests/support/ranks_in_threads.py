@@ -97,8 +97,8 @@ class RanksInThreads(Divided):
             threading.Thread(
                 target=_work,
                 args=(
-                    end, RanksOverHost if over_host else Ranks, ranks, self.devices[k * each : k * each + each], num_wires,
-                    self.dtype, levels,
+                    end, RanksOverHost if over_host else Ranks, ranks, self.devices[k * each : k * each + each],
+                    num_wires, self.dtype, levels,
                 ),
                 name=f"{THREADS} {end.rank}", daemon=True,
             )

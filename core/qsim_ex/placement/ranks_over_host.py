@@ -96,16 +96,16 @@ class RanksOverHost(Ranks):
         self._workers = tuple(devices)
         self._options: dict[str, Any] = {"frames": frames, "carried_bytes": carried_bytes, "reach": reach}
         self._windows: HomeWindows | None = None
+        self._inside = Links(devices, levels, np.dtype(dtype), reach=reach)
         self.memory_kind = ""
         host: Any = devices[0] if devices[0].kind == "cpu" else discover.cpu()
         parts = num_wires - levels.ranks
         super().__init__(communicator, [host], num_wires, dtype, Levels(parts, levels.ranks, levels.slice))
-        links = Links(devices, levels, self.dtype, reach=reach)
-        self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, links.kinds)
+        self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._inside.kinds)
         refused = ""
         try:
             if self._mine:
-                self._windows = HomeWindows(self._mine[0].buffer, parts, links, frames, carried_bytes)
+                self._windows = HomeWindows(self._mine[0].buffer, parts, self._inside, frames, carried_bytes)
         except OutOfMemory as error:
             refused = str(error)
         self._all_have_room(refused)
@@ -161,12 +161,20 @@ class RanksOverHost(Ranks):
         for _, stages, _ in passes_of(plan):
             yield len(stages), ticks_of(stages, self.levels.local, window)
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between all hosts, and between this rank's devices, and them and its host."""
+        windows = self._windows
+        copied = 0 if windows is None else sum(windows.bytes_in) + sum(windows.bytes_out)
+        return super().bytes_moved + sum(self._inside.sent.values()) + copied
+
     def report(self) -> dict[str, Any]:
-        """Return what `Ranks` reports, and the bytes copied between host and devices by this rank."""
+        """Return what `Ranks` reports, and the bytes between the devices and the host of this rank."""
         windows = self._windows
         return super().report() | {
             "bytes_held": sum(self.needs.devices) + self.needs.host,
             "bytes_held_on_host": self.needs.host,
+            "bytes_sent_within": {f"{a}>{b}": size for (a, b), size in sorted(self._inside.sent.items())},
             "bytes_from_host": [] if windows is None else list(windows.bytes_in),
             "bytes_to_host": [] if windows is None else list(windows.bytes_out),
             "host_memory_kind": self.memory_kind,

@@ -152,12 +152,16 @@ class _Levelled:
 
     def _sums(self) -> list[str]:
         levels, total = self.plan.levels, summary(self.plan, self.itemsize, self.rates)
-        work, moving = (sum(cost.work for cost in self.costs), sum(cost.moving for cost in self.costs))
+        work = sum(cost.work for cost in self.costs)
+        at_home = [k for k, stage in enumerate(self.plan.stages) if isinstance(stage.motion, Migration)]
+        hosts = sum(self.costs[k].peers for k in at_home)
+        between_hosts = sum(self.costs[k].moving for k in at_home)
+        moving = sum(cost.moving for cost in self.costs) - between_hosts
         memory = f"{human_bytes(total.bytes_moved)}, {total.fma:.2e} multiply-adds; {_seconds(work)}"
         lines = [f"device memory: {memory} ({human_bytes(self.rates.memory)}/s on each device)"]
         if levels.peers:
             rate = "" if levels.layers else f" ({human_bytes(self.rates.peer)}/s each way on each device)"
-            lines.append(f"between devices: {human_bytes(total.bytes_peers)}; {_seconds(moving)}{rate}")
+            lines.append(f"between devices: {human_bytes(total.bytes_peers - hosts)}; {_seconds(moving)}{rate}")
             sums = zip_longest(total.bytes_layers, total.seconds_layers, fillvalue=0)
             lines += [
                 f"  over {layer.link}: {human_bytes(count)}; {_seconds(time)} "
@@ -165,7 +169,7 @@ class _Levelled:
                 for layer, (count, time) in zip(levels.layers, sums, strict=False)
             ]
         if levels.ranks:
-            lines.append(f"between the hosts of processes: {human_bytes(total.bytes_peers)}; {_seconds(moving)}")
+            lines.append(f"between the hosts of processes: {human_bytes(hosts)}; {_seconds(between_hosts)}")
         if self.plan.num_wires > levels.local + levels.peers:
             copying = sum(cost.copying for cost in self.costs)
             lines.append(

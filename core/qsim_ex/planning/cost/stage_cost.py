@@ -147,6 +147,7 @@ def _stage(
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
+        cost["peers"] *= ranks
     elif isinstance(stage.motion, Migration):
         share = max(0, windows - resident) / windows
         come = share * itemsize * 2.0 ** (num_bits - stage.fresh.bit_count())
