@@ -350,7 +350,7 @@ class Contract:
         try:
             num_gates = run(placement, circuit)
         except NotSupported:
-            assert widest(circuit) > placement.levels.local
+            assert widest(circuit) > (placement.planning_levels or placement.levels).local
             return
         wanted = reference.simulate(circuit)
         tolerance = 2e-5 if dtype == np.complex64 else 1e-10
@@ -371,9 +371,9 @@ def widest(circuit: Circuit) -> int:
 def run(placement: Any, circuit: Circuit, shape: Shape | None = None) -> int:
     """Plan a circuit for a placement's levels, and run it there; how many gates it has."""
     work = tuple(circuit.instructions)
-    devices = placement.devices
+    devices, levels = placement.devices, placement.planning_levels or placement.levels
     shape = shape or devices[0].shape(placement.dtype)
-    plan = make_plan(work, placement.num_wires, placement.layout, shape, placement.fresh, placement.levels)
+    plan = make_plan(work, placement.num_wires, placement.layout, shape, placement.fresh, levels)
     shares = []
     for device in devices:
         prepared = device.prepare(plan.steps, plan.levels.local, placement.dtype)

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,22 @@ def test_small_states_are_shared_out(ranks: int) -> None:
 def test_checkpoints_are_written_and_read_by_all_ranks() -> None:
     """A run with checkpoints that fails on one rank continues on all, with the shots of an uninterrupted one."""
     run(3, "checkpoints")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_parts_in_host_memory(ranks: int) -> None:
+    """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""
+    run(ranks, "over_host")
+
+
+@pytest.mark.slow
+def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
+    """Saved states and checkpoints that 2 ranks have written are read by 4, and those of 4 by 3."""
+    for ranks, last in ((2, {}), (4, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
+        ended = under_mpi(ranks, PROGRAMS, "handed_on", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
+        assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"state"}
 
 
 @pytest.mark.slow

@@ -51,6 +51,28 @@ def test_ranks_that_differ_and_ranks_that_fail() -> None:
 
 
 @pytest.mark.slow
+def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
+    """Saved states and checkpoints of 1, 4 and 2 ranks are read by 4, 2 and 1, and the shots are those of one run."""
+    for ranks, last in ((1, {}), (4, {}), (2, {}), (1, {"QSIM_EX_TEST_LAST": "1"})):
+        ended = launched(ranks, PROGRAMS, "handed_on", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
+        assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"state"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_parts_in_host_memory(ranks: int) -> None:
+    """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""
+    run(ranks, "over_host")
+
+
+@pytest.mark.slow
+def test_files_that_not_all_ranks_see() -> None:
+    """A file that is missing or another one on one rank is an error on all, which names the rank."""
+    run(3, "missing_files")
+
+
+@pytest.mark.slow
 def test_memory_and_states_that_are_divided_without_being_told() -> None:
     """'auto' divides large states; gates on the wires of ranks are right, and a rank holds its part alone."""
     run(4, "automatic", "global_wires", "copies", "memory")

@@ -131,6 +131,20 @@ def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any 
     return on_gpus(found) if gpus else found
 
 
+def ranks_over_host(count: int, local: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU) -> Any:
+    """A state over ranks that are threads, each with its part in host memory and windows on some devices."""
+    bits, peers_ = count.bit_length() - 1, each.bit_length() - 1
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> RanksInThreads:
+        devices = [gpu(k % gpus) for k in range(count * each)] if gpus else [device] * count * each
+        return RanksInThreads(devices, num_wires, dtype, Levels(local, peers_, slice_, ranks=bits), each)
+
+    name = f"{count} ranks of {each} over host, {local}/{slice_}, {gpus} GPU {'' if gpus else device.name}"
+    fewest = local + peers_ + bits + 1
+    found = PlacementCase(name, make, (fewest, fewest + (6 if gpus else 2)), gpus=gpus)
+    return on_gpus(found) if gpus else found
+
+
 BY_HAND: list[Any] = [
     PlacementCase("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
     held(1, 0),
@@ -162,6 +176,10 @@ BY_HAND: list[Any] = [
     ranks(4, 1, device=SharingCpu()),
     ranks(2, 1, each=2, device=SharingCpu()),
     ranks(2, 1, device=shared_cpu()),
+    ranks_over_host(2, 2, 0),
+    ranks_over_host(2, 3, 1),
+    ranks_over_host(4, 2, 1),
+    ranks_over_host(2, 2, 0, each=2),
     on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),
@@ -174,6 +192,8 @@ BY_HAND: list[Any] = [
     ranks(4, 1, gpus=1),
     ranks(2, 1, each=2, gpus=1),
     ranks(2, 1, gpus=2),
+    ranks_over_host(2, 5, 2, gpus=1),
+    ranks_over_host(2, 5, 2, each=2, gpus=1),
     over_host(2, 4, 2, "peer", gpus=2),
     over_host(4, 5, 2, "peer", gpus=4),
 ]

@@ -58,7 +58,7 @@ def made(draw: st.DrawFn, fewest: int = 0) -> PeersOverHost:
 
 def hold(state: PeersOverHost, psi: np.ndarray, fresh: int = 0) -> None:
     """Put amplitudes at home; where a fresh bit is 1 memory holds NaN."""
-    state._synchronize()
+    state._windows.synchronize()
     state._home[:] = np.where(np.arange(len(psi)) & fresh, np.nan, psi)
     state.fresh = fresh
 
@@ -205,7 +205,7 @@ def test_what_is_zero_is_not_copied() -> None:
     steps, bits = (ZeroFill(0b1111),), tuple(range(8))
     plan = plan_of([Stage(steps, Migration(bits), state.fresh)], state, 0b11110000)
     state.run(plan, [(None, [np.zeros(0, dtype=np.complex128)])] * 2, quiet)
-    state._synchronize()
+    state._windows.synchronize()
     assert (state.bytes_in, state.bytes_out) == ([4 * 16, 0], [16 * 16, 0])
     assert machine.copied == {("host of late:0", "late:0"): 4, ("late:0", "host of late:0"): 16}
 
@@ -245,7 +245,7 @@ def test_memory() -> None:
         state.another(1)
     assert state.another(13).levels == Levels(10, 1)
     assert state.another(3).levels == Levels(2, 1)
-    memory = [weakref.ref(state._home), *(weakref.ref(peer.buffer) for peer in state._frames[0].peer_buffers)]
+    memory = [weakref.ref(state._home), *(weakref.ref(peer.buffer) for peer in state._windows.frames[0].peer_buffers)]
     hold(state, random_state(14))
     ticks = []
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,51 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, deployment: str) -> 
     assert deployment != "single" or begins == set(range(1, steps, every))
 
 
+ON_OTHERS = [
+    ("single", "peers 4", "migrated, 3 windows"),
+    ("peers 8, layers", "single", "peers 2"),
+    ("migrated, spread", "peers over host", "peers 4"),
+    ("peers over host, mesh", "migrated, one window", "single"),
+    ("peers 8, mesh", "peers 2", "peers 8, layers"),
+]
+
+
+@pytest.mark.parametrize("ways", ON_OTHERS, ids=" → ".join)
+def test_a_run_goes_on_where_its_state_is_divided_otherwise(tmp_path: Path, ways: tuple[str, ...]) -> None:
+    """A run that is stopped twice, and continues each time in another placement, ends with the same result."""
+    made, path = circuit(), tmp_path / "run"
+    whole = run(None, ways[0], made, seed=7)
+    for steps in ((1, 2), (2, 1), (4, 2)):
+        for way, more in zip(ways, steps, strict=False):
+            count = iter(range(100))
+
+            def progress(_done: int, _total: int, count: Any = count, more: int = more) -> None:
+                if next(count) == more:
+                    raise KeyboardInterrupt
+
+            with pytest.raises(KeyboardInterrupt):
+                run(path, way, made, seed=7, progress=progress)
+        assert path.exists()
+        again = run(path, ways[-1], made)
+        assert again.seed == 7
+        assert np.array_equal(again.packed, whole.packed)
+        for label in ("middle", "end"):
+            assert np.allclose(again.saved[label], whole.saved[label], rtol=0, atol=1e-12)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_checkpoint_of_another_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device of another shape makes other plans, from which nothing can be told of what is left."""
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, "single", circuit(), seed=7, progress=stop_after(3))
+    shape = replace(TinyMachine().shape(np.complex128), tile=5)
+    monkeypatch.setattr(TinyMachine, "shape", lambda _self, _dtype: shape)
+    for deployment in ("single", "peers 2"):
+        with pytest.raises(SavedStateError, match=r"another run \(plan [0-9a-f]{16}, here"):
+            run(path, deployment, circuit())
+
+
 def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
     """A killed process leaves a checkpoint from which another one reaches the same result."""
     path, begun = tmp_path / "run", tmp_path / "begun"
@@ -159,12 +205,11 @@ def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeyp
         ({"made": circuit(6)}, "circuit [0-9a-f]{16}, here"),
         ({"made": circuit(turn=0.2)}, "numbers [0-9a-f]{16}, here"),
         ({"precision": "single"}, "precision complex128, here complex64"),
-        ({"deployment": "peers 2"}, "plan [0-9a-f]{16}, here"),
         ({"seed": 8}, "seed 7, here 8"),
     ],
 )
 def test_another_run_is_refused_by_name(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    """A checkpoint of another circuit, other angles, another plan or seed is refused, and the error says which."""
+    """A checkpoint of another circuit, other angles or another seed is refused, and the error says which."""
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=7, progress=stop_after(3))

@@ -14,17 +14,23 @@ from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
 
-def run(plan: Plan, numbers: Bound, buffer: np.ndarray) -> np.ndarray:
-    """The amplitudes after a plan, at home; `buffer` is complex128 [2^n] in the layout of its start."""
-    verify(plan)
+def run(plan: Plan, numbers: Bound, buffer: np.ndarray, *, whole: bool = True) -> np.ndarray:
+    """The amplitudes after a plan, at home; `buffer` is complex128 [2^n] in the layout of its start.
+
+    whole: whether it is a whole plan, which writes all local zeros and keeps all rules, or a part of one.
+    """
+    if whole:
+        verify(plan)
     levels, index = plan.levels, np.arange(buffer.size)
     psi = np.where(index & plan.fresh == 0, buffer, np.nan)
     home = list(range(plan.num_wires))  # the home of each position
     packed = iter(numbers)
     for stage in plan.stages:
         match stage.motion:
-            case Migration(bits):
+            case Migration(bits, swaps):
                 psi = _home(psi, home)
+                for one, other in swaps:
+                    psi = psi[_swapped(index, one, other)]
                 home = list(bits)
                 psi = psi[_gathered(index, home)]
             case Exchange(swaps):
@@ -35,7 +41,7 @@ def run(plan: Plan, numbers: Bound, buffer: np.ndarray) -> np.ndarray:
                         home[local], home[device] = home[device], home[local]
         psi = _steps(psi, stage, plan, packed)
     psi = _home(psi, home)
-    assert not plan.left & (1 << levels.local) - 1
+    assert not whole or not plan.left & (1 << levels.local) - 1
     return np.where(index & plan.left == 0, psi, 0)
 
 

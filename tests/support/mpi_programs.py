@@ -8,6 +8,8 @@ Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/co
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,6 +28,7 @@ from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.comm.connection import renew
 from qsim_ex.comm.launcher import LAUNCHED, OWN
 from qsim_ex.errors import CommunicationError, OutOfMemory
+from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
 WIRES = 9
@@ -56,8 +59,23 @@ class _WithoutMpi:
         renew().barrier()
 
 
+class _OneProcess:
+    """The same of one process that no launcher connects to others."""
+
+    rank, size = 0, 1
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the value."""
+        return [value]
+
+    def Barrier(self) -> None:
+        """Return."""
+
+
 def world() -> Any:
     """All ranks."""
+    if LAUNCHED is None:
+        return _OneProcess()
     if LAUNCHED is not None and LAUNCHED.by == OWN:
         return _WithoutMpi()
     from mpi4py import MPI
@@ -404,7 +422,7 @@ def state_file() -> None:
     """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
     from qsim_ex.comm.connection import connected
     from qsim_ex.comm.mpi import Mpi
-    from qsim_ex.errors import NotSupported, SavedStateError
+    from qsim_ex.errors import OptionError, SavedStateError
 
     folder = Path(world().bcast(tempfile.mkdtemp()))
     circuit = layers().build()
@@ -431,8 +449,8 @@ def state_file() -> None:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
     assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
-        Simulator(**divided(device_wires=4)).run(measured(), shots=5, seed=1)
-    except NotSupported as error:
+        Simulator(**divided(device_wires=4, host_memory="spread")).run(measured(), shots=5, seed=1)
+    except OptionError as error:
         assert "process" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not refused")
@@ -460,27 +478,144 @@ def checkpoints() -> None:
         assert not any(path.name.startswith(name) for path in folder.iterdir())
 
 
-def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> None:
-    """Run with checkpoints, until rank 1 fails after the second of them."""
-    write, count = CheckpointsOfRanks.write_state, 0
+def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None, after: int = 2, **way: Any) -> None:
+    """Run with checkpoints, until a rank fails after one of them."""
+    kind = CheckpointsOfRanks if world().size > 1 else Checkpoints
+    write, count = kind.write_state, 0
+
+    broken = world().size - 1 if world().size < 3 else 1
 
     def failing(self: Any, *given: Any) -> None:
         nonlocal count
         write(self, *given)
         count += 1
-        if world().rank == 1 and count == 2:
-            raise ArithmeticError("rank 1 is broken")
+        if world().rank == broken and count == after:
+            raise ArithmeticError("a rank is broken")
 
-    CheckpointsOfRanks.write_state = failing  # type: ignore[method-assign]
+    kind.write_state = failing  # type: ignore[method-assign]
     try:
-        Simulator(**divided(checkpoint=path, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
+        Simulator(**divided(checkpoint=path, checkpoint_every=0, **way)).run(circuit, shots=shots, seed=seed)
     except (ArithmeticError, CommunicationError) as error:
-        assert "rank 1 is broken" in str(error)  # noqa: PT017
+        assert "a rank is broken" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not interrupted")
     finally:
-        CheckpointsOfRanks.write_state = write  # type: ignore[method-assign]
+        kind.write_state = write  # type: ignore[method-assign]
     world().Barrier()
+
+
+def over_host() -> None:
+    """Parts of ranks in host memory, with windows on one device or two, give all that one process gives."""
+    from qsim_ex.run import state_in_progress
+
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    wires = WIRES + 2
+    circuit, psi = measured(wires=wires), Simulator(**ALONE).state(layers(wires).build()).to_numpy()
+    alone = Simulator(**ALONE).run(circuit, 300, 7)
+    ways = ({"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}, {"device_wires": 6, "window_slots": 4})
+    for number, way in enumerate(ways):
+        options = divided(**way)
+        result = Simulator(**options).run(circuit, 300, 7)
+        assert result.placement == "ranks over host"
+        assert np.array_equal(same(result.packed), alone.packed)
+        assert sum(result.facts["bytes_from_host"]) > 0
+        within = sum(world().allgather(sum(result.facts["bytes_sent_within"].values())))
+        assert sum(result.facts["bytes_sent"].values()) + within == result.plan.bytes_peers
+        assert result.facts["bytes_held_on_host"] <= 1.2 * (16 << wires) / result.facts["processes_used"]
+        with Simulator(**options).state(layers(wires).build()) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+            assert np.isclose(state.expectation(PauliSum((PauliString(3 << wires - 2, 1),))), _xx(psi, wires))
+            state.save(folder / f"state{number}")
+            with state.clone() as other:
+                other.add_wires(2)
+                other.gate("h", [wires + 1]).gate("cx", [wires + 1, wires]).gate("cx", [0, wires])
+                assert np.isclose(same(other.norm()), 1)
+            assert np.array_equal(same(state.sample(20, seed=3)), _alone_sample(psi, wires))
+        with StateVector.load(folder / f"state{number}", **options) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+        noisy = layers(wires, 1).channel(depolarizing(0.3), [0]).measure([1], [1]).gate("ry", [wires - 1], 0.3)
+        chance = noisy.gate("cz", [0, wires - 1]).measure([0, wires - 1], [0, wires - 1]).build()
+        found = Simulator(**options).run(chance, 6, 5)
+        assert np.array_equal(same(found.packed), Simulator(**ALONE).run(chance, 6, 5).packed)
+        _interrupted(folder / f"run{number}", circuit, 300, 7, after=1, **way)
+        with patch.object(state_in_progress, "load_into", wraps=state_in_progress.load_into) as restored:
+            further = ways[number - 1] if number else {}
+            run = Simulator(**divided(checkpoint=folder / f"run{number}", **further)).run
+            assert np.array_equal(same(run(circuit, 300).packed), alone.packed)
+        assert restored.called
+
+
+def _xx(psi: np.ndarray, wires: int) -> float:
+    """<Y-free string> with X on the two highest wires, and Z on wire 0, of a state."""
+    index = np.arange(1 << wires)
+    return float(np.sum(psi[index ^ 3 << wires - 2].conj() * (-1.0) ** (index & 1) * psi).real)
+
+
+def _alone_sample(psi: np.ndarray, wires: int) -> np.ndarray:
+    with StateVector(wires, initial=psi, **ALONE) as state:
+        return state.sample(20, seed=3)
+
+
+def handed_on() -> None:
+    """A saved state and a run's checkpoints of any number of ranks, in `QSIM_EX_TEST_FOLDER`, are read by this one.
+
+    Each number of ranks continues the runs by some steps; the last one, told by `QSIM_EX_TEST_LAST`, ends them.
+    """
+    folder, last = Path(os.environ["QSIM_EX_TEST_FOLDER"]), "QSIM_EX_TEST_LAST" in os.environ
+    noisy = layers(18, 2).channel(depolarizing(0.3), [0]).measure([1], [1])
+    chance = noisy.gate("ry", [17], 0.2).gate("cz", [17, 0]).measure([0, 17], [0, 17]).build()
+    psi = Simulator(**ALONE).state(layers().build()).to_numpy()
+    if (folder / "state").exists():
+        with StateVector.load(folder / "state", **divided()) as state:
+            assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+            state.save(folder / "state")
+    else:
+        with Simulator(**divided()).state(layers().build()) as state:
+            state.save(folder / "state")
+    for name, circuit, shots in (("all", measured(wires=18, count=5), 50), ("chance", chance, 3)):
+        options = divided(checkpoint=folder / name, checkpoint_every=0)
+        if world().size == 1 and name == "chance" and not last:
+            continue  # one process runs several shots at a time, and has no state in progress
+        if not last:
+            _interrupted(folder / name, circuit, shots, 7, after=1)
+            assert (folder / name).exists()
+            continue
+        found = Simulator(**options).run(circuit, shots=shots)
+        assert found.seed == 7
+        assert np.array_equal(same(found.packed), Simulator(**ALONE).run(circuit, shots, 7).packed)
+    world().Barrier()
+
+
+def missing_files() -> None:
+    """A file that one rank does not see, or another one under the same name, is an error on all ranks, by name."""
+    folder = Path(tempfile.mkdtemp())  # one for each rank
+    try:
+        if world().rank != 1:
+            with StateVector(WIRES, **ALONE) as state:
+                state.gate("h", [0]).save(folder / "state")
+        _refused(lambda: StateVector.load(folder / "state", **divided()), r"rank 1.*cannot be read: No such file")
+        with StateVector(WIRES, **ALONE) as state:
+            state.gate("x" if world().rank == 1 else "h", [0]).save(folder / "state")
+        _refused(lambda: StateVector.load(folder / "state", **divided()), r"expected the same file.*rank 1")
+        os.chdir(folder)
+        run = Simulator(**divided(checkpoint="state")).run
+        _refused(lambda: run(measured(), shots=5, seed=1), "which is a saved state")
+        same(Simulator(**divided()).run(measured(), shots=5, seed=1).packed)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _refused(work: Any, words: str) -> None:
+    """Assert that an error with these words comes on every rank."""
+    from qsim_ex.errors import SavedStateError
+
+    try:
+        work()
+    except (SavedStateError, CommunicationError) as error:
+        assert re.search(words, str(error)), error  # noqa: PT017
+    else:
+        raise AssertionError(words)
+    world().allgather(None)
 
 
 def gpus() -> None:

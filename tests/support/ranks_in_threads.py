@@ -30,6 +30,7 @@ from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.ranks import Ranks, needs
+from qsim_ex.placement.ranks_over_host import RanksOverHost
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps import Layout, Levels, Plan
@@ -80,9 +81,11 @@ class RanksInThreads(Divided):
     kind = NAME
 
     def __init__(self, devices: Sequence[Device], num_wires: int, dtype: Any, levels: Levels, each: int = 1) -> None:
-        if num_wires != levels.local + levels.peers or len(devices) != 1 << levels.peers:
+        over_host = levels.ranks > 0
+        if len(devices) != 1 << levels.peers + levels.ranks or (levels.migration(num_wires) > 0) != over_host:
             raise InvalidInput(f"expected a device for each rank, got {num_wires} wires with {levels}.")
-        self.levels = levels
+        self.levels = Levels(num_wires - levels.ranks, levels.ranks, levels.slice) if over_host else levels
+        self._plans_for = levels
         self.dtype = np.dtype(dtype)
         self.devices = tuple(devices)
         self.layout = Layout.identity(num_wires)
@@ -93,7 +96,10 @@ class RanksInThreads(Divided):
         self._threads = [
             threading.Thread(
                 target=_work,
-                args=(end, ranks, self.devices[k * each : k * each + each], num_wires, self.dtype, levels),
+                args=(
+                    end, RanksOverHost if over_host else Ranks, ranks, self.devices[k * each : k * each + each],
+                    num_wires, self.dtype, levels,
+                ),
                 name=f"{THREADS} {end.rank}", daemon=True,
             )
             for k, (end, ranks) in enumerate(zip(ends, loopback(self._size), strict=True))
@@ -138,6 +144,11 @@ class RanksInThreads(Divided):
     def _join(self) -> None:
         for thread in self._threads:
             thread.join()
+
+    @property
+    def planning_levels(self) -> Levels:
+        """The levels of plans, which have windows if each rank's part is in host memory."""
+        return self._plans_for
 
     def run(self, plan: Plan, work: Sequence[Any], tick: Tick) -> None:
         """Run a plan on all ranks."""
@@ -192,10 +203,12 @@ class RanksInThreads(Divided):
 
     def another(self, num_wires: int) -> RanksInThreads:
         """|0…0> of this many wires; raises `NotSupported` if no wire would be local."""
-        local = num_wires - self.levels.peers
+        given = self._plans_for
+        local = num_wires - given.peers - given.ranks
+        local = min(given.local, local - 1) if given.ranks else local
         if local < 1:
             raise NotSupported(f"{num_wires} wires on {len(self.devices)} ranks, each of which needs one.")
-        levels = replace(self.levels, local=local, slice=min(self.levels.slice, local - 1))
+        levels = replace(given, local=local, slice=min(given.slice, local - 1))
         return RanksInThreads(self.devices, num_wires, self.dtype, levels, self._per_rank)
 
     def shrink(self, wires: Sequence[int]) -> RanksInThreads:
@@ -214,11 +227,11 @@ class RanksInThreads(Divided):
         new.layout = layout
 
 
-def _work(control: Communicator, communicator: Communicator, *given: Any) -> None:
+def _work(control: Communicator, made: type[Ranks], communicator: Communicator, *given: Any) -> None:
     """Make one rank's placement, and answer for it until the end, or until an error of any thread."""
     ranks: Ranks | None = None
     try:
-        ranks = Ranks(communicator, *given)
+        ranks = made(communicator, *given)
         while True:
             question, asked, ranks.layout, ranks.fresh = control.broadcast(None, root=communicator.size)
             found = _answer(ranks, question, asked)

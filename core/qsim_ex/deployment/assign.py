@@ -138,10 +138,14 @@ def assign_hypothetical(
             device, options, discover.free_bytes(discover.cpu(options.threads), state_bytes(num_wires, options.dtype))
         )
     if (count := connection.planned(options.processes, num_wires)) > 1:
-        from qsim_ex.placement.ranks import lay_out
+        from qsim_ex.placement import ranks, ranks_over_host
 
         request = StateRequest(num_wires, options, free, tuple(options.devices or (options.device_id,)), count)
-        return device, replace(next(lay_out(request)), reason=f"{reason}; divided over {count} processes")
+        found = [*ranks.lay_out(request), *ranks_over_host.lay_out(request)]
+        least = min(free.on_device(number, options) for number, _ in free.devices)
+        fitting = (one for one in found if one.device_bytes * options.virtual_peers <= least)
+        deployment = next(fitting, found[0])
+        return device, replace(deployment, reason=f"{reason}; divided over {count} processes")
     try:
         return device, deploy(num_wires, options, free, reason)
     except OutOfMemory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,22 +17,24 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
+from qsim_ex.errors import CommunicationError, DeviceError, OutOfMemory, QsimExError
 from qsim_ex.kernels import host
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
+from qsim_ex.placement import ranks_over_host as over_host
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
-from qsim_ex.placement.request import FreeMemory, StateRequest
+from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest, nearest
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
-ALONE = {"device_wires": None, "window_slots": None}
-"""Options that a state over several processes cannot have yet, with their default values."""
 
+NOT_ASKED = FreeMemory("cpu", ((0, 0),), 0)
+"""The free memory of requests that follow from options alone, so that all ranks answer them alike."""
 
 _INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
 _NAMES = ("memory", "nvlink", "pcie")
@@ -60,52 +62,80 @@ class _Room(NamedTuple):
 def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignment | None, str]:
     """Return the assignment of a state to several processes; or None, and why it is not divided over them.
 
-    Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what else `assign` raises;
-    and `NotSupported` for options that such a state cannot have.
+    Each part goes to the devices of its rank or, if they have no room for it somewhere or `device_wires` says so, to
+    the memory of its host. Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what
+    else `assign` raises.
     """
-    if unfit := [name for name, usual in ALONE.items() if getattr(options, name) != usual]:
-        if not options.over_processes:
-            return None, f"not divided over processes: {', '.join(unfit)} was given"
-        raise NotSupported(
-            f"processes={options.processes} with {', '.join(unfit)}: a process holds one sub state vector on each of "
-            "its devices, and none in host memory besides; leave one of them out."
-        )
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:
         return None, why
     communicator = renew()
     own = local_options(options, communicator)
-    if own.network == "auto" and own.checkpoint is None:  # whoever continues the run would measure other bandwidths
-        own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
     numbers = tuple(own.devices or (own.device_id,))
-    request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), numbers, ranks.used)
-    (deployment,) = placement.lay_out(request)
+    windowed = StateRequest(num_wires, own, NOT_ASKED, numbers, ranks.used).windowed
+    if (
+        own.network == "auto" and own.checkpoint is None and not windowed
+    ):  # whoever continues the run would measure other bandwidths
+        own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
+    (deployment,) = _laid_out(StateRequest(num_wires, own, NOT_ASKED, numbers, ranks.used))
     device, reason, room, error = None, "", None, None
     devices: tuple[Device, ...] = ()
     try:
         device, reason = discover.choose(deployment.levels.local, own, states)
         devices = _devices(device, numbers, own.virtual_peers)
-        needed, staging = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-        free = own.max_memory
-        if free is None:
-            kept = MappedMemory.kept_bytes
-            free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
-        host_free = discover.free_bytes(discover.cpu(own.threads), staging)
-        if device.kind == "cpu" and own.max_memory is None:
-            host_free += kept(communicator, device) * _on_this_host(
-                communicator
-            )  # as much on each rank, let go of soon
-            room = _Room("cpu", free, 0, host_free, needed + staging, "")
-        else:
-            room = _Room(device.kind, free, needed, host_free, staging, "")
+        room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
         error, room = raised, _Room("", 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    _check(communicator, room, error, num_wires, options)
+    rooms = communicator.allgather((host_key(), room))
+    if device is not None and not any(one.error for _, one in rooms) and (windowed or _lacks(rooms)):
+        least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
+        memory = tuple((number, least) for number in numbers)
+        free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", memory, BOUNDLESS, _link(device))
+        for deployment in over_host.lay_out(StateRequest(num_wires, own, free, numbers, ranks.used)):
+            reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
+            room = _room(deployment, device, devices, own, communicator)
+        rooms = communicator.allgather((host_key(), room))
+    _check(communicator, rooms, error, num_wires, options)
     from qsim_ex.deployment.assign import Assignment
 
     assert device is not None
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
     return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
+
+
+def _laid_out(request: StateRequest) -> Iterator[Deployment]:
+    """Yield how a state over ranks lies, by its options alone."""
+    yield from (over_host if request.windowed else placement).lay_out(request)
+
+
+def _lacks(rooms: Sequence[tuple[tuple[str, str], _Room]]) -> bool:
+    """Return whether the GPUs of any rank have no room for its part."""
+    return any(one.kind == "gpu" and one.device_needed > one.device_free for _, one in rooms)
+
+
+def _link(device: Device) -> Callable[[int, int], Link]:
+    """Return the link between two devices of this rank, by their numbers."""
+    if device.kind == "cpu":
+        return nearest
+    return lambda one, other: link(discover.gpu(one), discover.gpu(other))
+
+
+def _room(
+    deployment: Deployment, device: Device, devices: Sequence[Device], own: Options, communicator: Communicator
+) -> _Room:
+    """Return the memory of this rank, and what a deployment takes of it."""
+    needed, on_host = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
+    free, kept = own.max_memory, MappedMemory.kept_bytes
+    if free is None:
+        free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
+    host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
+    if device.kind == "cpu":  # what ranks keep they let go of when they ask for more
+        host_free += kept(communicator, device) * _on_this_host(communicator)
+    if own.max_host_memory is not None:
+        host_free = own.max_host_memory
+    if device.kind == "cpu" and own.max_memory is None:
+        return _Room("cpu", free, 0, host_free, needed + on_host, "")
+    return _Room(device.kind, free, needed, host_free, on_host, "")
 
 
 def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:
@@ -206,10 +236,13 @@ def _seats(communicator: Communicator) -> list[_Seat]:
 
 
 def _check(
-    communicator: Communicator, room: _Room, error: QsimExError | None, num_wires: int, options: Options
+    communicator: Communicator,
+    rooms: Sequence[tuple[tuple[str, str], _Room]],
+    error: QsimExError | None,
+    num_wires: int,
+    options: Options,
 ) -> None:
     """Raise on all ranks if any has an error, lacks memory, or has a device of another kind."""
-    rooms = communicator.allgather((host_key(), room))
     if error is not None:
         raise error
     whole = f"{num_wires} wires in {options.dtype.name} are {human(state_bytes(num_wires, options.dtype))}"

@@ -21,13 +21,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.errors import SavedStateError
+from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.files.saved_state import SavedState, array_of, look, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.steps.layout import Levels
 
 Arrays = Mapping[str, NDArray[Any]]
+Digests = Callable[[Levels], Sequence[str]]
+"""Returns the digests that the plans of a run may have where its states are divided by other levels."""
 
 
 class Checkpoints:
@@ -35,8 +38,10 @@ class Checkpoints:
 
     every: seconds between two checkpoints, at least. identity: names and values that distinguish this run from others.
     seeds: one for each binding, None if they were not given; then the seeds of the files are used, or `fresh_seeds`.
-    one_by_one: whether states are simulated one by one.
+    one_by_one: whether states are simulated one by one. levels: how states are divided. digests: see `Digests`; an
+    earlier run may have divided them otherwise.
     state: the state in progress, if there is one. found: the arrays of the results so far; empty if there are none.
+    divided: how the state in progress was divided when it was written.
     results: returns the results so far, which are written before a state if a circuit has saved something since they
     were written last (`unwritten`).
     Raises `SavedStateError`, naming the differences, if a file belongs to another run, and if it is damaged.
@@ -51,6 +56,8 @@ class Checkpoints:
         fresh_seeds: Callable[[], Sequence[int]],
         *,
         one_by_one: bool,
+        levels: Levels,
+        digests: Digests,
     ) -> None:
         self.path = Path(where.path)
         self._found_at = self._beside("found") if one_by_one else self.path
@@ -58,6 +65,8 @@ class Checkpoints:
         self._every = every
         self._last = monotonic()
         self._identity = identity
+        self.levels = self.divided = levels
+        self._digests = digests
         self._warned = False
         self.state: SavedState | None = None
         self.found: Arrays = {}
@@ -67,6 +76,7 @@ class Checkpoints:
         if self.path.exists() and _is_state(self.path):
             self.state = self._look(self.path)
             told = self._checked(self.path, self.state.about, seeds)
+            self.divided = _levels(self.state.about) or levels
         for path in {self.path, self._found_at}:
             if path.exists() and not _is_state(path):
                 self.found, about = _read(path)
@@ -77,7 +87,7 @@ class Checkpoints:
         """Return a saved state from a file that may have any content; raises `SavedStateError`."""
         found = look(path)
         told = found.about.get("run")
-        if isinstance(told, dict) and told == self._identity:
+        if isinstance(told, dict) and {**told, "plan": None} == {**self._identity, "plan": None}:
             here = self._identity["wires"], self._identity["precision"]
             if (found.num_wires, found.dtype.name) != here:
                 raise SavedStateError(
@@ -91,6 +101,8 @@ class Checkpoints:
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
+        if self._divided_otherwise(belongs.get("plan"), about):
+            belongs = {**belongs, "plan": self._identity["plan"]}
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
             for name in dict.fromkeys((*self._identity, *belongs))
@@ -108,6 +120,16 @@ class Checkpoints:
                 "give another path."
             )
         return found
+
+    def _divided_otherwise(self, digest: Any, about: Mapping[str, Any]) -> bool:
+        """Return whether a file has the plans of this run for the levels that it names, which are not those of here."""
+        other = _levels(about)
+        if other is None or other == self.levels or digest == self._identity["plan"]:
+            return False
+        try:
+            return digest in self._digests(other)
+        except (OptionError, NotSupported, PlanError):  # there are no plans for such levels
+            return False
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
@@ -135,7 +157,7 @@ class Checkpoints:
 
     def _about(self, more: Mapping[str, Any]) -> dict[str, Any]:
         seeds: dict[str, Any] = {"seed": self.seeds[0]} if len(self.seeds) == 1 else {"seeds": list(self.seeds)}
-        return {"run": self._identity, **seeds, **more}
+        return {"run": self._identity, "levels": self.levels.to_json(), **seeds, **more}
 
     def _write(self, write: Callable[[], None]) -> bool:
         """Write a checkpoint; a failure is a warning, since the run can continue without it."""
@@ -171,6 +193,14 @@ class Checkpoints:
 
     def _beside(self, ending: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{ending}")
+
+
+def _levels(about: Mapping[str, Any]) -> Levels | None:
+    """Return the levels that a file names; None for none, as in files of earlier versions, and for anything else."""
+    try:
+        return Levels.from_json(about["levels"])
+    except (KeyError, TypeError, ValueError, OptionError):
+        return None
 
 
 def _is_state(path: Path) -> bool:

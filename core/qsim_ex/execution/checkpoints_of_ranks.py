@@ -1,6 +1,6 @@
 """The checkpoints of a run over several processes: all write the state, one writes the results, all read both.
 
-All processes see one folder. They continue together, with as many processes as before, since plans depend on that.
+All processes see one folder. They continue together; there may be more or fewer of them than before.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any
 
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import NotSupported
-from qsim_ex.execution.checkpoints import Arrays, Checkpoints
+from qsim_ex.execution.checkpoints import Arrays, Checkpoints, Digests
 from qsim_ex.execution.together import require_same
 from qsim_ex.options import Checkpoint
+from qsim_ex.steps.layout import Levels
 
 
 class CheckpointsOfRanks(Checkpoints):
@@ -28,13 +29,17 @@ class CheckpointsOfRanks(Checkpoints):
         fresh_seeds: Callable[[], Sequence[int]],
         *,
         one_by_one: bool,
+        levels: Levels,
+        digests: Digests,
     ) -> None:
         if where.keep:
             raise NotSupported(
                 "checkpoints of jobs of several runs over several processes: pass processes='never', or the path of a "
                 "checkpoint to each run."
             )
-        super().__init__(where, every, identity, seeds, fresh_seeds, one_by_one=one_by_one)
+        super().__init__(
+            where, every, identity, seeds, fresh_seeds, one_by_one=one_by_one, levels=levels, digests=digests
+        )
         self._ranks = ranks
         self._warned = ranks.rank > 0  # one warning is enough
         known = None if self.state is None else self.state.about

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from qsim_ex.comm.connection import renew
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import Header
@@ -20,6 +21,7 @@ from qsim_ex.files.saved_state import (
     SavedState,
     begun,
     framed_bytes,
+    look,
     require_finite,
     restore,
     write_header,
@@ -27,6 +29,27 @@ from qsim_ex.files.saved_state import (
 )
 from qsim_ex.files.written import written
 from qsim_ex.placement.ranks import Ranks
+
+
+def look_together(path: Path) -> SavedState:
+    """Return the description of a file that all ranks see; raise the same `SavedStateError` on all if one does not."""
+    found: SavedState | None = None
+    error = ""
+    try:
+        found = look(path)
+    except SavedStateError as raised:
+        error = str(raised)
+    everyone = renew().allgather((error, None if found is None else found.header.encoded()))
+    for rank, (told, header) in enumerate(everyone):
+        if told:
+            raise SavedStateError(f"rank {rank} of {len(everyone)}: {told} Use a folder that all processes share.")
+        if header != everyone[0][1]:
+            raise SavedStateError(
+                f"{path}: expected the same file on all {len(everyone)} processes, got another one on rank {rank} than "
+                "on rank 0. Use a folder that all processes share."
+            )
+    assert found is not None
+    return found
 
 
 def save_together(placement: Ranks, path: Path, about: Mapping[str, Any] | None = None) -> None:

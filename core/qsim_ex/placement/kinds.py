@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.placement import migrated, peers, peers_over_host, ranks, single
+from qsim_ex.placement import migrated, peers, peers_over_host, ranks, ranks_over_host, single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import Limits, StateRequest
@@ -51,6 +51,7 @@ _ROWS = (
     PlacementKind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
     PlacementKind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
     PlacementKind("ranks", True, ranks.lay_out, ranks.create),
+    PlacementKind("ranks over host", False, ranks_over_host.lay_out, ranks_over_host.create),
 )
 KINDS = {row.name: row for row in _ROWS}
 """The rows by name, in the order of preference; `Deployment.kind` is such a name."""

@@ -7,16 +7,15 @@ one is copied in and one out while another is worked on.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import CopyQueue, Device
+from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
@@ -24,25 +23,12 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import completed
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
-from qsim_ex.placement.exchange.lockstep import Share, check_memory, clear, shares_of, work_on
-from qsim_ex.placement.exchange.schedule import schedule, sources
+from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, staging
+from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
-from qsim_ex.placement.windows.carry import Carried, carried
+from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, homes, passes_of, positions, ticks_of
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
-
-CARRIED_BYTES = 1 << 26
-"""The bytes of one copy between host and device: 1.2 ms, so that starting a copy is negligible."""
-
-
-@dataclass(eq=False, slots=True)
-class WindowBuffers:
-    """Room for one window: a peer on each device. `came`: marks behind the copies in; `busy`: marks behind its use."""
-
-    peer_buffers: list[PeerBuffer]
-    came: dict[int, Any] = field(default_factory=dict)
-    busy: dict[int, Any] = field(default_factory=dict)
+from qsim_ex.steps.plan import Plan
 
 
 def needs(
@@ -118,10 +104,8 @@ class PeersOverHost(Divided):
         }  # fmt: skip
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
         self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._links.kinds, piece_bytes)
-        self._piece = 1 << (max(carried_bytes // self.dtype.itemsize, 1)).bit_length() - 1
-        self.bytes_in, self.bytes_out = [0] * len(devices), [0] * len(devices)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, *(limit or (None, None)))
-        self._allocate(frames)
+        self._windows = self._allocate(frames, carried_bytes)
         self.begin()
 
     # --- memory ------------------------------------------------------------------------------------------------------
@@ -140,6 +124,16 @@ class PeersOverHost(Divided):
     def sent(self) -> dict[tuple[int, int], int]:
         """Bytes sent so far between devices, for each ordered pair of device numbers."""
         return self._links.sent
+
+    @property
+    def bytes_in(self) -> list[int]:
+        """Bytes copied from the host to each device so far."""
+        return self._windows.bytes_in
+
+    @property
+    def bytes_out(self) -> list[int]:
+        """Bytes copied from each device to the host so far."""
+        return self._windows.bytes_out
 
     @property
     def links(self) -> dict[tuple[int, int], Link]:
@@ -163,10 +157,8 @@ class PeersOverHost(Divided):
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
-        window = self.levels.local + self.levels.peers
-        for _, stages in self._passes(plan):
-            windows = 1 << (self._size - window - (stages[0].fresh >> window).bit_count())
-            yield len(stages), windows * sum(len(stage.steps) for stage in stages)
+        for _, stages, _ in passes_of(plan):
+            yield len(stages), ticks_of(stages, self._size, self.levels.local + self.levels.peers)
 
     def _sum(self) -> str:
         """Return the memory that the state needs, for messages."""
@@ -175,45 +167,29 @@ class PeersOverHost(Divided):
             f"and {human(self.memory[0])} on each of {len(self.devices)} devices"
         )
 
-    def _allocate(self, frames: int) -> None:
+    def _allocate(self, frames: int, carried_bytes: int) -> HomeWindows:
         """Allocate all memory, or none of it."""
-        made: list[WindowBuffers] = []
-        places = range(len(self.devices))
         first: Any = self.devices[0]
         try:
             self._home, self.memory_kind = first.host_memory(1 << self._size, self.dtype)
-            for _ in range(frames):
-                beside = made[0].peer_buffers if made else [None] * len(self.devices)
-                made.append(WindowBuffers([self._links.peer(p, 1 << self.levels.local, beside[p]) for p in places]))
+            return HomeWindows(self._home, self._size, self._links, frames, carried_bytes)
         except OutOfMemory as error:
-            made.clear()
             self._home = None
             raise OutOfMemory(f"{self._sum()}, which could not be allocated. {error}") from error
-        self._frames = deque(made)
-        self._in: list[CopyQueue] = [peer.device.copy_queue() for peer in made[0].peer_buffers]
-        self._out: list[CopyQueue] = [peer.device.copy_queue() for peer in made[0].peer_buffers]
 
     def begin(self) -> None:
         """Set the state to |0…0⟩: one amplitude is written at home, and all wires are fresh."""
-        self._synchronize()
+        self._windows.synchronize()
         self.layout = Layout.identity(self._size)
         self.fresh = (1 << self._size) - 1
         self._home[0] = 1
 
-    def _synchronize(self) -> None:
-        """Wait for devices, links and copies."""
-        for copy_queue in (*self._in, *self._out):
-            copy_queue.synchronize()
-        for frame in self._frames:
-            synchronize(frame.peer_buffers)
-
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way."""
         try:
-            self._synchronize()
+            self._windows.release()
         finally:
-            self._frames.clear()
-            self._in, self._out, self._home = [], [], None
+            self._home = None
 
     def another(self, num_wires: int) -> PeersOverHost:
         """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
@@ -236,7 +212,7 @@ class PeersOverHost(Divided):
     def expose(self) -> None:
         """Write every amplitude at home, and wait until nothing is under way."""
         self.write_zeros()
-        self._synchronize()
+        self._windows.synchronize()
 
     def slice_at(self, number: int) -> Any:
         """Return a slice of an exposed state at home: NumPy, without a copy."""
@@ -256,153 +232,14 @@ class PeersOverHost(Divided):
             )
         shares = shares_of(work)
         done = 0
-        for bits, stages in self._passes(plan):
-            self._run_pass(bits, stages, shares, done, tick)
+        for bits, stages, _ in passes_of(plan):
+            course = course_of(bits, stages, self.fresh, self.levels.local + self.levels.peers)
+            self._windows.run_pass(course, shares, done, tick)
+            self.fresh = course.left
             done += sum(len(stage.steps) for stage in stages)
         if self.fresh != plan.left:
             raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
         self.layout = plan.end
-
-    def _passes(self, plan: Plan) -> list[tuple[tuple[int, ...], list[Stage]]]:
-        """Return the stages of each pass, and the bits at home of its positions."""
-        found: list[tuple[tuple[int, ...], list[Stage]]] = []
-        for stage in plan.stages:
-            match stage.motion:
-                case Migration(bits):
-                    found.append((bits, [stage]))
-                case Exchange() | None:
-                    if not found:
-                        found.append((tuple(range(self._size)), []))
-                    found[-1][1].append(stage)
-                case _:
-                    assert_never(stage.motion)
-        for bits, _ in found:
-            if sorted(bits) != list(range(self._size)) or bits[: self.levels.slice] != tuple(range(self.levels.slice)):
-                raise PlanError(
-                    f"expected a permutation that keeps the {self.levels.slice} bits of a slice, got a migration to "
-                    f"{bits}."
-                )
-        return found
-
-    def _run_pass(
-        self,
-        bits: tuple[int, ...],
-        stages: Sequence[Stage],
-        shares: Sequence[Share],
-        begin: int,
-        tick: Callable[[], None],
-    ) -> None:
-        """Run all stages on one window after the other; `begin` steps of the plan came before."""
-        begun = self._positions(bits, self.fresh)
-        migrates = self._size > self.levels.local + self.levels.peers
-        home, fresh = bits, begun
-        for frame, value in self._windows(bits, begun):
-            home, fresh, done = bits, begun, begin
-            for stage in stages:
-                if isinstance(stage.motion, Exchange):
-                    self._exchange(frame, stage.motion, fresh, tick)
-                    moved = sources(self._size, stage.motion.swaps)
-                    if migrates:  # otherwise the former device bit stays local, as on peers without a host
-                        home = tuple(home[source] for source in moved)
-                    fresh = mask_of(tuple(k for k, source in enumerate(moved) if fresh >> source & 1))
-                if fresh != stage.fresh:
-                    raise PlanError(
-                        f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {fresh:#x}."
-                    )
-                live = [(frame.peer_buffers[d], value << self.levels.peers | d) for d in self._live(fresh)]
-                work_on(live, stage.steps, shares, done, tick)
-                fresh = fresh_after(fresh, stage.steps)
-                done += len(stage.steps)
-            self._send(frame, home, fresh, value)
-        self.fresh = self._homes(home, fresh)
-
-    def _exchange(self, frame: WindowBuffers, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
-        """Make an exchange within a window."""
-        window = (1 << self.levels.local + self.levels.peers) - 1
-        self._links.exchange(
-            frame.peer_buffers, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick
-        )
-
-    # --- windows -----------------------------------------------------------------------------------------------------
-
-    def _windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[WindowBuffers, int]]:
-        """Yield every window that is not known to be zero, with its number, while the next one is being copied.
-
-        bits: the bit at home of each position. fresh: mask of positions.
-        """
-        window = self.levels.local + self.levels.peers
-        marks = [copy_queue.mark() for copy_queue in self._out]  # the last pass is written home before this one begins
-        for copy_queue in self._in:
-            for mark in marks:
-                copy_queue.wait(mark)
-        coming: deque[tuple[WindowBuffers, int]] = deque()
-        for value in range(1 << self._size - window):
-            if value << window & fresh:
-                continue
-            frame = self._frames[0]
-            self._frames.rotate(-1)
-            self._bring(frame, bits, fresh, value)
-            coming.append((frame, value))
-            if len(coming) == min(2, len(self._frames)):
-                yield self._begun(*coming.popleft())
-        for frame, value in coming:
-            yield self._begun(frame, value)
-
-    def _bring(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
-        """Queue the copies of a window to a frame, once the frame's former window has been copied out."""
-        frame.came.clear()
-        for peer in frame.peer_buffers:
-            if peer.place in frame.busy:
-                peer.device.reach(frame.busy.pop(peer.place))
-        for d in self._live(fresh):
-            peer, copy_queue = frame.peer_buffers[d], self._in[d]
-            start = self._start(bits, d, value)
-            for near, far in self._carried(bits, fresh):
-                copy_queue.copy(near.of(peer.buffer), far.at(start).of(self._home))
-                self.bytes_in[d] += near.size * self.dtype.itemsize
-            frame.came[d] = copy_queue.mark()
-
-    def _begun(self, frame: WindowBuffers, value: int) -> tuple[WindowBuffers, int]:
-        """Let work from now on wait for the copies of the window."""
-        for d, mark in frame.came.items():
-            frame.peer_buffers[d].device.wait(mark)
-        return frame, value
-
-    def _send(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
-        """Queue the copies of a window home, behind all work queued on the devices."""
-        marks = [peer.device.mark() for peer in frame.peer_buffers]
-        for d in self._live(fresh):
-            peer, copy_queue = frame.peer_buffers[d], self._out[d]
-            for mark in marks:
-                copy_queue.wait(mark)
-            start = self._start(bits, d, value)
-            for near, far in self._carried(bits, fresh):
-                copy_queue.copy(far.at(start).of(self._home), near.of(peer.buffer))
-                self.bytes_out[d] += near.size * self.dtype.itemsize
-            frame.busy[d] = copy_queue.mark()
-
-    def _carried(self, bits: tuple[int, ...], fresh: int) -> Carried:
-        """Return the copies of one sub state vector; zeros are not copied as far as slices stay whole."""
-        local = self.levels.local
-        spared = fresh & ((1 << local) - 1) >> self.levels.slice << self.levels.slice
-        return carried(bits[:local], spared, self._piece)
-
-    def _start(self, bits: tuple[int, ...], number: int, value: int) -> int:
-        """Return the index at home at which a sub state vector of this device number and window begins."""
-        high = value << self.levels.peers | number
-        return mask_of(tuple(bit for k, bit in enumerate(bits[self.levels.local :]) if high >> k & 1))
-
-    def _live(self, fresh: int) -> list[int]:
-        """Return the device numbers whose sub state vectors are not known to be zero; `fresh`: mask of positions."""
-        return [d for d in range(len(self.devices)) if not d << self.levels.local & fresh]
-
-    def _positions(self, bits: tuple[int, ...], homes: int) -> int:
-        """Return a mask of index bits as a mask of positions."""
-        return mask_of(tuple(p for p, bit in enumerate(bits) if homes >> bit & 1))
-
-    def _homes(self, bits: tuple[int, ...], positions: int) -> int:
-        """Return a mask of positions as a mask of index bits."""
-        return mask_of(tuple(bit for p, bit in enumerate(bits) if positions >> p & 1))
 
     # --- visits ------------------------------------------------------------------------------------------------------
 
@@ -412,11 +249,12 @@ class PeersOverHost(Divided):
 
     def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[NearSubState]:
         """Make a visit in which position p is index bit ``bits[p]``."""
-        fresh = self._positions(bits, self.fresh)
+        windows = self._windows
+        fresh = positions(bits, self.fresh)
         inside = fresh & (1 << self.levels.local) - 1
         layout = self._near_layout(bits)
-        for frame, value in self._windows(bits, fresh):
-            live = self._live(fresh)
+        for frame, value in windows.windows(bits, fresh):
+            live = windows.live(fresh)
             for d in live:
                 if inside:
                     clear(frame.peer_buffers[d], inside)
@@ -426,11 +264,11 @@ class PeersOverHost(Divided):
                     yield NearSubState(peer.device, peer.buffer, layout, value << self.levels.peers | d)
             finally:
                 if write:
-                    self._send(frame, bits, fresh & ~inside, value)
+                    windows.send(frame, bits, fresh & ~inside, value)
                 else:
                     frame.busy.update({d: frame.peer_buffers[d].device.mark() for d in live})
         if write:
-            self.fresh = self._homes(bits, fresh & ~inside)
+            self.fresh = homes(bits, fresh & ~inside)
 
     def _bringing(self, wanted: Sequence[int]) -> tuple[int, ...]:
         """Return the bits of a window with `wanted` local, in the places of the highest bits not in `wanted`."""
@@ -454,7 +292,7 @@ class PeersOverHost(Divided):
         """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
         mask = bits & self.fresh
         if mask:
-            self._synchronize()
+            self._windows.synchronize()
         for bit in range(self._size):
             if mask >> bit & 1:
                 self._home.reshape(-1, 2, 1 << bit)[:, 1] = 0
@@ -489,7 +327,7 @@ class PeersOverHost(Divided):
         turned = sum(1 << p for p in arriving if flip >> bits[p] & 1)
         for near in self._visit(bits, write=True):
             near.device.permute(near.buffer, local, moves, turned)
-        homes = list(range(self._size))
+        sources = list(range(self._size))
         for position, source in enumerate(moves):
-            homes[bits[position]] = bits[source]
-        self.layout = at.moved(self.layout, homes, self._homes(bits, turned))
+            sources[bits[position]] = bits[source]
+        self.layout = at.moved(self.layout, sources, homes(bits, turned))

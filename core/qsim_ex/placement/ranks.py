@@ -57,7 +57,7 @@ def needs(levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link] =
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Yield a sub state vector on each device of each rank, if the state is divided over ranks."""
-    if request.ranks == 1:
+    if request.ranks == 1 or request.windowed:
         return
     levels = request.levels(request.local())
     sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
@@ -101,6 +101,7 @@ class Ranks(Exchanged):
         self.needs = needs(
             levels, self.dtype.itemsize, {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b}
         )
+        self._each = each
         self._mine: list[PeerBuffer] = []
         self._bytes_moved = 0
         refused = ""
@@ -109,12 +110,16 @@ class Ranks(Exchanged):
         try:
             if communicator.rank in seats:
                 for k in range(each):
-                    self._mine.append(self._links.buffer(k, 1 << levels.local, self.dtype))
+                    self._mine.append(self._allocated(k))
         except OutOfMemory as error:
             refused = str(error)
         self._all_have_room(refused)
         self._links.reach_others(1 << levels.local, self.dtype)
         self.begin()
+
+    def _allocated(self, k: int) -> PeerBuffer:
+        """Return memory for a sub state vector on device k of this rank, and its end of the links."""
+        return self._links.buffer(k, 1 << self.levels.local, self.dtype)
 
     def _all_have_room(self, refused: str) -> None:
         """Raise `OutOfMemory` on all ranks if one of them has no room; refused: why this one has none, or empty."""
@@ -186,12 +191,12 @@ class Ranks(Exchanged):
     @property
     def _used(self) -> int:
         """The number of ranks that hold amplitudes."""
-        return len(self.places) // len(self.devices)
+        return len(self.places) // self._each
 
     def _name(self, place: int) -> str:
         """Return the rank of a place, and the number of its device if a rank has several."""
-        rank, k = divmod(place, len(self.devices))
-        return str(rank) if len(self.devices) == 1 else f"{rank}.{k}"
+        rank, k = divmod(place, self._each)
+        return str(rank) if self._each == 1 else f"{rank}.{k}"
 
     def _by_layer(self, traffic: Mapping[tuple[int, int], int]) -> list[int]:
         """Return the bytes that were sent over each layer: devices are as far apart as their first numbers."""
@@ -207,7 +212,7 @@ class Ranks(Exchanged):
     @property
     def _held(self) -> dict[int, PeerBuffer]:
         """The sub state vectors of this rank by device number."""
-        own = self.communicator.rank * len(self.devices)
+        own = self.communicator.rank * self._each
         return {self.places.index(own + k): peer for k, peer in enumerate(self._mine)}
 
     def _here(self, number: int) -> PeerBuffer:
@@ -295,7 +300,7 @@ class Ranks(Exchanged):
         """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
         if number not in self._held:
             raise NotSupported(
-                f"sub state vector {number} lies on rank {self.places[number] // len(self.devices)}, and this is rank "
+                f"sub state vector {number} lies on rank {self.places[number] // self._each}, and this is rank "
                 f"{self.communicator.rank}; ask that rank for it, or read amplitudes by their basis values."
             )
         return super().visit_one(number)
@@ -338,7 +343,7 @@ class Ranks(Exchanged):
                 mine = None
                 if (peer := self._held.get(number)) is not None:
                     mine = peer.device.read(peer.buffer, start, min(start + size, 1 << local))
-                root = place // len(self.devices)
+                root = place // self._each
                 yield (number << local) + start, self.communicator.broadcast(mine, root=root)
 
     def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:

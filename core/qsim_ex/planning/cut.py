@@ -55,8 +55,11 @@ def fresh_before(stage: Stage, num_wires: int) -> int:
             to = list(range(num_wires))
             for near, far in swaps:
                 to[near], to[far] = far, near
-        case Migration(bits):
-            to = list(bits)
+        case Migration(bits, swaps):
+            rest = list(range(num_wires))
+            for one, other in swaps:
+                rest[one], rest[other] = other, one
+            to = [rest[bit] for bit in bits]
     return sum(1 << to[bit] for bit in range(num_wires) if stage.fresh >> bit & 1)
 
 

@@ -101,7 +101,7 @@ class _Levelled:
     def _head(self) -> list[str]:
         levels, plan = self.plan.levels, self.plan
         total = summary(plan, self.itemsize, self.rates)
-        migration = plan.num_wires - levels.local - levels.peers
+        migration = levels.migration(plan.num_wires)
         size = human_bytes(self.itemsize * 2.0**levels.local)
         state = human_bytes(self.itemsize * 2.0**plan.num_wires)
         motions = [_count(total.passes, "pass", "passes")] * bool(migration)
@@ -112,7 +112,8 @@ class _Levelled:
             parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
         if migration:
             slices = human_bytes(self.itemsize * 2.0**levels.slice)
-            parts.append(f"{_count(migration, 'migration bit')}: {state} at home on the host, in slices of {slices}")
+            where = "on the host" if not levels.ranks else f"on the hosts of {1 << levels.ranks} processes"
+            parts.append(f"{_count(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
         counts = (
             f"{total.gates} gates on {plan.num_wires} wires: {', '.join(motions)}, {_count(total.stages, 'stage')}, "
             f"{_count(total.sweeps, 'sweep')}, {_count(total.wide, 'other step')}; "
@@ -141,7 +142,14 @@ class _Levelled:
         cost, motion = self.costs[k], stage.motion
         lines = []
         if isinstance(motion, Migration):
-            away = motion.bits[self.plan.levels.local + self.plan.levels.peers :]
+            levels = self.plan.levels
+            if motion.swaps:
+                swaps = ", ".join(f"{bit}↔{rank}" for bit, rank in motion.swaps)
+                lines.append(
+                    f"  exchange {swaps} at home: {human_bytes(cost.peers)} between processes, "
+                    f"{human_bytes(cost.sent)} from or to one: {_seconds(cost.moving)}"
+                )
+            away = motion.bits[levels.local + levels.peers : self.plan.num_wires - levels.ranks]
             lines.append(f"  migration: index bits {_bits(away)} are far, one window for each of their values")
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
@@ -170,18 +178,24 @@ class _Levelled:
 
     def _sums(self) -> list[str]:
         levels, total = self.plan.levels, summary(self.plan, self.itemsize, self.rates)
-        work, moving = (sum(cost.work for cost in self.costs), sum(cost.moving for cost in self.costs))
+        work = sum(cost.work for cost in self.costs)
+        at_home = [k for k, stage in enumerate(self.plan.stages) if isinstance(stage.motion, Migration)]
+        hosts = sum(self.costs[k].peers for k in at_home)
+        between_hosts = sum(self.costs[k].moving for k in at_home)
+        moving = sum(cost.moving for cost in self.costs) - between_hosts
         memory = f"{human_bytes(total.bytes_moved)}, {total.fma:.2e} multiply-adds; {_seconds(work)}"
         lines = [f"device memory: {memory} ({human_bytes(self.rates.memory)}/s on each device)"]
         if levels.peers:
             rate = "" if levels.layers else f" ({human_bytes(self.rates.peer)}/s each way on each device)"
-            lines.append(f"between devices: {human_bytes(total.bytes_peers)}; {_seconds(moving)}{rate}")
+            lines.append(f"between devices: {human_bytes(total.bytes_peers - hosts)}; {_seconds(moving)}{rate}")
             sums = zip_longest(total.bytes_layers, total.seconds_layers, fillvalue=0)
             lines += [
                 f"  over {layer.link}: {human_bytes(count)}; {_seconds(time)} "
                 f"({human_bytes(layer.bytes_per_second)}/s each way on each device)"
                 for layer, (count, time) in zip(levels.layers, sums, strict=False)
             ]
+        if levels.ranks:
+            lines.append(f"between the hosts of processes: {human_bytes(hosts)}; {_seconds(between_hosts)}")
         if self.plan.num_wires > levels.local + levels.peers:
             copying = sum(cost.copying for cost in self.costs)
             lines.append(

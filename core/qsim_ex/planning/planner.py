@@ -184,6 +184,10 @@ def _check(levels: Levels, num_wires: int) -> None:
             f"expected 0 <= slice < local, peers >= 0 and local + peers <= {num_wires} wires, got "
             f"slice={levels.slice}, local={levels.local}, peers={levels.peers}; pass other levels."
         )
+    if levels.ranks and levels.migration(num_wires) < 1:
+        raise OptionError(
+            f"expected migration bits below the bits of ranks, got {levels} for {num_wires} wires; pass other levels."
+        )
     if levels.layers and sum(layer.bits for layer in levels.layers) != levels.peers:
         from qsim_ex.options.network import describe
 

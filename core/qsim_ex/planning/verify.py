@@ -74,9 +74,9 @@ class Whereabouts:
             case Exchange(swaps):
                 _check(self.in_pass or not self.migrated, "a migrated state has no exchange before its first pass")
                 self._exchange(swaps)
-            case Migration(bits):
+            case Migration(bits, swaps):
                 _check(self.migrated, "only a state with migration bits migrates")
-                self._migrate(bits)
+                self._migrate(bits, swaps)
             case _:
                 assert_never(motion)
 
@@ -95,9 +95,15 @@ class Whereabouts:
             if (self.fresh >> local ^ self.fresh >> device) & 1:
                 self.fresh ^= 1 << local | 1 << device
 
-    def _migrate(self, bits: tuple[int, ...]) -> None:
-        near = self.levels.local + self.levels.peers
+    def _migrate(self, bits: tuple[int, ...], swaps: tuple[tuple[int, int], ...]) -> None:
+        near, parts = self.levels.local + self.levels.peers, self.num_bits - self.levels.ranks
         fresh = self._at_home()
+        _check(len({place for pair in swaps for place in pair}) == 2 * len(swaps), "an exchange's pairs are disjoint")
+        for one, other in swaps:
+            _check(self.levels.slice <= one < parts <= other < self.num_bits, "host memories trade bits with ranks")
+            if (fresh >> one ^ fresh >> other) & 1:
+                fresh ^= 1 << one | 1 << other
+        _check(bits[parts:] == tuple(range(parts, self.num_bits)), "a pass leaves the bits of ranks where they are")
         _check(sorted(bits) == list(range(self.num_bits)), "a migration's bits are a permutation")
         _check(bits[: self.levels.slice] == tuple(range(self.levels.slice)), "a migration leaves slices whole")
         _check(list(bits[near:]) == sorted(bits[near:]), "migration bits are in ascending order")

@@ -18,7 +18,7 @@ from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.program.program import Program, Segment
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 _BRANCHING = 8
@@ -38,6 +38,7 @@ class Machine:
         self.dtype: np.dtype[Any] = options.dtype
         self._num_wires = where.deployment.num_wires
         self._options = options
+        self._program = program
         self.rows = 1
         self._levels = where.deployment.planning_levels
         if states > 1 and self._levels is None and isinstance(where.device, Batches):
@@ -78,6 +79,33 @@ class Machine:
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states in a given layout with given fresh bits."""
         return plan_of(segment, len(layout), layout, self._shape, fresh, self._levels)
+
+    def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:
+        """Return what the plans may be where states are divided by other levels, on devices like this one."""
+        device, whole = self.where.device, levels.local >= self._num_wires
+        shapes = [device.shape(self.dtype)]
+        if whole and isinstance(device, Batches):
+            shapes.append(device.batch_shape(self.dtype))
+        shapes = [shape.staying() if self._program.loops else shape for shape in shapes]
+        given = None if whole else levels
+        return [plans_of(self._program, self._num_wires, shape, given, device.grows) for shape in shapes]
+
+    def plan_on(self, levels: Levels, node: int, layout: Layout, fresh: int) -> Plan:
+        """Return the plan of the segment at a node for states that were divided by other levels."""
+        nodes = self._program.nodes
+        segment = nodes[node]
+        assert isinstance(segment, Segment)
+        foreseen = self.plans_on(levels)[0][sum(isinstance(one, Segment) for one in nodes[:node])]
+        if (foreseen.start, foreseen.fresh) == (layout, fresh):
+            return foreseen
+        given = None if levels.local >= self._num_wires else levels
+        return plan_of(segment, len(layout), layout, self._shape, fresh, given)
+
+    def resumed(self, plan: Plan, parts: int, levels: Levels | None) -> Plan:
+        """Return a plan of what is left after some parts of another plan; levels: None for those of this machine."""
+        from qsim_ex.planning.resumed import resumed
+
+        return resumed(plan, parts, levels or self._levels, self._shape)
 
     def begin(self, rows: int) -> States:
         """Return states |0…0⟩ in the layout in which the first plan begins."""

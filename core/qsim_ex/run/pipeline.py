@@ -40,6 +40,8 @@ from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
@@ -338,12 +340,19 @@ def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tup
     where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
     alone = not run.machines[0].batched
     given = where, options.checkpoint_every, _identity(run), known, fresh
+    deployment = run.machines[0].where.deployment
+    levels = deployment.planning_levels or Levels(deployment.num_wires)
+
+    def digests(other: Levels) -> list[str]:
+        machine = run.machines[0]
+        return [_digest(plans) for plans in machine.plans_on(other)] if isinstance(machine, Machine) else []
+
     if (ranks := run.machines[0].where.ranks) is None:
-        kept = Checkpoints(*given, one_by_one=alone)
+        kept = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
     else:
         from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
-        kept = CheckpointsOfRanks(ranks, *given, one_by_one=alone)
+        kept = CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
     return kept, kept.seeds
 
 
@@ -354,19 +363,24 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
     step = max(1, (1 << 20) // run.circuit.operands.shape[1])
     for begin in range(0, bound.count, step):
         numbers.update(np.ascontiguousarray(bound.operands(begin, min(begin + step, bound.count))).tobytes())
-    keys = " ".join(part.key for plan in run.machines[0].plans for part in cut(plan))
     identity: dict[str, Any] = {
         "circuit": run.circuit.key,
         "numbers": numbers.hexdigest(),
         "wires": run.circuit.num_qubits,
         "precision": run.options.dtype.name,
-        "plan": hashlib.blake2b(keys.encode(), digest_size=8).hexdigest(),
+        "plan": _digest(run.machines[0].plans),
     }
     if bound.count > 1 or run.program.branches or request.observables:
         misread = tuple((error.clbits, error.measurement, error.matrix.tobytes()) for error in request.readout)
         asked = (bound.count, request.shots, request.trajectories, request.observables, misread)
         identity["asked"] = hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
     return identity
+
+
+def _digest(plans: Sequence[Plan]) -> str:
+    """Return a digest of plans, which says how they are cut too."""
+    keys = " ".join(part.key for plan in plans for part in cut(plan))
+    return hashlib.blake2b(keys.encode(), digest_size=8).hexdigest()
 
 
 def result_of(

@@ -16,7 +16,7 @@ from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.deployment.over_ranks import ALONE, local_options
+from qsim_ex.deployment.over_ranks import local_options
 from qsim_ex.execution.together import in_step
 from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
@@ -24,7 +24,7 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.over_ranks import agreed_seeds, quiet
 from qsim_ex.run.pipeline import BatchCall, run_batch
 
-_PLAIN = {**ALONE, "devices": None, "virtual_peers": 1}
+_PLAIN = {"device_wires": None, "window_slots": None, "devices": None, "virtual_peers": 1}
 """Options of divided states, with their default values: small states are shared out if none is given."""
 
 

@@ -17,8 +17,9 @@ from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
+from qsim_ex.run.machine import Machine
 from qsim_ex.run.work import WorkUnit
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 
@@ -26,23 +27,27 @@ from qsim_ex.steps.plan import Plan
 class StoppedAt:
     """The position of a state: after `part` parts of the plan of a segment.
 
-    node: the node of the segment. start, fresh: the layout and the fresh bits at the beginning of the plan.
+    node: the node of the segment. start, fresh: the layout and the fresh bits at the beginning of the segment.
+    before: how the state was divided while earlier runs did parts of the segment, and how many parts of their plan each
+        has done; then the plan is one of what they have left (`planning.resumed`).
     """
 
     node: int
     part: int
     start: Layout
     fresh: int
+    before: tuple[tuple[Levels, int], ...] = ()
 
 
 class StateInProgress:
     """Writes states in progress, one at a time, and restores the state of an earlier run.
 
-    plans: the plan of each segment, by its node.
+    machine: simulates the states. plans: the plan of each segment, by its node.
     """
 
-    def __init__(self, checkpoints: Checkpoints, program: Program, plans: Mapping[int, Plan]) -> None:
+    def __init__(self, checkpoints: Checkpoints, machine: Machine, program: Program, plans: Mapping[int, Plan]) -> None:
         self.checkpoints = checkpoints
+        self._machine = machine
         self._program = program
         self._plans = plans
         self._labels = {node: k for k, node in enumerate(k for k, n in enumerate(program.nodes) if isinstance(n, Save))}
@@ -53,18 +58,15 @@ class StateInProgress:
         """Write a checkpoint after a part of a plan, for one branch, if the next one is due."""
         if not self.checkpoints.due():
             return
-        about: dict[str, Any] = {}
-        foreseen = self._plans[at.node]
-        if self._program.branches or (foreseen.start, foreseen.fresh) != (at.start, at.fresh):
-            about["at"] = {
+        about: dict[str, Any] = {
+            "at": {
                 "node": at.node,
                 "address": list(at.start.address),
                 "flip": hex(at.start.flip),
                 "fresh": hex(at.fresh),
+                "before": [[levels.to_json(), parts] for levels, parts in at.before],
             }
-        else:  # the plans are known, so it is enough to count their parts
-            before = (plan for node, plan in self._plans.items() if node < at.node)
-            at = replace(at, part=at.part + sum(len(cut(one)) for one in before))
+        }
         if self._program.branches:
             about["branch"] = {
                 "shots": (unit.first + branches.shots).tolist(),
@@ -87,6 +89,8 @@ class StateInProgress:
             return None
         try:
             at = self._position(state.about.get("at"), operator.index(state.about["parts"]))
+            if self.checkpoints.divided != self.checkpoints.levels:
+                at = replace(at, part=0, before=(*at.before, (self.checkpoints.divided, at.part)))
             binding = int(state.about.get("binding", 0)) - unit.begin
             mine = left.chosen(np.flatnonzero(left.binding == binding))
             if not self._program.branches:
@@ -115,8 +119,11 @@ class StateInProgress:
             raise ValueError(f"expected parts >= 0, got {parts}")
         if told is not None:
             layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
-            found = StoppedAt(int(told["node"]), parts, layout, int(told["fresh"], 16))
+            before = tuple((Levels.from_json(levels), operator.index(n)) for levels, n in told.get("before", ()))
+            found = StoppedAt(int(told["node"]), parts, layout, int(told["fresh"], 16), before)
             n = next(iter(self._plans.values())).num_wires
+            if any(parts < 0 for _, parts in before):
+                raise ValueError(f"expected parts >= 0, got {before}")
             if found.node not in self._plans or sorted(layout.address) != list(range(n)):
                 raise ValueError(f"expected a segment of this program and a layout of {n} wires, got another position")
             if max(layout.flip, found.fresh) >> n or min(layout.flip, found.fresh) < 0:
@@ -129,14 +136,28 @@ class StateInProgress:
             parts -= count
         raise ValueError(f"expected no more parts than the run has, got {parts} more")
 
+    def plans_at(self, at: StoppedAt) -> list[Plan]:
+        """Return the plans of the divisions before a position, and last the plan of which it counts the parts."""
+        plans: list[Plan] = []
+        for k, (levels, parts) in enumerate(at.before):
+            plans = plans or [self._machine.plan_on(levels, at.node, at.start, at.fresh)]
+            self._require(parts, len(cut(plans[-1])))
+            following = at.before[k + 1][0] if k + 1 < len(at.before) else None
+            plans.append(self._machine.resumed(plans[-1], parts, following))
+        return plans
+
+    def _require(self, parts: int, most: int) -> None:
+        """Raise `SavedStateError` for a file that tells of more parts than there are."""
+        if parts > most:
+            raise SavedStateError(
+                f"{self.checkpoints.path} is damaged: expected at most {most} parts, got {parts}. Remove it and run "
+                "again."
+            )
+
     def restore(self, placement: Placement, parts: Sequence[Plan], done: int) -> None:
         """Load the state of the earlier run into a new one; raises `SavedStateError` for a damaged file."""
         assert self.checkpoints.state is not None
-        if done > len(parts):
-            raise SavedStateError(
-                f"{self.checkpoints.path} is damaged: expected at most {len(parts)} parts, got {done}. Remove it and "
-                "run again."
-            )
+        self._require(done, len(parts))
         load_into(placement, self.checkpoints.state)
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 

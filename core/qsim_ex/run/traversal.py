@@ -94,7 +94,7 @@ class BranchTraversal:
         assert way.in_progress is not None
         segment = self._nodes[at.node]
         assert isinstance(segment, Segment)
-        plan = self._plan(at.node, segment, at.start, at.fresh)
+        plan = way.in_progress.plans_at(at)[-1] if at.before else self._plan(at.node, segment, at.start, at.fresh)
         states = self._begin(1)
         assert states.single is not None
         try:
@@ -223,8 +223,12 @@ class BranchTraversal:
         """Run the work of a segment; with checkpoints in parts, between which the state may be written."""
         way, kept = self._way, self._way.in_progress
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
-        plan = self._plan(node, segment, *begun)
         operands = self._operands(segment, branches)
+        before = () if at is None else at.before
+        if at is not None and before:
+            plan, operands = self._rest_of(at, operands)
+        else:
+            plan = self._plan(node, segment, *begun)
         tick = self._share(node, states, branches)
         if kept is None or states.single is None:
             way.machine.run(states, plan, operands, tick)
@@ -233,11 +237,22 @@ class BranchTraversal:
             for number, part in enumerate(cut(plan), 1):
                 if number > done:
                     way.machine.run(states, part, operands, tick)
-                    kept.after(states.single, part, StoppedAt(node, number, *begun), self._unit, branches)
+                    kept.after(states.single, part, StoppedAt(node, number, *begun, before), self._unit, branches)
                 elif isinstance(tick, Share):
                     tick.skip(states.single.ticks(part))
         if isinstance(tick, Share):
             tick.end()
+
+    def _rest_of(self, at: StoppedAt, operands: Complex) -> tuple[Plan, Complex]:
+        """Return the plan of what earlier runs have left of a segment, in other divisions, and its operands."""
+        from qsim_ex.planning.numbers.binding import fill
+        from qsim_ex.planning.resumed import operands_of
+
+        assert self._way.in_progress is not None
+        *earlier, plan = self._way.in_progress.plans_at(at)
+        for one in earlier:
+            operands = operands_of(one.numbers, fill(one.numbers, operands[0]).buffer)
+        return plan, operands
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
         """Return the ticks of a segment; work that branches repeat, since they began again, counts for nothing."""

@@ -329,7 +329,12 @@ class StateVector(Wiring, MemoryLender):
         Without options the file's precision is used. Raises `SavedStateError` for a file that is missing, damaged, or
         no saved state, before any memory is taken where that can be detected.
         """
-        found = saved_state.look(Path(path))
+        if (Options() if options is None else options).with_(changes).over_processes:
+            from qsim_ex.files.saved_by_ranks import look_together
+
+            found = look_together(Path(path))
+        else:
+            found = saved_state.look(Path(path))
         if options is None:
             options = Options(precision=BY_DTYPE[found.dtype].name)
         touched = found.mask("touched")

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from qsim_ex.options.network import Layers
 
 BLOCK_BITS = 4
 """The number of bits of a dense block's matrix (see `Shape.block`)."""
+
+_MOST_BITS = 64
+"""The most bits of any kind in a file."""
 
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
@@ -62,13 +67,16 @@ class Layout:
 class Levels:
     """The memory hierarchy above the tile: how the n bits of an index are divided. `Levels(n)` is one device.
 
-    Positions 0 … local − 1 are **local** bits, the next `peers` are **device** bits, all above are **migration** bits.
+    Positions 0 … local − 1 are **local** bits, the next `peers` are **device** bits, all above are **migration** bits,
+    but for the highest `ranks`.
     local: index bits of one sub state vector, which is contiguous in the memory of one device.
     peers: 2^peers devices of this process hold one sub state vector each at the same time.
     slice: the lowest bits, which are contiguous wherever amplitudes are copied, and always local; at most `local`.
     network: 'switch' (any two devices at full speed) or 'mesh' (each pair has a link of its own).
     layers: how far devices are from each other, as far as that differs: the links of the device bits, lowest bits and
         nearest devices first, `peers` bits in all; none where all devices are equally far. Inside a layer is a switch.
+    ranks: 2^ranks processes have a part of the state in the memories of their hosts each; a pass leaves these bits
+        where they are. Without migration bits a device bit may lead to another process as well, and this is 0.
     """
 
     local: int
@@ -76,11 +84,35 @@ class Levels:
     slice: int = 0
     network: Literal["switch", "mesh"] = "switch"
     layers: Layers = ()
+    ranks: int = 0
 
     def __repr__(self) -> str:
-        """Return the fields; no layers are left out, since digests of plans in checkpoints are made of this."""
+        """Return the fields, without layers and ranks if there are none: digests in checkpoints are made of this."""
         shown = f"Levels(local={self.local}, peers={self.peers}, slice={self.slice}, network={self.network!r}"
-        return f"{shown}, layers={self.layers!r})" if self.layers else f"{shown})"
+        shown += f", layers={self.layers!r}" if self.layers else ""
+        return f"{shown}, ranks={self.ranks})" if self.ranks else f"{shown})"
+
+    def migration(self, num_wires: int) -> int:
+        """Return the number of migration bits of a state."""
+        return num_wires - self.local - self.peers - self.ranks
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        names = ("local", "peers", "slice", "network", "ranks")
+        return {name: getattr(self, name) for name in names} | {"layers": [layer.to_json() for layer in self.layers]}
+
+    @staticmethod
+    def from_json(told: Mapping[str, Any]) -> Levels:
+        """Return the levels of `to_json`; raise `ValueError`, `TypeError`, `KeyError` or `OptionError` for others."""
+        from qsim_ex.options.network import Layer
+
+        local, peers, piece, ranks = (told[name] for name in ("local", "peers", "slice", "ranks"))
+        if not all(type(bits) is int and 0 <= bits <= _MOST_BITS for bits in (local, peers, piece, ranks)):
+            raise ValueError(f"expected numbers of bits, got {told}")
+        if told["network"] not in ("switch", "mesh"):
+            raise ValueError(f"expected a network, got {told['network']!r}")
+        layers = tuple(Layer(one["bits"], one["link"], one["bytes_per_second"]) for one in told["layers"])
+        return Levels(local, peers, piece, told["network"], layers, ranks)
 
     def layer_of(self, position: int) -> int:
         """Return the number of the layer of a device position, 0 for the nearest."""

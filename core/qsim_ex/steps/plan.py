@@ -40,10 +40,13 @@ class Migration:
     The window of 2^(local + peers) amplitudes is filled 2^(migration bits) times, worked on, and written back to where
     it came from, so no amplitude has moved after a pass. bits: a permutation; position p of an index, as the steps of
     this pass see it, is index bit ``bits[p]`` at home. ``bits[p] == p`` below `Levels.slice`; the positions of the
-    migration bits come last, ascending.
+    migration bits come last, ascending. With bits of ranks (`Levels.ranks`) these are the last ones, each on itself.
+    swaps: pairs of an index bit and a rank's bit at home that trade places before the pass: half of each part, with one
+    pair, moves to the host memory of another process, and stays there.
     """
 
     bits: tuple[int, ...]
+    swaps: tuple[tuple[int, int], ...] = ()
 
 
 Motion = Exchange | Migration

@@ -54,11 +54,13 @@ def found(plan: Plan, circuit: Circuit, psi: np.ndarray) -> np.ndarray:
 
 @st.composite
 def divisions(draw: st.DrawFn, num_wires: int) -> Levels:
-    """Some local, device and migration bits."""
+    """Some local, device and migration bits, and bits of ranks."""
     local = draw(st.integers(min(3, num_wires), min(6, num_wires)))
     peers = draw(st.integers(0, min(3, num_wires - local)))
     network = draw(st.sampled_from(["switch", "mesh", "layers"]))
     piece = draw(st.integers(0, min(2, local - 1)))
+    if (above := num_wires - local - peers) > 1 and draw(st.booleans()):
+        return Levels(local, peers, piece, ranks=draw(st.integers(1, above - 1)))
     if network == "layers":
         near = draw(st.integers(0, peers))
         parts = [(bits, link) for bits, link in ((near, "nvlink"), (peers - near, "ethernet")) if bits]

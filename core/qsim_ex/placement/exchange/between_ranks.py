@@ -114,9 +114,6 @@ class RankLinks:
     def buffer(self, k: int, num_amplitudes: int, dtype: np.dtype[Any]) -> PeerBuffer:
         """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`."""
         device = self._devices[k]
-        while len(self._staging) < _FLYING:
-            out, into = (self._devices[0].host_memory(self._message, dtype)[0] for _ in range(2))
-            self._staging.append((out, into))
         if self._mapped is not None:
             buffer = self._mapped.buffers[k]
         elif self._shares:
@@ -124,7 +121,14 @@ class RankLinks:
             buffer = self._offers[-1].buffer
         else:
             buffer = device.allocate(num_amplitudes, dtype)
-        return PeerBuffer(k, device, buffer, []) if self._inside is None else self._inside.end(k, buffer)
+        return self.end(k, buffer)
+
+    def end(self, k: int, buffer: Any) -> PeerBuffer:
+        """Return a sub state vector in a buffer of device k, with staging memory; raises `OutOfMemory`."""
+        while len(self._staging) < _FLYING:
+            out, into = (self._devices[0].host_memory(self._message, buffer.dtype)[0] for _ in range(2))
+            self._staging.append((out, into))
+        return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
 
     def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
         """Take memory that was kept from the last state, where devices share theirs; all ranks call it first."""

@@ -142,30 +142,47 @@ def _stage(
     block: float | None,
     interpreted: bool,
 ) -> StageCost:
-    near = levels.local + levels.peers
+    near, parts = levels.local + levels.peers, num_bits - levels.ranks
     device_bits = (1 << near) - (1 << levels.local)
-    migration_bits = (1 << num_bits) - (1 << near)
+    migration_bits, rank_bits = (1 << parts) - (1 << near), (1 << num_bits) - (1 << parts)
     windows = 1 << _there(migration_bits, stage.fresh)
-    devices = 1 << _there(device_bits, stage.fresh)
+    ranks = 1 << _there(rank_bits, stage.fresh)
+    each_rank = 1 << _there(device_bits, stage.fresh)
+    devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
     rate = (rates.interpreted if interpreted else rates.fma) * SINGLE.itemsize / itemsize
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
-        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + devices * rates.launch for step in each),
+        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + each_rank * rates.launch for step in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
+        cost["peers"] *= ranks
     elif isinstance(stage.motion, Migration):
         share = max(0, windows - resident) / windows
         come = share * itemsize * 2.0 ** (num_bits - stage.fresh.bit_count())
         go = share * itemsize * 2.0 ** (num_bits - last.bit_count())
-        come_each, go_each = come / devices, go / (1 << _there(device_bits, last))
+        come_each, go_each = come / devices, go / (1 << _there(device_bits | rank_bits, last))
         both = max(come_each / rates.host, go_each / rates.host, (come_each + go_each) / rates.host_both)
-        both = max(both, (come + go) / rates.host_all)
-        ends = max((come_each + go_each) / rates.host, (come + go) / rates.host_all) / windows if not resident else 0.0
+        on_host = (come + go) / ranks / rates.host_all  # each rank has a host of its own
+        both = max(both, on_host)
+        ends = max((come_each + go_each) / rates.host, on_host) / windows if not resident else 0.0
         cost |= {"host_in": come, "host_out": go, "copying": max(both, ends), "ends": ends}
+        if stage.motion.swaps:
+            cost |= _between_hosts(stage, num_bits, levels, itemsize, rates)
     return StageCost(windows, devices, **cost)
+
+
+def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, rates: Rates) -> dict[str, Any]:
+    """Return the bytes and seconds of an exchange between the host memories of ranks, before a pass."""
+    assert isinstance(stage.motion, Migration)
+    homes = mask_of(tuple(bit for position, bit in enumerate(stage.motion.bits) if stage.fresh >> position & 1))
+    parts = num_bits - levels.ranks
+    found = _exchange(
+        Exchange(stage.motion.swaps), homes, Levels(parts, levels.ranks, levels.slice), itemsize, rates, 1
+    )
+    return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.host + rates.trade}
 
 
 def _exchange(

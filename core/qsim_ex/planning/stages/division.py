@@ -41,10 +41,13 @@ class Division:
     """All work in order: passes, and the portions of each pass.
 
     low: the bits that are below `Levels.slice` at the start, as far as the division needs them to be decided.
+    turns: for each pass the bits that have to be in the part of every rank then, not on the bits of ranks; passes of
+        one turn have equal ones.
     """
 
     passes: tuple[tuple[StageWork, ...], ...]
     low: int
+    turns: tuple[int, ...] = ()
 
 
 def divide(
@@ -102,6 +105,7 @@ class _WorkDivider:
         self.there = self.everything & ~fresh
         self.low: int | None = None  # decided by the first wide operation, or at the end
         self.passes: list[tuple[StageWork, ...]] = []
+        self.turns: list[int] = []
 
     def divide(self, work: Sequence[Work]) -> Division:
         """See `divide`."""
@@ -115,20 +119,32 @@ class _WorkDivider:
             section = []
         self._section(section)
         low = self._lowest(0) if self.low is None else self.low
-        return Division(tuple(self.passes), low)
+        self._count_wide()
+        return Division(tuple(self.passes), low, tuple(self.turns))
+
+    def _count_wide(self) -> None:
+        """Make each pass of operations that are too wide for others a turn of its own."""
+        self.turns += [needs_of(portions) for portions in self.passes[len(self.turns) :]]
 
     # --- operations that fit with the slice's bits near -----------------------------------------------------------
 
     def _section(self, work: list[Work]) -> None:
         """Divide work between two wide operations."""
-        peers = self.levels.peers
-        migration = self.num_bits - self.levels.local - peers
         if not work:
             return
-        whole = ((work, 0),) if not migration else self._search(work, migration, self.everything, _pass_cost)
+        self._count_wide()
+        ranks = self.levels.ranks
+        for mine, away in self._search(work, ranks, self.everything, _exchange_cost) if ranks else ((work, 0),):
+            self._passes_of(mine, self.everything & ~away)
+            self.turns += [_mixed(mine)] * (len(self.passes) - len(self.turns))
+
+    def _passes_of(self, work: list[Work], allowed: int) -> None:
+        """Divide work into passes; `allowed`: the bits that are in the part of each rank."""
+        peers, migration = self.levels.peers, self.levels.migration(self.num_bits)
+        whole = ((work, 0),) if not migration else self._search(work, migration, allowed, _pass_cost)
         for ready, far in whole:
             counts = [layer.bits for layer in self.levels.layers[::-1]] if self.nested else [peers] * bool(peers)
-            self.passes.append(tuple(_portion(part) for part in self._portions(ready, self.everything & ~far, counts)))
+            self.passes.append(tuple(_portion(part) for part in self._portions(ready, allowed & ~far, counts)))
 
     def _portions(self, work: list[Work], allowed: int, counts: Sequence[int]) -> Iterator[list[Work]]:
         """Yield work in portions: divided by ``counts[0]`` far bits, then each part by the next number of them."""
@@ -253,6 +269,14 @@ def _exchange_cost(way: _Way, far: int, mixed: int) -> float:
     """Return the amount moved to another device; bits that are fresh on both sides cost nothing."""
     coming = way.far & ~far & mixed if way.portions else 0
     return (1 - 0.5 ** coming.bit_count()) * 2.0 ** way.there.bit_count()
+
+
+def needs_of(portions: Sequence[StageWork]) -> int:
+    """Return the bits that any of some portions needs local."""
+    needs = 0
+    for portion in portions:
+        needs |= portion.needs
+    return needs
 
 
 def _portion(work: Sequence[Work]) -> StageWork:

@@ -116,8 +116,48 @@ class Positions:
             self._trade(leave, arrive)
         return Exchange(swaps)
 
-    def migrate(self, window: int, later: Sequence[int], passes: Sequence[int]) -> Migration:
-        """Begin a pass, and return its migration.
+    def away(self) -> int:
+        """Return the bits whose values are parts of different ranks."""
+        return self.bits((1 << self.num_bits) - (1 << self.num_bits - self.levels.ranks))
+
+    def trade(self, turns: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """Return the exchange between ranks, at home, that gets the bits of ``turns[0]`` into the part of each rank.
+
+        turns: the bits that this pass and the following ones need there. The bits that leave are needed again last.
+        """
+        if not turns[0] & self.away():
+            return ()
+        self._rest()
+        near = (1 << self.num_bits) - 1 & ~self.away()
+        coming = self._renamed(turns[0] & self.away(), turns[0], near)
+        near = (1 << self.num_bits) - 1 & ~self.away()
+        leaving = self._to_give_away(turns, near & ~turns[0] & ~self.low)
+        pairs = list(zip(leaving, bits_of_mask(coming), strict=False))
+        if len(pairs) < coming.bit_count():
+            raise PlanError(
+                f"bits {coming:#x} have to leave the ranks, and only {len(leaving)} bits can take their places. This "
+                "is a bug of qsim-ex; please report it."
+            )
+        swaps = tuple(sorted((self.at[leave], self.at[arrive]) for leave, arrive in pairs))
+        for leave, arrive in pairs:
+            self._trade(leave, arrive)
+        return swaps
+
+    def _rest(self) -> None:
+        """Put every bit at its home, as at the end of a pass."""
+        starts, homes = self.starts(), self.homes()
+        for place, start in zip(homes, starts, strict=True):
+            self.source[place] = start
+        self.at, self.home = list(homes), list(range(self.num_bits))
+
+    def migrate(
+        self,
+        window: int,
+        later: Sequence[int],
+        passes: Sequence[int],
+        swaps: tuple[tuple[int, int], ...] = (),
+    ) -> Migration:
+        """Begin a pass, and return its migration; `swaps` are those of `trade` before it.
 
         window: the bits that the pass needs near. later: the bits that each of its stages needs local. passes: the bits
         that this and the following passes need near. Bits that need not leave stay, the soonest needed first.
@@ -125,7 +165,8 @@ class Positions:
         levels = self.levels
         everything = (1 << self.num_bits) - 1
         here = self.window()
-        others = _soonest(bits_of_mask(everything & ~(window | self.low)), passes)
+        away = self.away()
+        others = _soonest(bits_of_mask(everything & ~(window | self.low | away)), passes)
         others.sort(key=lambda bit: (self.fresh >> bit & 1, _wait(bit, passes), not here >> bit & 1))
         near = _filled(window | self.low, others, levels.local + levels.peers)
         # A fresh device bit would leave half of the devices idle, a fresh local bit halves the work of each.
@@ -133,18 +174,18 @@ class Positions:
         others.sort(key=lambda bit: (_wait(bit, later), not self.fresh >> bit & 1))
         local = _filled(later[0] | self.low, others, levels.local)
         homes = self.homes()
-        groups = [local, near & ~local, everything & ~near]
-        bounds = [0, levels.local, levels.local + levels.peers, self.num_bits]
+        groups = [local, near & ~local, everything & ~near & ~away, away]
+        bounds = [0, levels.local, levels.local + levels.peers, self.num_bits - levels.ranks, self.num_bits]
         bits: list[int] = []
         for group, low, high in zip(groups, bounds[:-1], bounds[1:], strict=True):
-            bits += _kept_in_place([homes[bit] for bit in bits_of_mask(group)], low, high, ascending=high == bounds[-1])
+            bits += _kept_in_place([homes[bit] for bit in bits_of_mask(group)], low, high, ascending=low >= bounds[2])
         place = {home: position for position, home in enumerate(bits)}
         now = [place[home] for home in homes]
         for bit, source in enumerate(self.starts()):
             self.source[now[bit]] = source
         self.at = now
         self.home = bits
-        return Migration(tuple(bits))
+        return Migration(tuple(bits), swaps)
 
     def _trade(self, one: int, other: int) -> None:
         """Let two bits, and their amplitudes, trade places."""
@@ -168,9 +209,13 @@ class Positions:
             if _wait(leave, later) > _wait(arrive, later) and not self.fresh >> leave & 1
         ]
 
-    def _renamed(self, coming: int, needed: int) -> int:
-        """Relabel fresh bits that have to be local with fresh local ones; return the bits that still have to come."""
-        free = bits_of_mask(self.local() & self.fresh & ~needed & ~self.low)
+    def _renamed(self, coming: int, needed: int, near: int | None = None) -> int:
+        """Relabel fresh bits that have to be near with fresh ones that are; return the bits that still have to come.
+
+        near: the bits that are near; by default the local ones.
+        """
+        here = self.local() if near is None else near
+        free = bits_of_mask(here & self.fresh & ~needed & ~self.low)
         for fresh, local in zip(bits_of_mask(coming & self.fresh), free, strict=False):
             self.at[fresh], self.at[local] = self.at[local], self.at[fresh]
             coming &= ~(1 << fresh)

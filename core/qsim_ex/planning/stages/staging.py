@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.stages.division import Division, StageWork, divide
+from qsim_ex.planning.stages.division import Division, StageWork, divide, needs_of
 from qsim_ex.planning.stages.positions import Positions
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
@@ -67,7 +67,7 @@ def make_stages(
         return seconds(of.stages, found), sum(cost.moving for cost in found)
 
     layered = len(levels.layers) > 1
-    grows = bool(levels.peers and fresh)
+    grows = bool((levels.peers or levels.ranks) and fresh)
     if not (grows or layered):
         return staged(0)
     first = staged(shape.start if grows else 0)
@@ -113,25 +113,26 @@ class _StagePlanner:
         self._begin(None)
         passes = self.division.passes
         for k, portions in enumerate(passes):
-            windows = [_needs(portions) for portions in passes[k:]]
+            windows = [needs_of(portions) for portions in passes[k:]]
             for j, portion in enumerate(portions):
                 later = [part.needs for part in portions[j:]]
                 if not self.positions.migrated:  # one pass, whose portions are all that follow
                     later += [part.needs for portions in passes[k + 1 :] for part in portions]
-                self._bring(portion, later, windows if j == 0 else [])
+                self._bring(portion, later, windows if j == 0 else [], self.division.turns[k:])
                 self._add(portion)
         self._clear()
         self._end()
 
     # --- one stage -----------------------------------------------------------------------------------------------
 
-    def _bring(self, portion: StageWork, later: Sequence[int], windows: Sequence[int]) -> None:
+    def _bring(self, portion: StageWork, later: Sequence[int], windows: Sequence[int], turns: Sequence[int]) -> None:
         """Begin a new stage if a portion needs bits that are not local; `windows` are given if it may begin a pass."""
         positions = self.positions
         begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
         if begins:
             self._end()
-            self._begin(positions.migrate(windows[0], later, windows))
+            swaps = positions.trade(turns)
+            self._begin(positions.migrate(windows[0], later, windows, swaps))
         elif portion.needs & ~positions.local():
             self._work_off()
             motion = positions.exchange(later)
@@ -202,10 +203,3 @@ class _StagePlanner:
             self._end()
             self._begin(positions.migrate(owed, [owed], [owed]))
         self._clear_fresh(positions.places(owed))
-
-
-def _needs(portions: Sequence[StageWork]) -> int:
-    needs = 0
-    for portion in portions:
-        needs |= portion.needs
-    return needs

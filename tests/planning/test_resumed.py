@@ -1,0 +1,53 @@
+"""The rest of a plan, planned anew for a state that is divided otherwise, ends in the state of the whole plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+from planning.stages.test_staging import SHAPES, divisions, planned, stored
+from support import literal_executor as literal
+from support.strategies import circuits
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.errors import NotSupported
+from qsim_ex.planning.cut import cut
+from qsim_ex.planning.planner import bind
+from qsim_ex.planning.resumed import operands_of, resumed
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Levels, Plan
+
+
+def by_parts(plan: Plan, operands: np.ndarray, buffer: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """The amplitudes after some parts of a plan."""
+    for part in cut(plan)[begin:end]:
+        buffer = literal.run(part, bind(part, operands), buffer, whole=False)
+    return buffer
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(min_qubits=3, max_qubits=7, max_gates=30), data=st.data())
+def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject) -> None:
+    """A new state is stopped after any part of a plan, and again after any part of the rest, and ends as defined."""
+    n, shape = circuit.num_qubits, data.draw(st.sampled_from([*SHAPES, replace(SHAPES[0], floats=True)]))
+    fresh = (1 << n) - 1
+    psi = np.zeros(1 << n, dtype=np.complex128)
+    psi[0] = 1
+    each = [data.draw(st.one_of(st.just(Levels(n)), divisions(n))) for _ in range(3)]
+    plan = planned(circuit, Layout.identity(n), each[0], shape, fresh, place=True)
+    operands, buffer = circuit.operands, stored(psi, plan.start)
+    for levels in each[1:]:
+        parts = data.draw(st.integers(0, len(cut(plan))), label="parts")
+        buffer = by_parts(plan, operands, buffer, 0, parts)
+        operands = operands_of(plan.numbers, bind(plan, operands).buffer)
+        try:
+            plan = resumed(plan, parts, levels, shape)
+        except NotSupported:  # an operation that is wider than a sub state vector
+            reject()
+        verify(plan)
+    buffer = by_parts(plan, operands, buffer, 0, len(cut(plan)))
+    found = buffer[[plan.end.index(value) for value in range(psi.size)]]
+    assert np.allclose(found, reference.simulate(circuit), rtol=0, atol=1e-12)
