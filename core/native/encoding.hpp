@@ -66,7 +66,8 @@ struct Geometry {
 // Tables over rows are split: one for the lowest bits of the row number, one for the others.
 constexpr Int low_rows = 6, low_mask = 63;
 
-// The place of rows that memory does not hold: padding, and zeros that were never written.
+// The place of rows that memory does not hold: padding, and zeros that were never written. A place is the XOR of up to
+// three table entries; the second has 2 * nowhere instead, the third 4 * nowhere.
 constexpr Int nowhere = Int{1} << 60;
 
 // Codes of constants among the coefficients, see qsim_ex.kernels.cpu.items.

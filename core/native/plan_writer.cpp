@@ -9,18 +9,18 @@ namespace qx::plan {
 namespace {
 
 constexpr std::size_t few_exchanges = 8;  // exchanges of half the rows that cost as much as one permutation of all
-constexpr Int nowhere = Int{1} << 60;     // the place of rows that memory does not hold
+constexpr Int nowhere = Int{1} << 60;     // see encoding.hpp
 constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
 constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
 
-// Appends for each set of steps their sum: a place in memory, or none.
-void append_sums(const std::vector<Int>& steps, std::vector<Int>& out) {
+// Appends for each set of steps their sum, which is a place in memory, or `none` where a step is nowhere.
+void append_sums(const std::vector<Int>& steps, Int none, std::vector<Int>& out) {
     std::size_t begin = out.size();
     out.push_back(0);
     for (Int step : steps)
-        for (std::size_t k = begin, end = out.size(); k < end; ++k) out.push_back(std::min(out[k] + step, nowhere));
+        for (std::size_t k = begin, end = out.size(); k < end; ++k) out.push_back(step == nowhere ? none : std::min(out[k] + step, none));
 }
 
 // Exchanges of two places that, one after the other, move the content of x to to[x].
@@ -149,11 +149,11 @@ void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
     std::vector<Int> low = steps_of(layout_.rows), high, sums;
     if (low.size() > low_rows) high.assign(low.begin() + low_rows, low.end());
     low.resize(low_rows);
-    append_sums(low, sums);
-    append_sums(high, sums);
+    append_sums(low, nowhere, sums);
+    append_sums(high, 2 * nowhere, sums);
     at = add(sums);
     sums.clear();
-    append_sums(steps_of(layout_.lanes), sums);
+    append_sums(steps_of(layout_.lanes), 4 * nowhere, sums);
     lanes = add(sums);
 }
 

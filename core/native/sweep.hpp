@@ -99,22 +99,21 @@ class Interpreter {
         Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
         Int place = placed(first, outside);
         for (Int tile = first; tile < last; ++tile) {
-            char* memory = state + place * amplitude_bytes;
-            if (geometry.load_direct) load_rows(memory);
-            else load_lanes(memory);
+            if (geometry.load_direct) load_rows(state, place);
+            else load_lanes(state, place);
             index = place | high << geometry.num_bits;
             Int following = ((place | ~outside) + 1) & outside;
             Int count = program.num_instructions - geometry.last;
             for (Int k = 0; k < count; ++k) {
                 // A part of the next tile is fetched meanwhile, so that memory works while we compute.
                 if (geometry.load_direct && following) {
-                    prefetch(state + following * amplitude_bytes, rows * k / count, rows * (k + 1) / count);
+                    prefetch(state, following, rows * k / count, rows * (k + 1) / count);
                 }
                 run_instruction(program.instructions[k], coefficients);
             }
-            if (geometry.last) store_permuted(memory, program.instructions[count]);
-            else if (geometry.store_direct) store_rows(memory, [](Int row) { return row; });
-            else store_lanes(memory, [](Int row) { return row; });
+            if (geometry.last) store_permuted(state, place, program.instructions[count]);
+            else if (geometry.store_direct) store_rows(state, place, [](Int row) { return row; });
+            else store_lanes(state, place, [](Int row) { return row; });
             place = following;
         }
         if (streamed) after_streaming();
@@ -130,82 +129,83 @@ class Interpreter {
     Workspace<Real> space;
     Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
 
+    // The place of a row relative to its tile's first amplitude: both are XORed, since a tile may be any subspace.
     static Int place_of(const Int* places, Int row) {
-        return places[row & low_mask] + places[low_mask + 1 + (row >> low_rows)];
+        return places[row & low_mask] ^ places[low_mask + 1 + (row >> low_rows)];
     }
 
-    void prefetch(const char* memory, Int first, Int last) const {
+    void prefetch(const char* state, Int tile, Int first, Int last) const {
         for (Int row = first; row < last; ++row) {
             Int place = place_of(load_places, row);
             if (place >= nowhere) continue;
             for (Int line = 0; line < row_bytes; line += 64) {
-                __builtin_prefetch(memory + place * amplitude_bytes + line, 0, 2);
+                __builtin_prefetch(state + (tile ^ place) * amplitude_bytes + line, 0, 2);
             }
         }
     }
 
     // Loads amplitudes into rows that are vectors in memory too.
-    void load_rows(const char* memory) {
+    void load_rows(const char* state, Int tile) {
         for (Int row = 0; row < rows; ++row) {
             Int soon = (row + rows_ahead) & (rows - 1);
-            prefetch(memory, soon, soon + 1);
+            prefetch(state, tile, soon, soon + 1);
             Int place = place_of(load_places, row);
             Vector<Real> real{}, imag{};
-            if (place < nowhere) split<Real>(memory + place * amplitude_bytes, real, imag);
+            if (place < nowhere) split<Real>(state + (tile ^ place) * amplitude_bytes, real, imag);
             at<Real>(space.tile + row * row_bytes) = real;
             at<Real>(space.tile + row * row_bytes + vector_bytes) = imag;
         }
     }
 
     template <class Function>
-    void store_rows(char* memory, const Function& to) const {
+    void store_rows(char* state, Int tile, const Function& to) const {
         for (Int row = 0; row < rows; ++row) {
             const char* here = space.tile + row * row_bytes;
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
-            Int place = place_of(store_places, to(row));
-            if (place & streamed) merge<Real, true>(real, imag, memory + place * amplitude_bytes);
-            else merge<Real>(real, imag, memory + place * amplitude_bytes);
+            Int place = tile ^ place_of(store_places, to(row));
+            if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
+            else merge<Real>(real, imag, state + place * amplitude_bytes);
         }
     }
 
     // Loads amplitudes one by one, if lanes are anywhere in memory; padding is zero.
-    void load_lanes(const char* memory) {
+    void load_lanes(const char* state, Int tile) {
         const Int* lane_places = program.integers + geometry.load_lanes;
-        const Real* amplitudes = reinterpret_cast<const Real*>(memory);
-        Real* tile = reinterpret_cast<Real*>(space.tile);
-        for (Int row = 0; row < rows; ++row, tile += 2 * lanes<Real>) {
-            Int place = place_of(load_places, row);
+        const Real* amplitudes = reinterpret_cast<const Real*>(state);
+        Real* to = reinterpret_cast<Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, to += 2 * lanes<Real>) {
+            Int place = tile ^ place_of(load_places, row);
             for (int lane = 0; lane < lanes<Real>; ++lane) {
-                Int here = place + lane_places[lane];
-                tile[lane] = here < nowhere ? amplitudes[2 * here] : 0;
-                tile[lane + lanes<Real>] = here < nowhere ? amplitudes[2 * here + 1] : 0;
+                Int here = place ^ lane_places[lane];
+                to[lane] = here < nowhere ? amplitudes[2 * here] : 0;
+                to[lane + lanes<Real>] = here < nowhere ? amplitudes[2 * here + 1] : 0;
             }
         }
     }
 
     template <class Function>
-    void store_lanes(char* memory, const Function& to) const {
+    void store_lanes(char* state, Int tile, const Function& to) const {
         const Int* lane_places = program.integers + geometry.store_lanes;
-        Real* amplitudes = reinterpret_cast<Real*>(memory);
-        const Real* tile = reinterpret_cast<const Real*>(space.tile);
-        for (Int row = 0; row < rows; ++row, tile += 2 * lanes<Real>) {
-            Int place = place_of(store_places, to(row));
+        Real* amplitudes = reinterpret_cast<Real*>(state);
+        const Real* from = reinterpret_cast<const Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, from += 2 * lanes<Real>) {
+            Int place = tile ^ place_of(store_places, to(row));
             for (int lane = 0; lane < lanes<Real>; ++lane) {
-                Int here = place + lane_places[lane];
+                Int here = place ^ lane_places[lane];
                 if (here >= nowhere) continue;
-                amplitudes[2 * here] = tile[lane];
-                amplitudes[2 * here + 1] = tile[lane + lanes<Real>];
+                amplitudes[2 * here] = from[lane];
+                amplitudes[2 * here + 1] = from[lane + lanes<Real>];
             }
         }
     }
 
     // Stores each row where a permutation of rows moves it.
-    void store_permuted(char* memory, const Instruction& permutation) {
+    void store_permuted(char* state, Int tile, const Instruction& permutation) {
         select(permutation, 1);
         Int flips = permutation.fixed;
         auto to = [&](Int row) { return space.low[row & low_mask] ^ space.high[row >> low_rows] ^ flips; };
-        if (geometry.store_direct) store_rows(memory, to);
-        else store_lanes(memory, to);
+        if (geometry.store_direct) store_rows(state, tile, to);
+        else store_lanes(state, tile, to);
     }
 
     // Fills the two tables whose XOR is the block that a row selects, as an offset in bytes. Offsets XOR as the numbers

@@ -248,13 +248,15 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
     match step:
         case ZeroFill(fresh):
             return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
-        case Sweep(tile, phases, numbers, tables, fresh, store):
+        case Sweep(tile, phases, numbers, tables, fresh):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
-            moves = [f"{bit}→{to}" for bit, to in zip(tile, store or tile, strict=True) if bit != to]
-            moved = f"; written back with bits {' '.join(moves)}" if moves else ""
+            found = [(bit, mask) for bit, mask in zip(tile, step.loads, strict=True) if mask != 1 << bit]
+            read = f"; read with directions {' '.join(f'{bit}={_sum(mask)}' for bit, mask in found)}" if found else ""
+            moves = [(bit, to) for bit, old, to in zip(tile, step.loads, step.stores, strict=True) if old != to]
+            moved = f"; written back with bits {' '.join(f'{bit}→{_sum(to)}' for bit, to in moves)}" if moves else ""
             counts = f"{numbers} numbers, {tables} table entries"
-            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{moved}"
+            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{read}{moved}"
             return [head, *(_phase(phase) for phase in phases if phases_too)]
         case DenseMatrix(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]
@@ -276,6 +278,11 @@ def _items(items: tuple[Item, ...]) -> str:
     counts = Counter(item.label or type(item).__name__.lower() for item in items)
     shown = [f"{label} ×{n}" if n > 1 else label for label, n in counts.most_common(_MOST_LABELS)]
     return ", ".join(shown) + (f" and {len(counts) - _MOST_LABELS} more kinds" if len(counts) > _MOST_LABELS else "")
+
+
+def _sum(mask: int) -> str:
+    """Return a direction as the bits that flip together: 3⊕7."""
+    return "⊕".join(map(str, wires_of(mask)))
 
 
 def _bits(bits: tuple[int, ...]) -> str:

@@ -30,7 +30,7 @@ _PATIENCE = 2.0
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
 
-_SEEN = 0.4
+SEEN = 0.4
 """The share of the shorter time, of memory and arithmetic, that the longer one does not hide; as in `cost.Rates`."""
 
 _ROUNDED = 1 + 1e-9
@@ -110,7 +110,7 @@ def foresee(
             work += TRANSPOSED * (growth.low != low)
         arithmetic = work * after / shape.balance
         memory = ((1 << before) + after) / 2
-        time += max(memory, arithmetic) + _SEEN * min(memory, arithmetic) + (1 << shape.start)
+        time += max(memory, arithmetic) + SEEN * min(memory, arithmetic) + (1 << shape.start)
         least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:
             return least

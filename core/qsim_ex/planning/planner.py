@@ -93,7 +93,7 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES:
+        if num_wires <= MOST_WIRES and not shape.linear:
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
@@ -144,6 +144,7 @@ def python_plan(
             from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 
             floating = Floating(num_wires, fitted)
+        unused, absorbed = program.copy() if fitted.linear and not fresh else None, end
         steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
@@ -154,6 +155,13 @@ def python_plan(
             steps = settled(steps, floating, begin)
             start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
             made_from += ("floating",)
+        if unused is not None:
+            from qsim_ex.planning.linear.schedule import cheaper
+
+            if found := cheaper(steps, work, num_wires, fitted, unused):
+                steps, program = found.steps, unused
+                end = _moved(Layout(absorbed.address, absorbed.flip ^ found.flip), found.at)
+                made_from += ("linear",)
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
+from qsim_ex.steps.algebra import Span, same_span, units
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
 from qsim_ex.steps.step import (
@@ -154,14 +155,29 @@ def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     _check(list(sweep.tile) == sorted(set(sweep.tile)), "a tile is in ascending order")
     _check(all(0 <= bit < num_bits for bit in sweep.tile), "a tile's bits exist")
     _check(sweep.tile[: shape.low] == tuple(range(shape.low)), "the low bits are in every tile")
-    _check(not sweep.store or sorted(sweep.store) == list(sweep.tile), "a tile is written back where it was read")
+    _directions(sweep, num_bits, shape)
     _check(bool(sweep.phases), "a sweep has a phase")
     _check(shape.phases is None or len(sweep.phases) <= shape.phases, "a sweep has no more phases than allowed")
-    edges = {bit for bit, to in zip(sweep.tile, sweep.stored, strict=True) if to < shape.edge}
+    edges = {bit for bit, mask in zip(sweep.tile, sweep.stores, strict=True) if mask < 1 << shape.edge}
     _check(all(bit >= shape.edge for bit in sweep.phases[0].near), "edge bits are not near in the first phase")
     _check(not edges & set(sweep.phases[-1].near), "bits that are written to edge bits are not near in the last phase")
     for phase in sweep.phases:
         _phase(phase, sweep, shape)
+
+
+def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
+    tile, low = mask_of(sweep.tile), (1 << shape.low) - 1
+    for masks in (sweep.loads, sweep.stores):
+        _check(len(masks) == len(sweep.tile), "each bit of a tile has a direction")
+        _check(sorted(mask for mask in masks if mask & low) == list(units(range(shape.low))), "the low bits are lanes")
+    _check(same_span(sweep.loads, sweep.stores), "a tile is written back where it was read")
+    _check(all(0 < mask < 1 << num_bits for mask in sweep.loads), "directions are local")
+    _check(len(Span(mask & tile for mask in sweep.loads)) == len(sweep.tile), "tiles are disjoint and whole")
+    _check(sweep.loads[: shape.low] == units(range(shape.low)), "the low bits are read where they are")
+    for bit, own in zip(sweep.tile, sweep.loads, strict=True):
+        _check(not own & sweep.fresh & ~tile, "a fresh bit outside the tile is in no direction")
+        alone = [mask for mask in sweep.loads if mask >> bit & 1] == [own]
+        _check(alone or not sweep.fresh >> bit & 1, "a fresh bit is in no direction but its own")
 
 
 def _phase(phase: Phase, sweep: Sweep, shape: Shape) -> None:

@@ -221,7 +221,11 @@ class PlanArrays:
 
     def bits(self, at: int, count: int) -> tuple[int, ...]:
         """Return index bits that stand as masks among the words."""
-        return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
+        return tuple([mask.bit_length() - 1 for mask in self.masks(at, count)])
+
+    def masks(self, at: int, count: int) -> tuple[int, ...]:
+        """Return masks of index bits that stand among the words."""
+        return tuple(self.words[at : at + count].tolist())
 
     def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
         return tuple(self.words[at + 2 * num_bits : at + 2 * num_bits + count].tolist())
@@ -299,7 +303,8 @@ class PlannedSweep(Sweep):
         put(made, "numbers", row[NUMBERS])
         put(made, "tables", row[TABLES])
         put(made, "fresh", row[FRESH])
-        put(made, "store", arrays.bits(row[WORDS], row[BITS]))
+        put(made, "store", arrays.masks(row[WORDS], row[BITS]))
+        put(made, "load", ())
         put(made, "arrays", arrays)
         put(made, "number", number)
         put(made, "_phases", None)
@@ -355,7 +360,7 @@ def key_of(sweep: Sweep) -> Key:
 
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:
-    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store
+    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
 
 
 class NativeNumbers(Numbers):

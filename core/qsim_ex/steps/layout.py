@@ -150,6 +150,7 @@ class Shape:
         shown, since plans are named by it: a plan in which bits float has another name.)
     relabels: whether SWAPs and Xs change the layout; if not, they are work, and a plan ends in the layout in which it
         begins. (Not shown either.)
+    linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
     """
 
     tile: int
@@ -167,6 +168,7 @@ class Shape:
     blocks_from: int = 0
     floats: bool = field(default=False, repr=False)
     relabels: bool = field(default=True, repr=False)
+    linear: bool = field(default=False, repr=False)
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""
@@ -177,11 +179,11 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False)
+        return replace(self, floats=False, linear=False)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, Pattern, When
+from qsim_ex.errors import PlanError
+from qsim_ex.steps.algebra import units
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 """The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
@@ -87,13 +89,16 @@ class Sweep:
     not read them and, outside its tile, does not visit them. It writes its whole tile, so the state grows by the fresh
     bits in it.
 
-    A tile may be written back with its bits permuted, so that the next sweep finds others on the low index bits, where
-    memory is contiguous. Items name bits as the tile is read.
+    A tile may be a linear subspace. A tile's amplitude y is read at base ⊕ Σ y_j load_j, and items see it at the index
+    whose bits are y on the bits of `tile` and those of the base elsewhere (the base is 0 on `tile`). It is written at
+    base ⊕ Σ y_j store_j. So the next sweep finds other directions, or only other bits, on the low index bits, where
+    memory is contiguous; and each tile is written where it was read, since both span the same space.
 
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: the count of numbers and of table entries; see `Slot`.
     fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
-    store: for each bit of the tile the bit of the tile that it is on afterwards; () if all stay.
+    store: masks of index bits, one for each bit of the tile; () for those of `load`.
+    load: masks of index bits, one for each bit of the tile; () for the bits themselves.
     """
 
     tile: tuple[int, ...]
@@ -102,11 +107,27 @@ class Sweep:
     tables: int
     fresh: int = 0
     store: tuple[int, ...] = ()
+    load: tuple[int, ...] = ()
+
+    @property
+    def loads(self) -> tuple[int, ...]:
+        """The index bits that flip, in memory as it is read, with each bit of the tile."""
+        return self.load or units(self.tile)
+
+    @property
+    def stores(self) -> tuple[int, ...]:
+        """The index bits that flip, in memory as it is written, with each bit of the tile."""
+        return self.store or self.loads
 
     @property
     def stored(self) -> tuple[int, ...]:
-        """The index bit on which each bit of the tile is written back."""
-        return self.store or self.tile
+        """The index bit on which each bit of the tile is written back, where tiles are bits and no other directions."""
+        if self.load or any(mask & mask - 1 for mask in self.store):
+            raise PlanError(
+                f"expected a sweep whose tile is index bits, got directions {[*self.loads, *self.stores]}; this device "
+                "has no kernels for linear layouts. This is a bug of qsim-ex; please report it."
+            )
+        return tuple([mask.bit_length() - 1 for mask in self.store]) or self.tile
 
 
 @dataclass(frozen=True, slots=True)

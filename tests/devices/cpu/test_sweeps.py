@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.directions import drawn, in_memory, shuffled
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned
 from qsim_ex.native import library
 from qsim_ex.reference import extract, replace
+from qsim_ex.steps.algebra import same_span, units
 from qsim_ex.steps.step import (
     NUMBERED,
     BasisPermutation,
@@ -35,11 +37,11 @@ def plain(psi, num_bits, step, numbers, high=0):
     if isinstance(step, ZeroFill):
         return np.where(index & step.fresh, 0, psi)
     if isinstance(step, Sweep):
-        psi = np.where(index & step.fresh, 0, psi)
+        psi = np.where(index & step.fresh, 0, psi)[in_memory(index, step.tile, step.loads)]
         for item in (item for phase in step.phases for item in phase.items):
             psi = plain_item(psi, num_bits, item, numbers, high)
         moved = np.empty_like(psi)
-        moved[replace(index, step.store or step.tile, extract(index, step.tile))] = psi
+        moved[in_memory(index, step.tile, step.stores)] = psi
         return moved
     if isinstance(step, DenseMatrix):
         count = 1 << len(step.reads) + 2 * len(step.bits)
@@ -172,8 +174,11 @@ def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
             items.append(item)
         phases.append(Phase(tuple(near), tuple(items)))
     bits = draw(st.lists(st.sampled_from(range(num_bits)), unique=True)) if num_bits and draw(st.booleans()) else []
-    store = tuple(draw(st.permutations(tile))) if draw(st.booleans()) else ()
-    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, mask_of(tuple(bits)), store)
+    fresh = mask_of(tuple(bits))
+    load = drawn(rng, tile, num_bits, fresh, min(low, len(tile))) if draw(st.booleans()) else ()
+    store = draw(st.sampled_from([[], units(draw(st.permutations(tile))), shuffled(rng, load, low)]))
+    store = () if load and store and not same_span(load, store) else store
+    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, fresh, tuple(store), tuple(load))
     return sweep, np.array(packed, dtype=np.complex128)
 
 
@@ -243,7 +248,7 @@ def test_chains_of_cx(dtype, chosen, data):
             continue
         control = data.draw(st.sampled_from([bit for bit in range(num_bits + 2) if bit != target]))
         items.append(Rename((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
-    store = tuple(data.draw(st.permutations(tile))) if data.draw(st.booleans()) else ()
+    store = units(data.draw(st.permutations(tile))) if data.draw(st.booleans()) else ()
     sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0, store=store)
     check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 

@@ -142,7 +142,7 @@ def test_its_price_and_its_words() -> None:
     sweep = next(sweep for sweep in plan.sweeps if sweep.store)
     more = step_cost(sweep, 10, 8).fma - step_cost(replace(sweep, store=()), 10, 8).fma
     assert more == TRANSPOSED * 1024
-    moved = next(f"{bit}→{to}" for bit, to in zip(sweep.tile, sweep.store, strict=True) if bit != to)
+    moved = next(f"{bit}→{to}" for bit, to in zip(sweep.tile, sweep.stored, strict=True) if bit != to)
     assert f"written back with bits {moved}" in explain(plan, 8)
 
 

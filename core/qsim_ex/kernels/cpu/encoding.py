@@ -64,7 +64,10 @@ PROGRAM = 8
 LOW_ROWS, LOW_MASK = 6, 63
 """Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
 NOWHERE = 1 << 60
-"""The place of rows that memory does not hold: padding, and zeros that were never written."""
+"""The place of rows that memory does not hold: padding, and zeros that were never written.
+
+A place is the XOR of up to three table entries; the second has 2 · NOWHERE instead, the third 4 · NOWHERE.
+"""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import assert_never
 
 import numpy as np
@@ -20,6 +19,7 @@ from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
+from qsim_ex.steps.algebra import units
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
@@ -42,8 +42,9 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
-    load, load_lanes = writer.places(sweep.fresh)
-    load_direct = direct and not sweep.fresh & layout.lane_mask()
+    loads = dict(zip(sweep.tile, sweep.loads, strict=True))
+    load, load_lanes = writer.places(loads, sweep.fresh)
+    load_direct = direct and not sweep.fresh & layout.lane_mask() and _lanes(loads, lane_bits) == layout.lanes
     while pending:
         ready, pending = runnable(pending, layout.lane_mask())
         swaps = layout.swaps_for(pending) if pending else []
@@ -51,13 +52,12 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
             writer.item(piece.item)
         if swaps:
             writer.exchange(swaps)
-    to = dict(zip(sweep.tile, sweep.store or sweep.tile, strict=True))
-    at = {target: bit for bit, target in to.items()}
-    home = [at[lane] for lane in range(lane_bits)] if direct else []
-    for swaps in layout.swaps_home(home) if direct and layout.rows else ():
+    stores = dict(zip(sweep.tile, sweep.stores, strict=True))
+    home = _lanes(stores, lane_bits) if direct else []
+    for swaps in layout.swaps_home(home) if home and layout.rows else ():
         writer.exchange(swaps)
     last = writer.finish()
-    store, store_lanes = writer.places(to=to)
+    store, store_lanes = writer.places(stores)
     tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
     geometry = [
@@ -69,7 +69,7 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         load_direct,
         store,
         store_lanes,
-        layout.lanes == home,
+        direct and layout.lanes == home,
         last,
         sweep.fresh & mask_of(sweep.tile),
     ]
@@ -117,18 +117,20 @@ class Writer:
         self.integers += values
         return len(self.integers) - len(values)
 
-    def places(self, fresh: int = 0, to: Mapping[int, int] = MappingProxyType({})) -> tuple[int, int]:
+    def places(self, directions: Mapping[int, int], fresh: int = 0) -> tuple[int, int]:
         """Write the place of each row and each lane in memory (in amplitudes); return where the tables begin.
 
-        fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold. to: bits that are elsewhere.
+        directions: for each bit of the tile what flips in memory. fresh: index bits at whose 1 all amplitudes are zero,
+        which memory need not hold.
         """
         rows, lanes = [
-            [p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << to.get(bit, bit) for bit in bits]
+            [-1 if bit >= PAD or fresh >> bit & 1 else directions[bit] for bit in bits]
             for bits in (self.layout.rows, self.layout.lanes)
         ]
         low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
-        at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low))) + _sums(high))
-        return at, self.add(_sums(lanes))
+        # XOR of a row's two places and a lane's must not cancel what says that there is none.
+        at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE) + _sums(high, 2 * p.NOWHERE))
+        return at, self.add(_sums(lanes, 4 * p.NOWHERE))
 
     def exchange(self, swaps: Swaps) -> None:
         """Exchange lane bits and row bits, all at once if these are all lanes."""
@@ -335,11 +337,17 @@ _EXCHANGE = (
 )
 
 
-def _sums(steps: Sequence[int]) -> list[int]:
-    """Return for each set of steps their sum: a place in memory, or none."""
+def _lanes(directions: Mapping[int, int], lane_bits: int) -> list[int]:
+    """Return the bits of a tile that are alone on the lanes of vectors in memory; none if some lane has several."""
+    low = [(mask, bit) for bit, mask in directions.items() if mask & (1 << lane_bits) - 1]
+    return [bit for _, bit in sorted(low)] if sorted(mask for mask, _ in low) == list(units(range(lane_bits))) else []
+
+
+def _sums(steps: Sequence[int], nowhere: int) -> list[int]:
+    """Return for each set of steps their sum over GF(2): a place in memory, or `nowhere` if a step is negative."""
     found = [0]
     for step in steps:
-        found += [min(place + step, p.NOWHERE) for place in found]
+        found += [nowhere if step < 0 or place == nowhere else place ^ step for place in found]
     return found
 
 

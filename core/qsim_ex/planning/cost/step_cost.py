@@ -86,12 +86,12 @@ def step_cost(
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
-        case Sweep(tile, phases, _, _, fresh, store):
+        case Sweep(tile, phases, _, _, fresh):
             if interpreted:
                 work = interpreted_work(step)
             else:
                 work = sum(item_work(item, block) for phase in phases for item in phase.items)
-                work += TRANSPOSED if store else 0.0
+                work += TRANSPOSED if step.store else 0.0
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
             return Cost((before + after) * itemsize, work * after)

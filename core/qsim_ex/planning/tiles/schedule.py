@@ -104,16 +104,8 @@ def _sweep(
 
     edges: the bits that lie across the lanes when the tile is read, and when it is written.
     """
-    phases, undone = _phases(ready, tile, shape, edges)
-    packer = Packer()
-    made: list[tuple[int, list[Item]]] = []
-    held: list[Work] = []
-    for k, (near, work) in enumerate(phases):
-        if shape.block is not None:
-            work, held = gathered([*held, *work], near, shape.block, program), []
-        items, held = items_of(work, held, packer, program, shape.table, last=k == len(phases) - 1)
-        made.append((near, items))
-    sweep, places = packer.finish(tile, made)
+    phases, undone = phases_of(ready, tile, shape, edges)
+    sweep, places = made_sweep(phases, tile, shape, program)
     if len(undone) == len(ready):
         raise PlanError(
             f"expected a sweep over tile {tile:#x} to run some of {len(ready)} pieces of work, got none. This is a bug "
@@ -122,7 +114,22 @@ def _sweep(
     return sweep, places, undone
 
 
-def _phases(
+def made_sweep(
+    phases: Sequence[tuple[int, list[Work]]], tile: int, shape: Shape, program: NumberProgram
+) -> tuple[Sweep, Places]:
+    """Return the sweep of phases over a tile, and the places of its numbers."""
+    packer = Packer()
+    made: list[tuple[int, list[Item]]] = []
+    held: list[Work] = []
+    for k, (near, work) in enumerate(phases):
+        if shape.block is not None:
+            work, held = gathered([*held, *work], near, shape.block, program), []
+        items, held = items_of(work, held, packer, program, shape.table, last=k == len(phases) - 1)
+        made.append((near, items))
+    return packer.finish(tile, made)
+
+
+def phases_of(
     work: list[Work], tile: int, shape: Shape, edges: tuple[int, int]
 ) -> tuple[list[tuple[int, list[Work]]], list[Work]]:
     """Return the phases of a tile's work, and the work left; edge bits are not near in the first and last phase."""

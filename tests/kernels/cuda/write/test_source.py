@@ -7,6 +7,7 @@ from pathlib import Path
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, source
 from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps.algebra import units
 
 GOLDEN = Path(__file__).parent / "golden_sweep.cu"
 GOLDEN_ROWS = Path(__file__).parent / "golden_rows.cu"
@@ -70,7 +71,7 @@ def test_a_permuted_tile_is_written_behind_a_barrier():
     """A tile that is written back with its bits permuted is, though one phase would do, stored after a barrier."""
     phase = Phase((4, 5, 6, 7), ())
     tile = tuple(range(8))
-    stays, moves = [source(Sweep(tile, (phase,), 0, 0, store=store)) for store in ((), (4, 1, 2, 3, 0, 5, 6, 7))]
+    stays, moves = [source(Sweep(tile, (phase,), 0, 0, store=units(bits))) for bits in ((), (4, 1, 2, 3, 0, 5, 6, 7))]
     assert "__syncthreads" not in stays
     assert moves.index("__syncthreads") < moves.index("const u64 there")
     assert "state[there" not in stays

@@ -179,7 +179,7 @@ def _text(
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
         if sweep.store and number == last:
-            kernel.append(f"        const u64 there = {_index(sweep.store, place.threads)};")
+            kernel.append(f"        const u64 there = {_index(sweep.stored, place.threads)};")
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]

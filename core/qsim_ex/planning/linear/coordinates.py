@@ -1,0 +1,176 @@
+"""The coordinates of one sweep: what its items call index bits, when its tile is a subspace.
+
+Each direction of a basis of the tile is a position, and where a piece of work mixes a direction that is a sum of
+several, or where a parity says which of a pair is which, CX on positions change the coordinates on the way. So every
+item acts on positions as if they were bits, and its matrix is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
+from qsim_ex.circuit.ops import Entry, Pattern, When, wires_of
+from qsim_ex.planning.linear.frame import Framed
+from qsim_ex.planning.work import NOTHING, Work
+from qsim_ex.steps.algebra import Map, Span, image, inverse, pulled_back, units
+
+
+class Coordinates:
+    """What each bit of a sweep's coordinates stands for, as work is written in them.
+
+    tile: the index bits that are positions. load: for each of them what flips in memory, as it is read.
+    work: the work so far, in coordinates; pieces: for each of them the number of the piece that needs it.
+    """
+
+    def __init__(self, back: Map, directions: Sequence[int], low: int) -> None:
+        """Take the directions of a tile, as they are in memory; `back` leads from memory to the bits of the frame."""
+        lowest = units(range(low))
+        span, others = Span(lowest), list[int]()
+        for direction in directions:
+            if span.add(direction):
+                others.append(direction >> low << low)
+        self.load = _on_bits([*lowest, *others])
+        self.tile = tuple(sorted(self.load))
+        self.work: list[Work] = []
+        self.pieces: list[int] = []
+        self._low = low
+        self._home: dict[int, int] = {}  # the last position of each bit of the work
+        self._columns = [image(back, self.load.get(bit, 1 << bit)) for bit in range(len(back))]
+        self._inverse = list(inverse(self._columns))
+
+    def place(self, framed: Framed, number: int) -> None:
+        """Write a piece of work, and the CX before it."""
+        bits = self._single(framed.directions, number, framed.piece.bits)
+        for bit, parity in zip(bits, framed.rows, strict=True):
+            for other in wires_of(pulled_back(self._columns, parity) & ~(1 << bit)):
+                self._cx(other, bit, number)
+        reads = [pulled_back(self._columns, parity) for parity in framed.reads]
+        conditions = [(pulled_back(self._columns, parity), value) for parity, value in framed.conditions]
+        self._write(on_positions(framed, tuple(bits), reads, conditions), number)
+
+    def lanes(self, wanted: Sequence[int]) -> list[int]:
+        """Return the positions of some directions after CX that make each of them a position of its own."""
+        return self._single(wanted, -1)
+
+    def directions(self) -> dict[int, int]:
+        """Return the direction of each position, as it is now."""
+        return {bit: self._columns[bit] for bit in self.tile}
+
+    def stores(self, lanes: Sequence[int]) -> dict[int, int]:
+        """Return what flips in memory with each position, if those in `lanes` go to the lowest bits.
+
+        A tile is written where it was read, so all others get what is left of its directions.
+        """
+        made = {bit: 1 << lane for lane, bit in enumerate(lanes)}
+        taken = {bit for bit in self.tile[self._low :] if bit not in made}
+        made |= {bit: self.load[bit] for bit in taken}
+        free = [self.load[bit] for bit in self.tile[self._low :] if bit not in taken]
+        return made | dict(zip([bit for bit in self.tile if bit not in made], free, strict=True))
+
+    def arrive(self, after: Map) -> dict[int, int]:
+        """Return what flips in memory with each position, if memory is `after` of the frame's bits behind the sweep.
+
+        CX make the lowest bits positions of their own, and take into the tile what the map adds to bits outside it.
+        """
+        back = inverse(after)
+        lanes = self.lanes(back[: self._low])
+        for bit in self.tile:
+            if bit not in lanes:
+                for lane in wires_of(image(after, self._columns[bit]) & (1 << self._low) - 1):
+                    self._cx(bit, lanes[lane], -1)
+        made = {bit: image(after, self._columns[bit]) for bit in self.tile}
+        span = Span(made.values())
+        for bit in range(len(after)):
+            if bit not in made:
+                rest, sums = span.reduced(image(after, self._columns[bit]) ^ 1 << bit)
+                assert rest == 0, "a sweep changes its tiles alone"
+                for k in wires_of(sums):
+                    self._cx(bit, self.tile[k], -1)
+        return made
+
+    def after(self, stores: dict[int, int]) -> Map:
+        """Return the map from the frame's bits to memory behind the sweep."""
+        columns = [stores.get(bit, 1 << bit) for bit in range(len(self._columns))]
+        return tuple([image(columns, column) for column in self._inverse])
+
+    def _single(self, directions: Sequence[int], number: int, names: Sequence[int] = ()) -> list[int]:
+        """Return positions of their own for some directions, after CX that make them so.
+
+        names: the bits of the work whose directions they are. Each keeps its position as long as it can: then a CX of
+        the circuit between two bits of a tile is one CX on positions, and both are as they were before.
+        """
+        bits: list[int] = []
+        for k, direction in enumerate(directions):
+            found = image(self._inverse, direction)
+            name = names[k] if names else -1
+            own = self._home.get(name, -1)
+            if own < 0 or own in bits or not found >> own & 1:
+                free = [bit for bit in wires_of(found) if bit not in bits]
+                own = max(free, key=lambda bit: (bit not in self._home.values(), bit))
+            if names:
+                self._home[name] = own
+            for bit in wires_of(found & ~(1 << own)):
+                self._cx(own, bit, number)
+            bits.append(own)
+        return bits
+
+    def _cx(self, control: int, target: int, number: int) -> None:
+        self._columns[control] ^= self._columns[target]
+        self._inverse = [column ^ (column >> control & 1) << target for column in self._inverse]
+        when = When(1 << control, 1 << control)
+        self._write(Work("rename", (target,), (), when, b"", NOTHING, "cx", to=(1, 0)), number)
+
+    def _write(self, piece: Work, number: int) -> None:
+        piece.order = len(self.work)
+        self.work.append(piece)
+        self.pieces.append(number)
+
+
+def _on_bits(masks: Sequence[int]) -> dict[int, int]:
+    """Return independent masks by index bits that tell them apart; a mask of one bit is on that bit."""
+    bits = Span(masks).pivots()
+    made = {mask.bit_length() - 1: mask for mask in masks if not mask & mask - 1}
+    free = [bit for bit in wires_of(bits) if bit not in made]
+    return made | dict(zip(free, [mask for mask in masks if mask & mask - 1], strict=True))
+
+
+def on_positions(
+    framed: Framed, bits: tuple[int, ...], reads: Sequence[int], conditions: Sequence[tuple[int, int]]
+) -> Work:
+    """Return a piece of work on positions. Conditions on sums of several bits become reads."""
+    piece = framed.piece
+    when = When(
+        sum(mask for mask, _ in conditions if not mask & mask - 1),
+        sum(mask for mask, value in conditions if value and not mask & mask - 1),
+    )
+    sums = [(mask, value) for mask, value in conditions if mask & mask - 1]
+    if piece.kind == "rename" and not sums:
+        to = tuple([piece.to[x ^ framed.flips] ^ framed.flips for x in range(len(piece.to))])
+        return Work("rename", bits, (), when, piece.pattern, NOTHING, piece.label, to=to)
+    size = 1 << len(bits)
+    of, source = _permutation(piece.to) if piece.kind == "rename" else (piece.pattern, piece.source)
+    values = np.arange(size) ^ framed.flips
+    blocks = np.arange(1 << len(reads)) ^ framed.read_flips
+    index = np.arange(len(of)).reshape(-1, size, size)[np.ix_(blocks, values, values)]
+    classes = np.frombuffer(of, dtype=np.uint8)[index]
+    places = source[index]
+    for mask, value in sums:
+        unit = np.broadcast_to(np.eye(size, dtype=np.int64), classes.shape)
+        kinds = np.where(unit, Entry.ONE, Entry.ZERO).astype(np.uint8), np.where(unit, ONE_AT, ZERO_AT)
+        parts = [kinds, (classes, places)] if value else [(classes, places), kinds]
+        classes, places = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        reads = [*reads, mask]
+    kind = "mix" if piece.kind == "rename" else piece.kind
+    made = Work(kind, bits, tuple(reads), when, classes.tobytes(), places.reshape(-1), piece.label)
+    made.work, made.unitary, made.level = piece.work, piece.unitary, piece.level
+    return made
+
+
+def _permutation(to: Sequence[int]) -> tuple[Pattern, np.ndarray]:
+    """Return a permutation as a matrix."""
+    matrix = np.zeros((len(to), len(to)), dtype=np.int64)
+    matrix[list(to), range(len(to))] = 1
+    return np.where(matrix, Entry.ONE, Entry.ZERO).astype(np.uint8).tobytes(), np.where(matrix, ONE_AT, ZERO_AT).ravel()

@@ -1,0 +1,91 @@
+"""From work on index bits to work on directions and parities: CX changes the frame, and vanishes.
+
+For each bit q of the work the frame keeps a direction (the stored bits that flip when q flips), a parity (the stored
+bits whose sum is q) and a flip. A CX from c to t adds the parity of c to that of t, and the direction of t to that of
+c. What is left is named once and for all in the bits that are stored at the start: `tiles` move amplitudes, not frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qsim_ex.circuit.ops import wires_of
+from qsim_ex.planning.work import Work
+from qsim_ex.steps.algebra import image, units
+
+MOST_CONDITIONS = 6
+"""The most conditions on sums of several bits, each of which doubles the table of an operation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Framed:
+    """A piece of work on directions.
+
+    directions, rows: for each bit that the piece mixes what flips with it, and the parity that says which of the two it
+        is. reads: the parities under its reads. conditions: the parities that must have a value, and the values.
+    flips, read_flips: which of the mixed bits and of the reads are inverted.
+    """
+
+    piece: Work
+    directions: tuple[int, ...]
+    rows: tuple[int, ...]
+    reads: tuple[int, ...]
+    conditions: tuple[tuple[int, int], ...]
+    flips: int
+    read_flips: int
+
+    @property
+    def parities(self) -> tuple[int, ...]:
+        """All parities that the piece depends on."""
+        return (*self.rows, *self.reads, *(parity for parity, _ in self.conditions))
+
+
+class Frame:
+    """The direction, the parity, and the flip of each bit of the work."""
+
+    def __init__(self, num_bits: int) -> None:
+        self.directions = list(units(range(num_bits)))
+        self.parities = list(units(range(num_bits)))
+        self.flip = 0
+
+    def cx(self, control: int, target: int, value: int) -> None:
+        """Add a control to a target; where the control acts at 0, invert the target too."""
+        self.parities[target] ^= self.parities[control]
+        self.directions[control] ^= self.directions[target]
+        self.flip ^= ((self.flip >> control & 1) ^ (not value)) << target
+
+    def framed(self, piece: Work) -> Framed:
+        """Return a piece of work in this frame."""
+
+        def odd(mask: int) -> int:
+            return (mask & self.flip).bit_count() & 1
+
+        return Framed(
+            piece,
+            directions=tuple([self.directions[bit] for bit in piece.bits]),
+            rows=tuple([self.parities[bit] for bit in piece.bits]),
+            reads=tuple([image(self.parities, mask) for mask in piece.reads]),
+            conditions=tuple(
+                [(self.parities[b], piece.when.value >> b & 1 ^ odd(1 << b)) for b in wires_of(piece.when.mask)]
+            ),
+            flips=sum(odd(1 << bit) << k for k, bit in enumerate(piece.bits)),
+            read_flips=sum(odd(mask) << k for k, mask in enumerate(piece.reads)),
+        )
+
+
+def framed(work: Sequence[Work], num_bits: int) -> tuple[list[Framed], Frame] | None:
+    """Return the work without CX, and the frame at the end; None if some of it needs its bits as they are."""
+    frame = Frame(num_bits)
+    out = []
+    for piece in work:
+        if piece.kind not in ("mix", "diagonal", "rename"):
+            return None
+        if piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() == 1:
+            frame.cx(piece.when.mask.bit_length() - 1, piece.bits[0], int(piece.when.value != 0))
+            continue
+        made = frame.framed(piece)
+        if sum(parity & parity - 1 != 0 for parity, _ in made.conditions) > MOST_CONDITIONS:
+            return None
+        out.append(made)
+    return out, frame

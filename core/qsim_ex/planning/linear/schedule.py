@@ -1,0 +1,214 @@
+"""From framed work to sweeps over subspaces.
+
+Two tiles that follow each other share as many dimensions as there are lowest bits: a sweep leaves there what the next
+one wants. Behind the last work the layout is made plain, by that sweep's store and by sweeps without work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cancellation import CANCEL, check_cancelled
+from qsim_ex.planning.cost.step_cost import step_cost
+from qsim_ex.planning.linear.coordinates import Coordinates
+from qsim_ex.planning.linear.ends import Rest, places, then
+from qsim_ex.planning.linear.frame import Frame, Framed, framed
+from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.ordering import SEEN
+from qsim_ex.planning.tiles.schedule import Packed, made_sweep, phases_of
+from qsim_ex.planning.work import Work
+from qsim_ex.steps.algebra import Map, Span, image, inverse, units
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.step import Rename, Sweep
+
+MOST_PIECES = 4096
+"""More work is planned on bits: which pieces commute is found for all pairs."""
+
+
+class LinearPlan(NamedTuple):
+    """Sweeps over subspaces.
+
+    at, flip: for each bit that the work names the index bit that it is on in the end, and which of them are inverted.
+    """
+
+    steps: Packed
+    at: list[int]
+    flip: int
+
+
+def linear_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
+    """Return work that begins and ends in a plain layout as sweeps over subspaces; None where bits are needed."""
+    found = framed(work, num_bits) if shape.tile < num_bits else None
+    if found is None or len(found[0]) > MOST_PIECES:
+        return None
+    return _Sweeps(num_bits, shape, program, *found).plan()
+
+
+def cheaper(
+    steps: Packed, work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram
+) -> LinearPlan | None:
+    """Return the linear plan of some work if it is predicted to take less time than these steps, which do the same."""
+    found = linear_plan(work, num_bits, shape, program)
+    return found if found and _time(found.steps, num_bits, shape) < _time(steps, num_bits, shape) else None
+
+
+def _time(steps: Packed, num_bits: int, shape: Shape) -> float:
+    """Return the time of steps that move a full state, in passes over it; see `ordering.foresee`.
+
+    Moves of amplitudes that follow each other cost as much as one item.
+    """
+    total = 0.0
+    for step, _ in steps:
+        cost = step_cost(step, num_bits, 1, shape.block)
+        memory, work = cost.bytes / (2 << num_bits), cost.fma / (1 << num_bits)
+        if isinstance(step, Sweep):
+            kinds = [isinstance(item, Rename) for phase in step.phases for item in phase.items]
+            work += shape.item_work * sum(not (now and before) for before, now in pairwise([False, *kinds]))
+        arithmetic = work / shape.balance
+        total += max(memory, arithmetic) + SEEN * min(memory, arithmetic) + 2.0 ** (shape.start - num_bits)
+    return total
+
+
+class _Sweeps:
+    """Sweeps in the making. at: what each of the frame's bits flips in memory, as it is now."""
+
+    def __init__(self, num_bits: int, shape: Shape, program: NumberProgram, work: list[Framed], frame: Frame) -> None:
+        self._num_bits, self._shape, self._program = num_bits, shape, program
+        self._work, self._frame = work, frame
+        self._order = Order(work)
+        self._at: Map = units(range(num_bits))
+        self._to: list[int] = []
+        self._steps: Packed = []
+
+    def plan(self) -> LinearPlan | None:
+        """Return the plan, None if some work does not fit into the phases of a sweep."""
+        pending = list(range(len(self._work)))
+        while pending:
+            if CANCEL.get() is not None:
+                check_cancelled()
+            left = self._sweep(pending)
+            if left == pending:
+                return None
+            pending = left
+        while (rest := self._rest()).directions:
+            if not self._end(rest):
+                return None
+        flip = sum(1 << bit for bit in range(self._num_bits) if self._frame.flip >> bit & 1)
+        return LinearPlan(self._steps, self._to, flip)
+
+    def _lowest(self) -> list[int]:
+        """Return the directions that are on the lowest bits."""
+        return list(inverse(self._at)[: self._shape.low])
+
+    def _sweep(self, pending: list[int]) -> list[int]:
+        """Add a sweep that does most of the pending work; return what is left."""
+        size, low = self._shape.tile, self._lowest()
+        found = reasons(pending, self._work, self._order, Span(low), size - len(low))
+        near = Span(low + chosen(found, self._work, low, size - len(low)))
+        ready, left = split(pending, self._work, self._order, near)
+        if not left:
+            self._fill(near, self._toward_the_end())
+        self._fill(near, inverse(self._at))
+        while ready:
+            made = self._written(ready, near)
+            lanes = made.lanes(self._next_lanes(made, near, left)) if left else None
+            if lanes is None:
+                part = self._rest().part(Span(image(self._at, v) for v in near.vectors))
+                stores = made.arrive(then(self._at, part))
+            else:
+                stores = made.stores(lanes)
+            undone = self._add(made, stores)
+            if not undone:
+                return left
+            later = undone & set(ready) or {ready[-1]}  # CX behind all work may need phases, too
+            ready = [number for number in ready if number not in later]
+            left = sorted([*left, *later])
+        return pending
+
+    def _toward_the_end(self) -> list[int]:
+        """Return directions with which the last sweep does more of what makes the layout plain."""
+        back = inverse(self._at)
+        return [image(back, direction) for direction in self._rest().directions]
+
+    def _fill(self, near: Span, directions: Sequence[int]) -> None:
+        for direction in directions:
+            if len(near) < self._shape.tile:
+                near.add(direction)
+
+    def _written(self, ready: Sequence[int], near: Span) -> Coordinates:
+        """Return work in the coordinates of a tile; the directions that it mixes first are positions."""
+        used = dict.fromkeys(direction for number in ready for direction in self._work[number].directions)
+        basis = [*used, *near.vectors]
+        made = Coordinates(inverse(self._at), [image(self._at, d) for d in basis], self._shape.low)
+        for number in ready:
+            made.place(self._work[number], number)
+        return made
+
+    def _next_lanes(self, made: Coordinates, near: Span, left: Sequence[int]) -> list[int]:
+        """Return the directions that go to the lowest bits: of this tile, with which the next one does most.
+
+        First those that the next tile does not want near, as many as it has room for.
+        """
+        size, count = self._shape.tile, self._shape.low
+        found = reasons(left, self._work, self._order, Span(), size)
+        wanted = Span(chosen(found, self._work, [], size, near.vectors, size - count))
+        room = size - len(wanted)
+        taken = Span()
+        both = Span(wanted.vectors)
+        positions = list(made.directions().values())
+        for direction in positions:
+            if len(taken) < min(room, count) and both.add(direction):
+                taken.add(direction)
+        for direction in [*positions, *_common(near.vectors, wanted.vectors)]:
+            if len(taken) < count and direction in both:
+                taken.add(direction)
+        return taken.vectors
+
+    def _rest(self) -> Rest:
+        """Return what is left to do until each bit of the work is on a place of its own."""
+        if not self._to:
+            self._to = places([image(self._at, direction) for direction in self._frame.directions])
+        moved = [image(units(self._to), values) for values in inverse(self._frame.directions)]
+        return Rest(then(inverse(self._at), moved))
+
+    def _end(self, rest: Rest) -> bool:
+        """Add a sweep without work, which does as much of the rest as its tile holds; return whether phases hold it."""
+        tile = Span(units(range(self._shape.low)))
+        for direction in [*rest.directions, *units(range(self._num_bits))]:
+            if len(tile) < self._shape.tile:
+                tile.add(direction)
+        made = Coordinates(inverse(self._at), tile.vectors, self._shape.low)
+        return not self._add(made, made.arrive(then(self._at, rest.part(tile))))
+
+    def _add(self, made: Coordinates, stores: dict[int, int]) -> set[int]:
+        """Add a sweep, and follow it; return the work that its phases do not hold: then nothing is added."""
+        shape = self._shape if self._num_bits >= self._shape.blocks_from else self._shape.plain()
+        edge = 1 << shape.edge
+        edges = edge - 1, mask_of(tuple(bit for bit, mask in stores.items() if mask < edge))
+        tile = mask_of(made.tile)
+        cut, undone = phases_of(made.work, tile, shape, edges)
+        if undone:
+            return {made.pieces[piece.order] for piece in undone}
+        sweep, numbers = made_sweep(cut, tile, shape, self._program)
+        load = tuple([made.load[bit] for bit in made.tile])
+        store = tuple([stores[bit] for bit in made.tile])
+        plain = load == units(made.tile)
+        sweep = replace(sweep, load=() if plain else load, store=() if store == load else store)
+        self._steps.append((sweep, numbers))
+        self._at = made.after(stores)
+        return set()
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Return a basis of what two spaces have in common, given a basis of each."""
+    span, size, out = Span(one), len(one), list[int]()
+    for vector in other:
+        if not span.add(vector):
+            _, made = span.reduced(vector)
+            out.append(image(one, made & (1 << size) - 1))
+    return out

@@ -1,0 +1,140 @@
+"""Plans over subspaces: the same amplitudes, whatever CX a circuit has, and fewer sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import literal_executor as literal
+from support.states import random_state
+
+from benchmarks.counts import MACHINES, circuit_of
+from benchmarks.cx_rich import FAMILIES
+from qsim_ex import reference
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.linear import schedule
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Plan, Shape
+
+GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
+CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+NARROW = Shape(tile=4, near=2, low=2, edge=1, phases=3, dense=2, start=2, linear=True)
+"""Small machines whose tiles may be subspaces."""
+
+
+def drawn(seed: int, wires: int, gates: int) -> Circuit:
+    """A circuit of which half is CX, with controls on 0, phases of parities, and conditions on several wires."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(wires)
+    for _ in range(gates):
+        one, other, third = rng.permutation(wires)[:3].tolist()
+        kind = rng.integers(12)
+        if kind < 6:
+            if kind == 0:
+                builder.gate("x", [one])
+            builder.gate("cx", [one, other])
+            if kind == 0:
+                builder.gate("x", [one])
+        elif kind == 6:
+            builder.gate("u3", [one], *rng.uniform(-3, 3, 3).tolist())
+        elif kind == 7:
+            builder.gate(("h", "t", "sx")[rng.integers(3)], [one])
+        elif kind == 8:
+            builder.gate("rxx", [one, other], float(rng.normal()))
+        elif kind == 9:
+            builder.gate("ccz", [one, other, third])
+        elif kind == 10:
+            builder.gate("ccx", [one, other, third])
+        else:
+            builder.gate("ch", [one, other])
+    return builder.build()
+
+
+def plan_of(circuit: Circuit, shape: Shape) -> Plan:
+    """The plan for a state with all amplitudes."""
+    return make_plan(circuit.instructions, circuit.num_qubits, Layout.identity(circuit.num_qubits), shape)
+
+
+def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
+    """Whether a plan does to a state, given by wires, what the circuit says."""
+    verify(plan)
+    after = literal.run(plan, bind(plan, circuit.operands), psi)
+    after = after[[plan.end.index(value) for value in range(psi.size)]]
+    return bool(np.linalg.norm(after - reference.simulate(circuit, psi)) <= 1e-12)
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every linear plan that there is."""
+    made: Callable[..., object] = schedule.linear_plan
+    monkeypatch.setattr(schedule, "cheaper", lambda _, *given: made(*given))
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
+def test_any_linear_plan_is_right(shape: Shape) -> None:
+    """A plan over subspaces does what its circuit says, from any state, on any machine, and ends in a plain layout."""
+    linear = 0
+    for seed in range(16):
+        wires = 7 + seed % 4
+        circuit = drawn(seed, wires, 50)
+        plan = plan_of(circuit, shape)
+        linear += any(sweep.load for sweep in plan.sweeps)
+        assert right(plan, circuit, random_state(wires)), seed
+    assert linear >= 12
+
+
+@pytest.mark.usefixtures("always")
+def test_the_cpu_runs_linear_plans() -> None:
+    """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
+    for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
+        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=5, start=2, item_work=2.0, linear=True)
+        circuit, psi = drawn(low, 13, 120), random_state(13)
+        plan = plan_of(circuit, shape)
+        device, buffer = CpuDevice(1), psi.astype(dtype)
+        assert sum(bool(sweep.load) for sweep in plan.sweeps) > 1
+        for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+            device.run(buffer, 13, step, numbers)
+        after = buffer[[plan.end.index(value) for value in range(psi.size)]]
+        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= bound
+
+
+@pytest.mark.usefixtures("always")
+def test_cx_alone() -> None:
+    """A circuit of CX alone is what makes the layout plain in the end; without gates there is no sweep."""
+    builder, rng = CircuitBuilder(10), np.random.default_rng(0)
+    for _ in range(10_000):
+        builder.gate("cx", rng.permutation(10)[:2].tolist())
+    plan = plan_of(builder.build(), GPU)
+    assert right(plan, builder.build(), random_state(10))
+    assert len(plan.steps) <= 4
+    assert plan_of(CircuitBuilder(10).build(), GPU).steps == ()
+
+
+def test_fewer_sweeps() -> None:
+    """A circuit of 280 CX and turns on 28 wires takes five sweeps, not eight, and no plan has more than it had."""
+    for family, most in (("cx_only", 5), ("heisenberg", 6)):
+        circuit = circuit_of(FAMILIES[family](28), 28)
+        shape = MACHINES["cpu single, floating"][0]
+        before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear=True))
+        verify(after)
+        assert len(after.steps) <= min(most, len(before.steps)), family
+
+
+def test_bits_where_they_are_needed() -> None:
+    """Steps that are no sweeps, new states, and small machines keep their plans, by the same names."""
+    circuit, steps = drawn(1, 9, 40), CircuitBuilder(9)
+    steps.gate("cx", [0, 8])
+    steps.permutation(np.random.default_rng(0).permutation(16).tolist(), [8, 1, 3, 5])
+    steps.gate("cx", [0, 8])
+    for given, new, wide in ((steps.build(), 0, False), (circuit, 511, False), (circuit, 0, True)):
+        shape = replace(GPU, tile=9 if wide else 5)
+        args = given.instructions, 9, Layout.identity(9)
+        plans = [make_plan(*args, replace(shape, linear=linear), new) for linear in (False, True)]
+        assert plans[0].steps == plans[1].steps
+        assert plans[0].key == plans[1].key
+    assert "linear" not in repr(GPU)
