@@ -32,13 +32,14 @@ Int appended(const Instruction& row) {
 }  // namespace
 
 LaunchWriter::LaunchWriter(
-    const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
-    : plan_(plan), programs_(programs), setting_(setting), out_(out), real_(setting.itemsize / 2) {
-    tables_at_ = plan.numbers.num_operands;
-    for (const Instruction& row : plan.numbers.program)
+    Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
+    : plan_(plan), numbers_(plan.listed()), num_operands_(plan.program().num_operands()), programs_(programs),
+      setting_(setting), out_(out), real_(setting.itemsize / 2) {
+    tables_at_ = num_operands_;
+    for (const Instruction& row : numbers_.program)
         if (row.type != Instruction::fold) tables_at_ += appended(row);
     size_ = tables_at_;
-    for (const Instruction& row : plan.numbers.program)
+    for (const Instruction& row : numbers_.program)
         if (row.type == Instruction::fold) size_ += appended(row);
 }
 
@@ -50,12 +51,11 @@ bool LaunchWriter::write() {
     Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
     slots_ = values_at_ + (num_values_ * real_ + beyond + 7) / 8 * 8;
     out_.room = slots_ + 8 * 2 * most_arguments;
-    const NumberArrays& numbers = plan_.numbers;
-    out_.words = {slots_ / 8, operands_word, numbers.num_operands};
-    if (tables_at_ > numbers.num_operands)
-        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers.program.data()), static_cast<Int>(numbers.program.size()),
-                         reinterpret_cast<Int>(numbers.places.data()), reinterpret_cast<Int>(numbers.incidence.data()),
-                         numbers.num_operands})
+    out_.words = {slots_ / 8, operands_word, num_operands_};
+    if (tables_at_ > num_operands_)
+        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers_.program.data()), static_cast<Int>(numbers_.program.size()),
+                         reinterpret_cast<Int>(numbers_.places.data()), reinterpret_cast<Int>(numbers_.incidence.data()),
+                         num_operands_})
             out_.words.push_back(word);
     entries();
     launch(begin_kernel, 1, 1, {state, 0, plain, 0});
@@ -107,7 +107,7 @@ RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
 // Returns a take over a sweep's packed numbers as one over the number buffer.
 Int LaunchWriter::in_buffer(Int take, const SweepRow& row) const {
     if (take >= 2 * row.count) return take - 2 * row.count + 2 * size_;
-    return 2 * static_cast<Int>(plan_.steps.packed[static_cast<std::size_t>(row.packed + take / 2)]) + take % 2;
+    return 2 * static_cast<Int>(numbers_.packed[static_cast<std::size_t>(row.packed + take / 2)]) + take % 2;
 }
 
 // Returns the takes of all numbers that sweeps read from the device's memory.
@@ -138,7 +138,7 @@ bool LaunchWriter::lay_out_tables() {
     }
     std::vector<std::uint32_t> records;
     std::size_t number = 0;  // of an entry, counted from the first table
-    for (const Instruction& fold : plan_.numbers.program) {
+    for (const Instruction& fold : numbers_.program) {
         if (fold.type != Instruction::fold) continue;
         const Int words = (fold.factors + 63) / 64;
         for (Int table = 0; table < fold.count; ++table) {
@@ -149,10 +149,10 @@ bool LaunchWriter::lay_out_tables() {
                 used = true;
                 entry[number] = static_cast<Index>(takes.size() + records.size());
                 records.push_back(first), records.push_back(static_cast<std::uint32_t>(fold.factors));
-                const std::uint64_t* bits = plan_.numbers.incidence.data() + fold.bits + (table * fold.entries + row) * words;
+                const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + (table * fold.entries + row) * words;
                 for (Int k = 0; k < (fold.factors + 31) / 32; ++k) records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
             }
-            const Index* factors = plan_.numbers.places.data() + fold.at + table * fold.factors;
+            const Index* factors = numbers_.places.data() + fold.at + table * fold.factors;
             for (Int k = 0; used && k < fold.factors; ++k) factors_.push_back(2 * static_cast<Int>(factors[k])), factors_.push_back(factors_.back() + 1);
         }
     }
@@ -181,13 +181,13 @@ void LaunchWriter::entries() {
             if (Int take = in_buffer(programs_.shared[static_cast<std::size_t>(k)], row); take >= 2 * tables_at_ && take < 2 * size_)
                 wanted[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
     std::size_t number = 0;
-    for (const Instruction& fold : plan_.numbers.program) {
+    for (const Instruction& fold : numbers_.program) {
         if (fold.type != Instruction::fold) continue;
         const Int words = (fold.factors + 63) / 64;
         for (Int k = 0; k < fold.count * fold.entries; ++k, ++number) {
             if (!wanted[number]) continue;
-            const std::uint64_t* bits = plan_.numbers.incidence.data() + fold.bits + k * words;
-            const Index* factors = plan_.numbers.places.data() + fold.at + k / fold.entries * fold.factors;
+            const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + k * words;
+            const Index* factors = numbers_.places.data() + fold.at + k / fold.entries * fold.factors;
             const Int at = static_cast<Int>(out_.places.size());
             for (Int word = 0; word < words; ++word)
                 each(bits[word], [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
@@ -271,7 +271,7 @@ QX_EXPORT(plan_free_programs)(qx::Int programs) {
 // if they cannot be laid out. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches)(qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out) {
     std::unique_ptr<LaunchArrays> made(new LaunchArrays);
-    const auto& plan = *reinterpret_cast<const Planner*>(planner);
+    auto& plan = *reinterpret_cast<Planner*>(planner);
     if (!LaunchWriter(plan, *reinterpret_cast<const SweepPrograms*>(programs), *setting, *made).write()) return 0;
     out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
     *out++ = made->room, *out++ = made->constants, *out++ = made->tables;

@@ -40,7 +40,7 @@ struct LaunchArrays {
 
 class LaunchWriter {
   public:
-    LaunchWriter(const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
+    LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
 
     // Returns false if a step is neither a sweep nor a ZeroFill, or if a table needs a transfer of its own.
     bool write();
@@ -65,6 +65,8 @@ class LaunchWriter {
     void zero_fill(Mask fresh);
 
     const Planner& plan_;
+    const NumberArrays& numbers_;
+    const Int num_operands_;
     const SweepPrograms& programs_;
     const LaunchSetting& setting_;
     LaunchArrays& out_;
