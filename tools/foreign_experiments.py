@@ -30,22 +30,42 @@ NEEDED = ("ddt", "fixtures", "testtools", "multimethod", "cvxpy", "pyyaml", "sci
 OLDER = "qiskit-ibm-runtime<0.50"
 """From 0.50 on its sampler warns that it is deprecated, and the tests take warnings for errors."""
 
-SEED = "within its tolerance only for some seeds, of Aer too: the fit's own error is as large"
 T2HAHN = (
     "expects two times within 3, which is 1.6 standard errors of each fit: 7 of 20 seeds fail, 5 with Aer; the shots "
     "of both have the exact probabilities (chi squared by degrees of freedom 0.98 and 1.07)"
 )
+INTERLEAVED = (
+    "expects the error within 3 of the fit's own standard errors, which are too small for one draw of Cliffords: 7 of "
+    "60 seeds fail, 4 with Aer; the shots of both have the exact probabilities (chi squared by degrees of freedom 1.02 "
+    "and 1.01, of the sums of 40 seeds 1.09 and 1.02, each ± 0.11)"
+)
 LEFT_OUT = {
     "characterization/test_t2hahn.py::TestT2Hahn::test_t2hahn_parallel": T2HAHN,
-    "characterization/test_tphi.py::TestTphi::test_tphi_ramsey_end_to_end": SEED,
     "quantum_volume/test_qv.py::TestQuantumVolume::test_qv_success": "compares with a file of shots of Aer",
-    "randomized_benchmarking/test_interleaved_rb.py::TestRunInterleavedRB::test_two_qubit": SEED,
-    "randomized_benchmarking/test_rb_analysis.py::TestEPGAnalysis::test_2q_epg_with_correction": SEED,
-    "randomized_benchmarking/test_standard_rb.py::TestRunStandardRB::test_single_qubit": SEED,
-    "randomized_benchmarking/test_standard_rb.py::TestRunStandardRB::test_single_qubit_parallel": SEED,
-    "tomography/test_state_tomography.py::TestStateTomography::test_full_qst_2_2": SEED,
+    "randomized_benchmarking/test_interleaved_rb.py::TestRunInterleavedRB::test_two_qubit": INTERLEAVED,
+    "tomography/test_state_tomography.py::TestStateTomography::test_full_qst_2_2": (
+        "expects a fidelity of 0.99 with 5,000 shots for each basis: 9 of 60 seeds fail, 7 with Aer"
+    ),
 }
 """Tests that fail with our backend, and why."""
+
+BY_CHANCE = {
+    "characterization/test_tphi.py::TestTphi::test_tphi_ramsey_end_to_end": "26 of 60 seeds fail, 24 with Aer",
+    "randomized_benchmarking/test_rb_analysis.py::TestEPGAnalysis::test_2q_epg_with_correction": (
+        "none of 60 seeds fails, 5 with Aer"
+    ),
+    "randomized_benchmarking/test_standard_rb.py::TestRunStandardRB::test_single_qubit": (
+        "4 of 20 seeds fail, 4 with Aer"
+    ),
+    "randomized_benchmarking/test_standard_rb.py::TestRunStandardRB::test_single_qubit_parallel": (
+        "6 of 20 seeds fail, 6 with Aer"
+    ),
+}
+"""Tests that pass with the seed that they give, and fail with some other seeds, of any sampler.
+
+They are run. If one fails after a change of what a seed's shots are, it belongs into `LEFT_OUT`. The seeds that were
+counted are the test's own and those that follow in steps of 1,000,003.
+"""
 
 
 def pytest_configure() -> None:
