@@ -28,6 +28,8 @@ class CUDADriverError(RuntimeError):
 class Function(tuple):
     """A kernel's name and machine code, as CuPy's `Function`."""
 
+    __slots__ = ()
+
     ptr = 1
 
 
