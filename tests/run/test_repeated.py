@@ -117,3 +117,20 @@ def test_streams_and_threads_keep_apart(options: Options) -> None:
     assert max(map(deviation, range(4))) < 1e-12
     with ThreadPoolExecutor(8) as pool:
         assert max(pool.map(deviation, range(100))) < 1e-12
+
+
+def test_the_state_is_allocated_before_tables() -> None:
+    """A pool of memory gives the state the block of the state before; a table taken first would split that block."""
+    runtime = EmulatedRuntime()
+    where, sizes = on(GpuDevice.on(runtime), WIRES, Options(compile="never"), "the test's"), []
+    empty, upload = runtime.empty, runtime.upload
+    runtime.empty = lambda count, dtype: (sizes.append(count), empty(count, dtype))[1]  # type: ignore[method-assign]
+    runtime.upload = lambda host: (sizes.append(-1), upload(host))[1]  # type: ignore[method-assign]
+    builder = CircuitBuilder(WIRES)
+    for wire in range(WIRES):
+        builder.gate("h", [wire])
+        for other in range(wire):
+            builder.gate("cp", [wire, other], 0.1)
+    RepeatedCircuit(Options(compile="never"))(builder.build(), where).close()
+    assert len(sizes) > 2
+    assert sizes[0] == 1 << WIRES

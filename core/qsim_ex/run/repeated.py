@@ -54,8 +54,9 @@ class RepeatedCircuit:
             known = self._prepared(circuit, where.device)
         device, plan, prepared, touched = known
         numbers = fill(plan.numbers, circuit.operands[0])
-        loaded = device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers
+        # The state comes first: a table would be taken out of the block that the state before has left to the pool.
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
+        loaded = device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers
         placed = Single(device, buffer, plan.start, plan.fresh, begun=False)
         placed.run(plan, ((prepared, loaded),), _nobody)
         return StateVector.of(placed, where, self._options, touched)

@@ -25,6 +25,14 @@ class CUDADriverError(RuntimeError):
         self.status = status
 
 
+class Function(tuple):
+    """A kernel's name and machine code, as CuPy's `Function`."""
+
+    __slots__ = ()
+
+    ptr = 1
+
+
 class Driver:
     """A driver that refuses some machine code, and remembers what it was given."""
 
@@ -42,7 +50,7 @@ class Driver:
         """CuPy's `Module`."""
         held = []
         return SimpleNamespace(
-            load=lambda code: (self.load(code), held.append(code)), get_function=lambda name: (name, *held)
+            load=lambda code: (self.load(code), held.append(code)), get_function=lambda name: Function((name, *held))
         )
 
 
@@ -62,7 +70,8 @@ def runtime(driver, tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, "compiler", lambda: SimpleNamespace(getVersion=lambda: (12, 9)))
     monkeypatch.setattr(compilation, "translate", lambda code, _arch: (f"compiled {code}".encode(), ""))
     runtime = CupyRuntime.__new__(CupyRuntime)
-    cuda = SimpleNamespace(Module=driver.module, driver=SimpleNamespace(CUDADriverError=CUDADriverError))
+    calls = {"CU_FUNC_ATTRIBUTE_NUM_REGS": 4, "funcGetAttribute": lambda attribute, function: 10 * attribute * function}
+    cuda = SimpleNamespace(Module=driver.module, driver=SimpleNamespace(CUDADriverError=CUDADriverError, **calls))
     runtime._cupy = SimpleNamespace(cuda=cuda)
     runtime._device, runtime._stream = contextlib.nullcontext(), contextlib.nullcontext()
     runtime._arch, runtime._loaded, runtime._lock = "90", OrderedDict(), threading.Lock()

@@ -246,7 +246,10 @@ class CupyRuntime:
     def _function(self, text: KernelText, code: bytes) -> Any:
         module = self._cupy.cuda.Module()
         module.load(code)
-        return module.get_function(text.name)
+        function = module.get_function(text.name)
+        driver = self._cupy.cuda.driver
+        driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr)  # else it is loaded when it first runs
+        return function
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.

@@ -75,7 +75,7 @@ class CompiledPrograms:
         self._calls.free(self.handle)
 
 
-class _Calls(NamedTuple):
+class _ProgramCalls(NamedTuple):
     """The functions of core/native/plan_launches.cpp that make programs."""
 
     encode: Callable[..., int]
@@ -83,5 +83,5 @@ class _Calls(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    return _Calls(function("plan_programs", "iiip"), function("plan_free_programs", "i"))
+def _calls() -> _ProgramCalls:
+    return _ProgramCalls(function("plan_programs", "iiip"), function("plan_free_programs", "i"))

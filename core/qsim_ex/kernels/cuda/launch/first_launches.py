@@ -35,7 +35,7 @@ def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) 
     handle = _calls().lay_out(programs.arrays.owner.handle, programs.handle, address(given), address(out))
     if not handle:
         return None
-    owner = _Owner(handle, programs)
+    owner = _KeptLaunches(handle, programs)
     *found, room, constants, tables = out.tolist()
     words, places, sent, kernels, addresses = [
         Memory(owner, at, length, kind).array()
@@ -61,7 +61,7 @@ def _text(number: int, itemsize: int) -> KernelText:
     return interpreter.text(itemsize, (interpreter.FEW, interpreter.MANY, None)[number - 1])
 
 
-class _Owner:
+class _KeptLaunches:
     """Launches in native code, and the programs that they point to."""
 
     def __init__(self, handle: int, programs: CompiledPrograms) -> None:
@@ -72,7 +72,7 @@ class _Owner:
         self._free(self._handle)
 
 
-class _Calls(NamedTuple):
+class _LaunchCalls(NamedTuple):
     """The functions of core/native/plan_launches.cpp that make launches."""
 
     lay_out: Callable[..., int]
@@ -80,5 +80,5 @@ class _Calls(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    return _Calls(function("plan_launches", "iipp"), function("plan_free_launches", "i"))
+def _calls() -> _LaunchCalls:
+    return _LaunchCalls(function("plan_launches", "iipp"), function("plan_free_launches", "i"))

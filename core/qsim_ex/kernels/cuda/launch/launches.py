@@ -55,6 +55,9 @@ class LaunchBuffer:
 EVERY = 1 << 60
 """More launches than any run has."""
 
+KEPT = 1 << 21
+"""The size of the largest room that waits for the next run, in reals: large circuits seldom come again."""
+
 _TAKES = {4: TAKE_SINGLE, 8: TAKE}
 """The words that write reals, by the bytes of one."""
 
@@ -110,7 +113,8 @@ class LaunchList:
                 break
             yield
             runtime.synchronize()
-        rooms.append((room, tables))
+        if self._size <= KEPT:
+            rooms.append((room, tables))
         yield
 
 
