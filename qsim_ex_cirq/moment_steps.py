@@ -7,14 +7,14 @@ steps that nobody looks at cost little more than `simulate`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import cirq
 import numpy as np
 from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
-from qsim_ex import Circuit, Simulator, StateVector
+from qsim_ex import Circuit, Simulator
 from qsim_ex.frameworks import Remembered
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.results import Metadata, Vector
@@ -23,6 +23,9 @@ from qsim_ex_cirq.translation.circuits import are_constant
 from qsim_ex_cirq.translation.gates import RULES, always
 from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from qsim_ex import StateVector
 
 Axes = Sequence[int]
 Random = np.random.RandomState
