@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.placement.bits import integers, move_bits, pack, unpack
+from qsim_ex.placement.bits import integers, move_bits, pack, reindexed, unpack
 
 
 @given(st.data())
@@ -35,3 +36,10 @@ def test_pack_unpack(data: st.DataObject) -> None:
     assert packed.shape == (len(values), -(-num_bits // 8))
     assert integers(packed) == wanted
     assert unpack(packed, num_bits).tolist() == [[v >> b & 1 for b in range(num_bits)] for v in wanted]
+
+
+@pytest.mark.parametrize("flip", [0, 1, 6, 15])
+def test_reindexed(flip: int) -> None:
+    """Numbers stand where the bits of their place are flipped."""
+    values = np.arange(16) / 16
+    assert (reindexed(values, flip) == values[np.arange(16) ^ flip]).all()

@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
-from qsim_ex.kernels.cpu import philox, pool, shots
+from qsim_ex.kernels.cpu import pool, shots
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.index_bits import held
@@ -109,7 +109,7 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
     """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
-    return philox.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
+    return shots.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
 
 
 def threads_for(wanted: int | None) -> int:
