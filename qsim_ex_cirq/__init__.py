@@ -51,3 +51,7 @@ def __getattr__(name: str) -> Any:
 
         return QsimExDensityMatrixSimulator
     raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
