@@ -8,6 +8,8 @@
 '0.71|00⟩ + 0.71|11⟩'
 """
 
+from typing import TYPE_CHECKING, Any
+
 import qsim_ex
 from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
@@ -18,7 +20,6 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-    from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
@@ -37,7 +38,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+if TYPE_CHECKING:
+    from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
+
+
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         return qsim_ex.__version__
+    if name == "QsimExDensityMatrixSimulator":  # which few programs use, and which loads much
+        with uninterrupted():
+            from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
+
+        return QsimExDensityMatrixSimulator
     raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

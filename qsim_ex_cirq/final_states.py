@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import PauliSum, StateVector, apply_readout
+from qsim_ex import PauliSum, apply_readout
 from qsim_ex.errors import StateError
 from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
+
+if TYPE_CHECKING:
+    from qsim_ex import StateVector
 
 FINAL = "final state"
 """The label under which final states are saved."""

@@ -7,14 +7,14 @@ steps that nobody looks at cost little more than `simulate`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import cirq
 import numpy as np
 from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
-from qsim_ex import Simulator, StateVector
+from qsim_ex import Simulator
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.halves import WIDE, Halves
 from qsim_ex_cirq.moment_circuits import circuit_of
@@ -22,6 +22,9 @@ from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
 from qsim_ex_cirq.translation.noise import MomentOperation
+
+if TYPE_CHECKING:
+    from qsim_ex import StateVector
 
 Axes = Sequence[int]
 Random = np.random.RandomState

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import cirq
 import numpy as np
 
 import qsim_ex
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.frameworks import BY_DTYPE, Explanation, check, shown, with_options
+from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
@@ -24,6 +24,9 @@ from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import has_loop, order_of, require_two_levels, translate
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.translation.observables import pauli_sum
+
+if TYPE_CHECKING:
+    from qsim_ex.frameworks import Explanation
 
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))

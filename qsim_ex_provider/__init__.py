@@ -1,6 +1,8 @@
 """Qiskit on qsim-ex: a backend, a provider, primitives, and instructions that save and set the state."""
 
+import importlib
 import importlib.util
+from typing import TYPE_CHECKING, Any
 
 import qsim_ex
 from qsim_ex import uninterrupted
@@ -12,8 +14,6 @@ if importlib.util.find_spec("qiskit") is None:
 with uninterrupted():
     from qsim_ex_provider.backend import QsimExBackend
     from qsim_ex_provider.job import QsimExJob
-    from qsim_ex_provider.primitives.estimator import EstimatorV2
-    from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.provider import QsimExProvider
     from qsim_ex_provider.saves.instructions import (
         SaveInstruction,
@@ -32,7 +32,18 @@ with uninterrupted():
         save_unitary,
         set_statevector,
     )
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.primitives.estimator import EstimatorV2
+    from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.translation.device_noise import DeviceNoise
+
+_LATER = {
+    "DeviceNoise": "qsim_ex_provider.translation.device_noise",
+    "EstimatorV2": "qsim_ex_provider.primitives.estimator",
+    "SamplerV2": "qsim_ex_provider.primitives.sampler",
+}
+"""Names that are loaded when they are first used, and where they are."""
 
 __all__ = [
     "DeviceNoise",
@@ -59,7 +70,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         return qsim_ex.__version__
+    if name in _LATER:
+        with uninterrupted():
+            return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'qsim_ex_provider' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -18,7 +18,6 @@ from qiskit.transpiler import Target
 import qsim_ex
 from qsim_ex.errors import CircuitError
 from qsim_ex.frameworks import (
-    Explanation,
     Noise,
     fresh_job_seed,
     gpu_missing,
@@ -30,7 +29,6 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.explain import explain_job
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
@@ -38,6 +36,9 @@ from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_t
 from qsim_ex_provider.translation.circuits import measures, translate_job, translate_noisy
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
+
+if TYPE_CHECKING:
+    from qsim_ex.frameworks import Explanation
 
 
 @with_options(run_options.RunOptions, Options)
@@ -202,6 +203,8 @@ class QsimExBackend(BackendV2):
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
+        from qsim_ex_provider.explain import explain_job
+
         return explain_job(circuits, binds, _noise_of(chosen), chosen.engine, machine)
 
     def state(self, circuit: QuantumCircuit, **options: Unpack[RunKeywords]) -> qsim_ex.StateVector:

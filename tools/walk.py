@@ -57,7 +57,7 @@ def _qiskit(**options: Any) -> Callable[[], object]:
         circuit.measure_all()
         return circuit
 
-    QsimExBackend(device="cpu").run(made(4), shots=SHOTS).result().get_counts()
+    QsimExBackend(device="cpu", **options).run(made(4), shots=SHOTS).result().get_counts()
     backend, circuit = QsimExBackend(device="cpu", **options), made(3)
     return lambda: backend.run(circuit, shots=SHOTS).result().get_counts()
 

@@ -196,15 +196,16 @@ void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional)
 void Packer::fold(const Piece& piece, const std::vector<Mask>& values, std::size_t words,
                   std::vector<std::uint64_t>& incidence, std::vector<char>& classes, std::vector<Index>& factors) {
     struct Factor {
-        std::size_t word;
-        Mask bit;  // 0 for a factor of 1
-        int entry;
+        std::size_t word = 0;
+        Mask bit = 0;  // for a factor of 1
+        int entry = one;
     };
     Mask wanted = 0, block_of = below(piece.num_reads);
     int place = piece.num_reads;
     each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
     Interned::Bytes of = book_.patterns[piece.pattern];
     std::vector<Factor> blocks(of.size());
+    const Factor none;
     for (Index k = 0; k < of.size(); ++k) {
         Factor& block = blocks[k];
         block.entry = of[k];
@@ -213,8 +214,8 @@ void Packer::fold(const Piece& piece, const std::vector<Mask>& values, std::size
         factors.push_back(book_.place(piece.source, k));
     }
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
-        if ((values[entry] & ~block_of) != wanted) continue;
-        const Factor& block = blocks[values[entry] & block_of];
+        const bool applies = (values[entry] & ~block_of) == wanted;  // no branch: half of the entries have it
+        const Factor& block = *(applies ? &blocks[values[entry] & block_of] : &none);
         if (words) incidence[entry * words + block.word] |= block.bit;
         classes[entry] = product_of_[static_cast<int>(classes[entry])][block.entry];
     }

@@ -122,12 +122,16 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
     of_.clear(), distinct_.clear();
     std::memset(at_, 0, sizeof at_);
     runs_ = 0;
-    std::size_t free = pending.free, size = pending.size();
+    std::size_t free = pending.free;
+    const std::size_t size = pending.size(), front = pending.front.size(), behind = pending.next - front;
+    const Index *left = pending.front.data(), *all = pending.all ? pending.all->data() : nullptr;
+    const Outline* work = pending.work->data();
+    const Mask scope = pending.scope;
     Waiting waiting(capacity);
     int count = 0;
     for (std::size_t k = 0; k < size; ++k) {
-        const Outline& piece = pending[k];
-        free -= pending.is_free(piece);
+        const Outline& piece = work[k < front ? left[k] : all ? all[k + behind] : k + behind];
+        free -= !(piece.touched & scope);
         Directions reason = piece.mixed.without(near);
         if (!piece.in_a_sweep()) reason |= never;
         reason = waiting.add(piece, reason);
@@ -137,7 +141,7 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
             continue;
         }
         if (!(reason == wide)) add(reason, piece);
-        if (++count >= window || !(pending.scope & ~waiting.closed() || free)) break;
+        if (++count >= window || !(scope & ~waiting.closed() || free)) break;
     }
 }
 

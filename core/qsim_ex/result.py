@@ -6,19 +6,20 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
-from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.bits import few_distinct, integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.planning.cost.summary import PlanSummary
 
 LATEST = 256
 """Results that keep their plans; older ones keep only the counts of their plans."""
@@ -51,6 +52,8 @@ class Provenance:
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
+        from qsim_ex.execution.costs import total_of
+
         own = total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
         return sum([other.plan for other in self.others], own)
 

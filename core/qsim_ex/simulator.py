@@ -18,24 +18,22 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Assignment, assign
 from qsim_ex.display.bar import interactive
 from qsim_ex.display.described import shown_options, with_options
-from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.options import OptionKeywords, Options
-from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.result import BatchResult, Result
-from qsim_ex.run import preview
 from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import run_batch
-from qsim_ex.run.repeated import RepeatedCircuit
-from qsim_ex.run.to_state import run_to_state
-from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
+    from qsim_ex.display.explanation import Explanation
+    from qsim_ex.planning.cost.summary import PlanSummary
+    from qsim_ex.run.repeated import RepeatedCircuit
+    from qsim_ex.state.vector import StateVector
 
 _BAR_WIRES = 16
 """New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
@@ -157,7 +155,10 @@ class Simulator:
             if self._quiet and cancel is None and initial is None and not self._shows_bar(circuit):
                 where = self._assigner.one(num_wires)
                 if where.grows:
-                    self._repeated = self._repeated or RepeatedCircuit(self.options)
+                    if self._repeated is None:
+                        from qsim_ex.run.repeated import RepeatedCircuit
+
+                        self._repeated = RepeatedCircuit(self.options)
                     return self._repeated(circuit, where)
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
@@ -169,7 +170,11 @@ class Simulator:
                     "expected a circuit that begins in |0…0⟩ on all wires of the state with checkpoint=…, got another "
                     "beginning; put it into the circuit, or save the state with StateVector.save."
                 )
+            from qsim_ex.run.to_state import run_to_state
+
             return run_to_state(self.options, where, circuit, cancel)
+        from qsim_ex.state.vector import StateVector
+
         state = StateVector(num_wires, options=self.options, initial=initial, where=where)
         try:
             return state if circuit is None else state.apply(circuit, cancel)
@@ -190,6 +195,8 @@ class Simulator:
         machine: another machine to plan for, in place of this one and of the options for devices and processes. The
         result is a `str`, which a notebook and `rich` show as a table.
         """
+        from qsim_ex.run import preview
+
         return preview.explain(circuit, self.options, machine)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
@@ -197,6 +204,8 @@ class Simulator:
 
         GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
+        from qsim_ex.run import preview
+
         return preview.plans(circuit, self.options)
 
     def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
@@ -204,4 +213,6 @@ class Simulator:
 
         machine: as in `explain`.
         """
+        from qsim_ex.run import preview
+
         return preview.summary(circuit, self.options, machine)

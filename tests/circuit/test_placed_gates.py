@@ -7,6 +7,8 @@ import pytest
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.errors import WireError
+from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 
 NAMES = [name for name, row in GATES.items() if row.qubits <= 4]
 
@@ -37,3 +39,50 @@ def test_operations_of_many_gates_cost_the_garbage_collector_nothing() -> None:
     """Operations hold no cycles, and the collector does not visit those that are made by native code."""
     builder = CircuitBuilder(3).gates(["rz"] * 50, [(0,)] * 50, [[0.1]] * 50)
     assert not any(map(gc.is_tracked, builder.since(0)))
+
+
+def _read(wires: list[tuple[int, ...]], names: list[str], parameters: list[list[float]]) -> ReadGates:
+    """Return gates as a framework's reader hands them over."""
+    rows = ReadRows(NAMES)
+    keys = [
+        NAMES.index(name) | sum(w + 1 << 8 + 14 * k for k, w in enumerate(on))
+        for name, on in zip(names, wires, strict=True)
+    ]
+    distinct, numbers = np.unique(np.array(keys, dtype=np.uint64), return_inverse=True)
+    starts = np.cumsum([0, *map(len, parameters)])
+    none = np.empty((0, 3), dtype=np.int64)
+    return ReadGates(rows, numbers.astype(np.uint32), distinct, np.concatenate(parameters), starts, [], none)
+
+
+@pytest.mark.parametrize("shift", [0, 50, 90])
+@pytest.mark.parametrize("seed", range(5))
+def test_read_gates_are_placed_on_their_wires(seed: int, shift: int) -> None:
+    """Gates that a reader has found are those of as many calls of `gate`, on wires below 62 and above."""
+    names, wires, parameters = _drawn(seed)
+    wires = [tuple(w + shift for w in on) for on in wires]
+    ours, theirs = CircuitBuilder(6 + shift), CircuitBuilder(6 + shift)
+    for _ in range(2):
+        found = _read(wires, names, parameters).append(ours, 0, len(names))
+        for name, on, given in zip(names, wires, parameters, strict=True):
+            theirs.gate(name, on, *given)
+        assert found == set().union(*wires)
+    one, other = ours.build(), theirs.build()
+    assert one.structure is other.structure
+    assert np.array_equal(one.operands, other.operands)
+
+
+@pytest.mark.parametrize("wrong", [(0, 0), (0, 6)])
+def test_read_gates_on_wrong_wires(wrong: tuple[int, int]) -> None:
+    """Gates on a wire that comes twice, or is none of the circuit's, raise what `gate` raises."""
+    wires = [*([(0, 1)] * 20), wrong]
+    with pytest.raises(WireError):
+        _read(wires, ["cx"] * 21, [[]] * 21).append(CircuitBuilder(6), 0, 21)
+
+
+def test_read_gates_on_other_wires() -> None:
+    """Gates move to other wires, all of them at once."""
+    names, wires, parameters = _drawn(1)
+    to = [3, 5, 0, 1, 4, 2]
+    moved = _read(wires, names, parameters).on(to)
+    there = _read([tuple(to[w] for w in on) for on in wires], names, parameters)
+    assert moved.gates(0, len(names)) == there.gates(0, len(names))

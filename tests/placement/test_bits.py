@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.placement.bits import few_distinct, integers, move_bits, pack, unpack
+from qsim_ex.placement.bits import few_distinct, integers, move_bits, pack, reindexed, unpack
 
 
 @given(st.data())
@@ -62,3 +62,10 @@ def test_more_than_1024_rows_are_left_to_sorting(kinds: int, few: bool) -> None:
     if found is not None:
         assert found[0].tolist() == packed[:kinds].tolist()
         assert found[1] == [2] * kinds
+
+
+@pytest.mark.parametrize("flip", [0, 1, 6, 15])
+def test_reindexed(flip: int) -> None:
+    """Numbers stand where the bits of their place are flipped."""
+    values = np.arange(16) / 16
+    assert (reindexed(values, flip) == values[np.arange(16) ^ flip]).all()

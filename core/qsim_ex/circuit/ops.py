@@ -190,6 +190,9 @@ class SetState:
     operand: int
 
 
+Unitary = Op | Permutation | Initialize
+"""The instructions that a plan may hold."""
+
 Instruction = (
     Op
     | Permutation

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op, Permutation
-from qsim_ex.program.separate import separation_of
 from qsim_ex.simulator import Simulator
 
 
@@ -23,6 +22,8 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
     options = simulator.options
     if not options.separate or options.divides or circuit.structure.all_joined:
         return None
+    from qsim_ex.program.separate import separation_of
+
     gates = all(isinstance(instruction, Op | Permutation) for instruction in circuit.instructions)
     separation = separation_of(circuit.structure) if gates else None
     if separation is None:

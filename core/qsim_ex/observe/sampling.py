@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +21,6 @@ from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool, shots
-from qsim_ex.native.library import address, function
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.index_bits import held
@@ -111,20 +109,8 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
 
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
-    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads.
-
-    Native code makes the numbers of NumPy's generator; NumPy takes 12 µs to make a generator for each key.
-    """
-    out, keys = np.empty((len(seeds), count), dtype=np.float64), np.array(seeds, dtype=np.uint64)
-    if out.size:
-        given = address(keys), instruction, address(out), count
-        pool.in_ranges(_philox(), *given, size=len(keys), each=2 * count, threads=threads)
-    return out
-
-
-@lru_cache(maxsize=1)
-def _philox() -> Callable[..., int]:
-    return function("philox_fill", "pipiiiiii")
+    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
+    return shots.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
 
 
 def threads_for(wanted: int | None) -> int:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.placement import migrated, peers, peers_over_host, ranks, ranks_over_host, single
+from qsim_ex.placement import single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.windows.rehearsal import CopiedBytes, rehearsed
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.placement.windows.rehearsal import CopiedBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,69 @@ class PlacementKind:
     shared: bool | None = None
 
 
+class _Module(Protocol):
+    """A module with a placement."""
+
+    def lay_out(self, request: StateRequest, /) -> Iterator[Deployment]: ...
+    def create(
+        self, deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits, /
+    ) -> Placement: ...
+
+
+def _peers() -> _Module:
+    from qsim_ex.placement import peers
+
+    return peers
+
+
+def _migrated() -> _Module:
+    from qsim_ex.placement import migrated
+
+    return migrated
+
+
+def _peers_over_host() -> _Module:
+    from qsim_ex.placement import peers_over_host
+
+    return peers_over_host
+
+
+def _ranks() -> _Module:
+    from qsim_ex.placement import ranks
+
+    return ranks
+
+
+def _ranks_over_host() -> _Module:
+    from qsim_ex.placement import ranks_over_host
+
+    return ranks_over_host
+
+
+def _rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
+    from qsim_ex.placement.windows.rehearsal import rehearsed
+
+    return rehearsed(deployment, plan, dtype)
+
+
+def _later(name: str, in_device_memory: bool, module: Callable[[], _Module], **more: Any) -> PlacementKind:
+    """Return the row of a placement whose module is loaded when a state asks for it, since few programs have one."""
+    return PlacementKind(
+        name,
+        in_device_memory,
+        lambda request: module().lay_out(request),
+        lambda *given: module().create(*given),
+        **more,
+    )
+
+
 _ROWS = (
     PlacementKind("single", True, single.lay_out, single.create, shared=False),
-    PlacementKind("peers", True, peers.lay_out, peers.create, shared=True),
-    PlacementKind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
-    PlacementKind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
-    PlacementKind("ranks", True, ranks.lay_out, ranks.create),
-    PlacementKind("ranks over host", False, ranks_over_host.lay_out, ranks_over_host.create),
+    _later("peers", True, _peers, shared=True),
+    _later("migrated", False, _migrated, copies=_rehearsed, shared=False),
+    _later("peers over host", False, _peers_over_host, shared=True),
+    _later("ranks", True, _ranks),
+    _later("ranks over host", False, _ranks_over_host),
 )
 KINDS = {row.name: row for row in _ROWS}
 """The rows by name, in the order of preference; `Deployment.kind` is such a name."""

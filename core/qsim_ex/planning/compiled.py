@@ -14,16 +14,19 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, mask_of
+from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.ordering import TRIES
-from qsim_ex.planning.rewrite.absorb import Unitary
 from qsim_ex.steps.compiled import LISTED, NAMES, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
+
+TRIES = 4
+"""The most choices of the lowest bits that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102
+circuits, 16 to 28 bits).
+"""
 
 MOST_WIRES = 62
 """Masks of more index bits do not fit into the integers of native code."""

@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from math import inf
 
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.compiled import TRIES
 from qsim_ex.planning.cost.step_cost import TRANSPOSED
 from qsim_ex.planning.locality import split
 from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
-
-TRIES = 4
-"""The most choices that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102 circuits, 16 to 28 bits).
-"""
 
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_tries`."""

@@ -11,23 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from qsim_ex.circuit.ops import Initialize, Op, mask_of
+from qsim_ex.circuit.ops import Initialize, Op, Unitary, mask_of
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
-from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.ordering import floats, reorder
-from qsim_ex.planning.rewrite.absorb import Unitary, absorb
-from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
-from qsim_ex.planning.stages.staging import make_stages
-from qsim_ex.planning.tiles.schedule import schedule
-from qsim_ex.planning.work import NOTHING, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 from qsim_ex.steps.step import ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.planning.numbers.program import NumberProgram
+    from qsim_ex.planning.work import Work
 
 __all__ = ["bind", "make_plan"]
 
@@ -109,24 +105,15 @@ def python_plan(
     place: bool,
 ) -> Plan:
     """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
+    from qsim_ex.planning.ordering import floats, reorder
+    from qsim_ex.planning.stages.staging import make_stages
+    from qsim_ex.planning.tiles.schedule import schedule
+    from qsim_ex.planning.work import NOTHING, moved
+
     if levels.local < num_wires:
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
-    work, end = absorb(instructions, start, fitted)
-    renamed = [piece.touch for piece in work if piece.kind == "rename"]
-    if shape.relabels and len(set(renamed)) < len(renamed):  # which may exchange bits
-        from qsim_ex.planning.rewrite.cancel import cancel
-
-        work, exchanged = cancel(work, num_wires)
-        end = _moved(end, exchanged)
-    program = NumberProgram(_num_operands(instructions))
-    work = fuse(work, program, fitted.item_work)
-    if num_wires >= fitted.start and fitted.dense >= MOST_BITS:
-        from qsim_ex.planning.rewrite.runs import join_runs
-
-        work = join_runs(work, program, fitted.item_work)
-    if fitted.item_work <= MOST_ITEM_WORK:
-        work = rotate(work, program)
+    work, end, program = _rewritten(instructions, num_wires, start, fitted)
     left = 0
     stages: tuple[Stage, ...]
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
@@ -183,6 +170,33 @@ def python_plan(
         fresh=fresh,
         left=left,
     )
+
+
+def _rewritten(
+    instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape
+) -> tuple[list[Work], Layout, NumberProgram]:
+    """Return the work of instructions after all rewriting, the layout at its end, and the program of its numbers."""
+    from qsim_ex.planning.numbers.program import NumberProgram
+    from qsim_ex.planning.rewrite.absorb import absorb
+    from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
+    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
+
+    work, end = absorb(instructions, start, shape)
+    renamed = [piece.touch for piece in work if piece.kind == "rename"]
+    if shape.relabels and len(set(renamed)) < len(renamed):  # which may exchange bits
+        from qsim_ex.planning.rewrite.cancel import cancel
+
+        work, exchanged = cancel(work, num_wires)
+        end = _moved(end, exchanged)
+    program = NumberProgram(_num_operands(instructions))
+    work = fuse(work, program, shape.item_work)
+    if num_wires >= shape.start and shape.dense >= MOST_BITS:
+        from qsim_ex.planning.rewrite.runs import join_runs
+
+        work = join_runs(work, program, shape.item_work)
+    if shape.item_work <= MOST_ITEM_WORK:
+        work = rotate(work, program)
+    return work, end, program
 
 
 def _check(levels: Levels, num_wires: int) -> None:

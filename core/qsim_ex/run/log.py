@@ -5,11 +5,15 @@ Records hold texts and no results or states, since a handler may keep them for l
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.display.log import LOGGER
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.result import BatchResult
-from qsim_ex.state.vector import StateVector
+
+if TYPE_CHECKING:
+    from qsim_ex.state.vector import StateVector
 
 
 def log_run(circuit: Circuit, result: BatchResult) -> None:

@@ -1,4 +1,7 @@
-"""Numbers of shots in order, and where they fall on running sums: core/native/shots.cpp, called from here."""
+"""Random numbers of shots, in order, and where they fall on running sums: core/native/shots.cpp, called from here.
+
+The random numbers are those of NumPy's Philox generator (core/native/philox.cpp), without an object for each key.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,21 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import address, function
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
+
+
+def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> NDArray[np.float64]:
+    """Return the first numbers in [0, 1) of generators with keys (seed, key), float64 [seeds, count]."""
+    out = np.empty((len(seeds), count), dtype=np.float64)
+    if out.size:
+        given = address(seeds), key, address(out), count
+        fill = _function("philox_fill", "pipiiiiii")
+        in_ranges(fill, *given, size=len(seeds), each=2 * count, threads=threads)
+    return out
 
 
 def ascending(numbers: Floats) -> Values:
@@ -44,4 +58,4 @@ def tallied(values: Values) -> dict[int, int]:
     return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))
 
 
-_function = lru_cache(maxsize=4)(function)
+_function = lru_cache(maxsize=5)(function)

@@ -13,13 +13,10 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, When, mask_of, pattern
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Unitary, When, mask_of, pattern
 from qsim_ex.planning import patterns
 from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask
 from qsim_ex.steps.layout import Layout, Shape
-
-Unitary = Op | Permutation | Initialize
-"""The instructions that a plan may hold."""
 
 _WIDEST_RELABELING = 6
 """Wider matrices are not searched for relabellings: the search would cost more than the permutation."""
