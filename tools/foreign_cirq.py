@@ -29,7 +29,6 @@ QUDITS = "has qudits, which qsim-ex refuses with a clear error"
 INSIDE = "looks inside Cirq's own simulator: which of its private methods ran, or what it keeps apart"
 STREAM = "expects the bits that NumPy's generator gives to Cirq's own order of draws, for one seed"
 ROUNDING = "allows no rounding in complex64, where our kernels multiply and add at once, and Cirq rounds in between"
-BROKEN = "has a gate that swaps two numbers in place, but not two rows: its matrix, as Cirq finds it, is not unitary"
 
 DENSITY = "cirq/sim/density_matrix_simulator_test.py::test_"
 SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
@@ -69,9 +68,8 @@ EXCEPTIONS: Mapping[str, str] = {
     "cirq/experiments/benchmarking/parallel_xeb_test.py::test_simulate_circuit_library_with_target_dict": ROUNDING,
     "cirq/work/observable_measurement_test.py::test_get_params_for_setting": ROUNDING,
     f"{SIMULATOR}works_on_pauli_string_phasor": ROUNDING,
-    f"{SIMULATOR}does_not_modify_initial_state": BROKEN,
 }
-"""Tests, without their parameters, that fail with our simulator, and why: five reasons, no public behaviour."""
+"""Tests, without their parameters, that fail with our simulator, and why: four reasons, no public behaviour."""
 
 DENSITY_EXCEPTIONS: Mapping[str, str] = {
     f"{DENSITY}run_measure_multiple_qudits": QUDITS,

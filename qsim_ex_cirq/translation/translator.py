@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, cast
 
 import cirq
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
 from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.ancillas import AncillaWires
@@ -350,10 +351,15 @@ class Translator:
 
     def by_matrix(self, op: cirq.Operation, place: Place) -> bool:
         """Append the operation's matrix, if it has one, and return whether it has."""
-        matrix = cirq.unitary(op, None)
+        matrix, name = cirq.unitary(op, None), str(op.gate or type(op).__name__)
         if matrix is None:
             return False
-        place.matrix(matrix, str(op.gate or type(op).__name__))
+        try:
+            place.matrix(matrix, name)
+        except MatrixError:
+            if not hasattr(op.gate, "_apply_unitary_"):
+                raise
+            place.matrix(_applied(op), name)
         return True
 
     def parts(self, parts: list[cirq.Operation], place: Place) -> None:
@@ -385,6 +391,18 @@ class Translator:
         if not self.acted.isdisjoint(wires):
             self.builder.reset(wires)
             self.acted.difference_update(wires)
+
+
+def _applied(op: cirq.Operation) -> NDArray[np.complex128]:
+    """Return the matrix of an operation that says how it acts on a state, found by its action on each basis state.
+
+    Cirq lets it act on all of them at once. That goes wrong where it moves numbers in place: a row of several numbers
+    is a view, which changes while they are moved.
+    """
+    shape = (2,) * len(op.qubits)
+    columns = np.eye(2 ** len(op.qubits), dtype=np.complex128)
+    args = [cirq.ApplyUnitaryArgs(one.reshape(shape), np.empty(shape, one.dtype), range(len(shape))) for one in columns]
+    return np.array([cirq.apply_unitary(op, one).reshape(-1) for one in args]).T
 
 
 def _later(feature: str, because: str) -> NotSupported:

@@ -95,9 +95,7 @@ PROMISES = {
         f"{_CIRQ}::test_simulate_moment_steps",
         f"{_CIRQ}::test_matrix_gates_on_more_than_6_qubits",
     ),
-    "Cirq: a final state without a second copy": (
-        f"{_CIRQ}::test_one_dimensional_final_state_without_a_second_copy",
-    ),
+    "Cirq: a final state without a second copy": (f"{_CIRQ}::test_one_dimensional_final_state_without_a_second_copy",),
     "Cirq: a sweep is one plan and one batch": (f"{_CIRQ}::test_a_sweep_is_one_plan_and_one_batch",),
 }
 """Each promise, and the tests that are named for it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -102,6 +104,25 @@ def test_applied_in_order(options: Options) -> None:
             expected = reference.simulate(circuit, expected)
             assert state.layout.is_identity()
             assert far(state.to_numpy(), expected) < TOLERANCE[options.precision]
+
+
+@pytest.mark.parametrize("order", [range(9), range(8, -1, -1), (3, 8, 1, 6, 0, 7, 5, 2, 4)])
+@pytest.mark.parametrize("read", [True, False])
+def test_wires_that_wait_at_zero_in_order(order: Sequence[int], read: bool) -> None:
+    """Wires that nothing has touched yet cost no work, and their zeros are there whenever amplitudes are read."""
+    with StateVector(9, device="cpu", precision="double") as state:
+        expected = reference.zero_state(9)
+        for number, (a, b) in enumerate(pairwise(order)):
+            circuit = CircuitBuilder(9).gate("ry", [a], 0.3 + number).gate("cx", [a, b]).gate("h", [order[0]]).build()
+            state.apply(circuit, in_order=number != 4)
+            expected = reference.simulate(circuit, expected)
+            if read or number in (3, 7):
+                assert far(np.asarray(state), expected) <= TOLERANCE["double"]
+        state.collapse([order[2]], 1, "reset")
+        state.apply(circuit, in_order=True)
+        moved = np.where(np.arange(512) >> order[2] & 1, expected, 0)
+        moved = reference.simulate(CircuitBuilder(9).gate("x", [order[2]]).build(), moved / np.linalg.norm(moved))
+        assert far(np.asarray(state), reference.simulate(circuit, moved)) <= TOLERANCE["double"]
 
 
 def test_gate_and_unitary(options: Options) -> None:

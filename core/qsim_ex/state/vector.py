@@ -111,14 +111,17 @@ class StateVector(Wiring, MemoryLender):
             new = placed.fresh == (1 << self.num_wires) - 1
             ordered = in_order and self.device.kind == "cpu" and self.in_one_piece
             ordered = ordered and (not new or self.layout.is_identity())  # 1s of a new state cost nothing in any layout
+            shape, held = self.device.shape(self.dtype), 0
             if ordered:
                 self.canonical()
+                # Bits at whose 1 memory holds zeros, which sweeps need not pass; those inside of a piece save nothing.
+                held = (1 << self.num_wires) - (1 << shape.low) & ~(self._touched | placed.fresh)
+                placed.mark_zero(held)
             if self.where.ranks is not None:
                 require_same(
                     self.where.ranks, {"circuit": circuit.key, "numbers": digest([circuit.operands.tobytes()])}
                 )
             program = unitary_program(circuit.structure, self._touched)
-            shape = self.device.shape(self.dtype)
             if ordered:
                 planned = partial(ordered_plan_of, program.whole, self.num_wires, shape, placed.fresh)
             else:
@@ -138,6 +141,7 @@ class StateVector(Wiring, MemoryLender):
             else:
                 self._run(plan, work, ticker.tick)
             self._touched = program.touched
+            placed.fresh &= ~held
             if in_order:
                 self.canonical()
         return self
@@ -274,7 +278,7 @@ class StateVector(Wiring, MemoryLender):
             self._placement.write(start, array)
             self._touched = (1 << self.num_wires) - 1
 
-    def set_product(self, low: Questions, high: Questions) -> Self:
+    def set_product(self, low: StateVector, high: StateVector) -> Self:
         """Overwrite the state with the product of two others: wires of `low` come first, those of `high` follow.
 
         Raises `StateError` unless both together have as many wires as this state, `NotSupported` where this one is in
@@ -294,7 +298,8 @@ class StateVector(Wiring, MemoryLender):
             self._touched = (1 << low.num_wires) - 1
             if not self.in_one_piece:  # else none of the other amplitudes is read before it is written
                 self._placement.mark_zero((1 << self.num_wires) - (1 << low.num_wires))
-            self.apply(circuit, in_order=True)
+            self.apply(circuit).canonical()
+            self._touched = low._touched | high._touched << low.num_wires
         return self
 
     # --- copies and files ------------------------------------------------------------------------------------------

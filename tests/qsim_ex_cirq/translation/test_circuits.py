@@ -13,6 +13,7 @@ import sympy
 from qsim_ex import reference
 from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.errors import MatrixError
 from qsim_ex_cirq.translation.circuits import translate
 
 A, B, C, D = cirq.LineQubit.range(4)
@@ -289,6 +290,29 @@ def test_pauli_phasors_leave_identities_alone(letters):
     before = cirq.Circuit(spread(qubits))
     got = reference.simulate(translate(before + gate.on(*qubits), None, qubits).circuit)
     np.testing.assert_allclose(got, matrix @ before.final_state_vector(dtype=np.complex128), atol=1e-12)
+
+
+@pytest.mark.parametrize("source", [0, 1])
+def test_a_gate_that_moves_numbers_in_place(source):
+    """A gate that only says how it acts on a state may swap two amplitudes; what is wrong on states too is an error."""
+
+    class Moves(cirq.testing.SingleQubitGate):
+        """(a, b) → (b, the amplitude at `source`), a swap if that is a."""
+
+        def _has_unitary_(self):
+            return True
+
+        def _apply_unitary_(self, args):
+            amplitudes = args.target_tensor
+            amplitudes[0], amplitudes[1] = amplitudes[1], amplitudes[source]
+            return amplitudes
+
+    circuit = cirq.Circuit(cirq.ry(0.4)(A), Moves()(A))
+    if source == 0:
+        assert_same(circuit)
+    else:
+        with pytest.raises(MatrixError):
+            translate(circuit, None, cirq.QubitOrder.DEFAULT)
 
 
 def test_uniform_superposition_gate():
