@@ -139,8 +139,10 @@ def test_pages_of_others_do_not_stay() -> None:
     assert resident() < before + (1 << 21)
     assert np.array_equal(theirs, given.buffer)
     assert np.array_equal(np.unique(mine), [1, 3])
+    before = resident()  # all of the other memory too, which was read just now
     device.pull(mine, theirs)
-    assert resident() < before + (1 << 21)
+    assert resident() < before - theirs.nbytes // 2
+    assert np.array_equal(mine, theirs)
 
 
 @pytest.mark.parametrize(
