@@ -25,6 +25,7 @@ import numpy as np
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 from qsim_ex.comm.connection import renew
 from qsim_ex.comm.launcher import LAUNCHED, OWN
 from qsim_ex.errors import CommunicationError, OutOfMemory
@@ -284,17 +285,26 @@ def disagreements() -> None:
     """Ranks that differ get an error that names the difference, all of them; and then all go on."""
     rank = world().rank
     simulator = Simulator(**divided())
+    rows = np.repeat(_turned().operands, 10, axis=0)
+    rows[9] *= 1 + 1e-9 * (rank == 1)
+    sweep = ParameterSweepBuilder(4, 0)
+    sweep.gate("rx", [0], np.linspace(0, 1 + 1e-9 * (rank == 1), 3000))
+    swept = sweep.sweep(3000)
     for name, call in {
         "seeds": lambda: simulator.run(measured(), shots=5, seed=rank),
         "numbers": lambda: simulator.run(measured(turn=0.1 * (rank == 1)), shots=5, seed=1),
         "circuit": lambda: simulator.run(measured(count=2 + (rank == 1)), shots=5, seed=1),
+        "bindings": lambda: simulator.run_batch(_turned(), rows, shots=5, seeds=1),
+        "bindings ": lambda: simulator.run_batch(
+            swept.template, swept.bindings(), observables=[PauliSum((PauliString(0, 1),))]
+        ),
         "shots": lambda: simulator.run(measured(), shots=5 + (rank == 1), seed=1),
         "separate": lambda: Simulator(**divided(separate=rank != 1)).run(measured(), shots=5, seed=1),
     }.items():
         try:
             call()
         except CommunicationError as error:
-            assert f"{name}: " in str(error), error  # noqa: PT017  (pytest is not here)
+            assert f"{name.strip()}: " in str(error), error  # noqa: PT017  (pytest is not here)
             assert "rank 1" in str(error)  # noqa: PT017
         else:
             raise AssertionError(name)

@@ -171,7 +171,7 @@ def _trading(own: Options, communicator: Communicator, used: int, num_wires: int
     each = len(own.devices or (0,)) * own.virtual_peers
     local = num_wires - (used * each).bit_length() + 1
     cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
-    if cpu and own.dtype.itemsize << local < CpuDevice.shares_from:
+    if cpu and state_bytes(local, own.dtype) < CpuDevice.shares_from:
         return HOSTS
 
     def measured_by() -> Rate:
