@@ -107,7 +107,7 @@ class _Ran:
 
     @property
     def placement(self) -> str:
-        """The kind of placement: 'single', 'peers', 'migrated', or 'peers over host'."""
+        """The kind of placement: 'single', 'peers', 'migrated', 'peers over host', 'ranks', or 'ranks over host'."""
         return self.provenance.deployment.kind
 
     @property

@@ -42,7 +42,7 @@ def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject)
     for levels in each[1:]:
         parts = data.draw(st.integers(0, len(cut(plan))), label="parts")
         buffer = by_parts(plan, operands, buffer, 0, parts)
-        operands = operands_of(plan.numbers, bind(plan, operands).buffer)
+        operands = operands_of(plan, operands)
         try:
             plan = resumed(plan, parts, levels, shape)
         except NotSupported:  # an operation that is wider than a sub state vector

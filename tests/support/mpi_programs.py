@@ -528,7 +528,7 @@ def over_host() -> None:
         result = Simulator(**options).run(circuit, 300, 7)
         assert result.placement == "ranks over host"
         assert np.array_equal(same(result.packed), alone.packed)
-        assert sum(result.facts["bytes_from_host"]) > 0
+        assert sum(result.facts["bytes_from_host"]) > 0 or world().rank >= result.facts["processes_used"]
         within = sum(world().allgather(sum(result.facts["bytes_sent_within"].values())))
         assert sum(result.facts["bytes_sent"].values()) + within == result.plan.bytes_peers
         assert result.facts["bytes_held_on_host"] <= 1.2 * (16 << wires) / result.facts["processes_used"]

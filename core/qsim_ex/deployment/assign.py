@@ -141,7 +141,9 @@ def assign_hypothetical(
         from qsim_ex.placement import ranks, ranks_over_host
 
         request = StateRequest(num_wires, options, free, tuple(options.devices or (options.device_id,)), count)
-        found = [*ranks.lay_out(request), *ranks_over_host.lay_out(request)]
+        found = [*ranks.lay_out(request)]
+        if not found or not elsewhere or options.max_host_memory is not None:  # else nobody knows what its hosts have
+            found += ranks_over_host.lay_out(request)
         least = min(free.on_device(number, options) for number, _ in free.devices)
         fitting = (one for one in found if one.device_bytes * options.virtual_peers <= least)
         deployment = next(fitting, found[0])

@@ -20,12 +20,12 @@ from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.bits import completed
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.windows.carry import bringing, turn_at_home
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, homes, passes_of, positions, ticks_of
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -204,11 +204,6 @@ class PeersOverHost(Divided):
 
     # --- slices in host memory ---------------------------------------------------------------------------------------
 
-    @property
-    def slice_bits(self) -> int:
-        """The number of index bits of a slice, which is in one piece wherever it is copied."""
-        return self.levels.slice
-
     def expose(self) -> None:
         """Write every amplitude at home, and wait until nothing is under way."""
         self.write_zeros()
@@ -245,14 +240,14 @@ class PeersOverHost(Divided):
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
-        return self._visit(self._bringing(at.index_bits(self.layout, near)), write=write)
+        return self._visit(bringing(self.levels, self._size, at.index_bits(self.layout, near)), write=write)
 
     def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[NearSubState]:
         """Make a visit in which position p is index bit ``bits[p]``."""
         windows = self._windows
         fresh = positions(bits, self.fresh)
         inside = fresh & (1 << self.levels.local) - 1
-        layout = self._near_layout(bits)
+        layout = at.moved(self.layout, bits)
         for frame, value in windows.windows(bits, fresh):
             live = windows.live(fresh)
             for d in live:
@@ -269,24 +264,6 @@ class PeersOverHost(Divided):
                     frame.busy.update({d: frame.peer_buffers[d].device.mark() for d in live})
         if write:
             self.fresh = homes(bits, fresh & ~inside)
-
-    def _bringing(self, wanted: Sequence[int]) -> tuple[int, ...]:
-        """Return the bits of a window with `wanted` local, in the places of the highest bits not in `wanted`."""
-        local, bits = self.levels.local, list(range(self._size))
-        coming = [bit for bit in wanted if bit >= local]
-        free = [bit for bit in range(self.levels.slice, local) if bit not in wanted]
-        if len(coming) > len(free):
-            raise InvalidInput(
-                f"{len(wanted)} wires cannot be local at once: {local} local bits, of which the lowest "
-                f"{self.levels.slice} stay where they are. Ask for fewer wires."
-            )
-        for place, bit in zip(free[len(free) - len(coming) :], coming, strict=True):
-            bits[place], bits[bit] = bit, place
-        return tuple(bits)
-
-    def _near_layout(self, bits: tuple[int, ...]) -> Layout:
-        """Return the layout while position p is index bit ``bits[p]``."""
-        return at.moved(self.layout, bits)
 
     def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
@@ -313,20 +290,9 @@ class PeersOverHost(Divided):
 
     def _turn(self, origins: Sequence[int], flip: int) -> None:
         """Make one pass that moves as many index bits as fit to their final places, and flips those it can."""
-        local, low = self.levels.local, self.levels.slice
-        wrong = [k for k, origin in enumerate(origins) if origin != k or flip >> k & 1]
-        chosen = set(range(low))
-        for k in wrong:
-            while len(chosen | {k, origins[k]}) <= local and not {k, origins[k]} <= chosen:
-                chosen |= {k, origins[k]}
-                k = origins[k]
-        bits = self._bringing(sorted(chosen))
-        here = {bit: position for position, bit in enumerate(bits[:local])}
-        arriving = {here[k]: here[origins[k]] for k in here if origins[k] in here}
-        moves = completed(arriving, local)
-        turned = sum(1 << p for p in arriving if flip >> bits[p] & 1)
+        bits, moves, turned = turn_at_home(self.levels, origins, flip)
         for near in self._visit(bits, write=True):
-            near.device.permute(near.buffer, local, moves, turned)
+            near.device.permute(near.buffer, self.levels.local, moves, turned)
         sources = list(range(self._size))
         for position, source in enumerate(moves):
             sources[bits[position]] = bits[source]

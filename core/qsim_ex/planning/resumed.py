@@ -17,12 +17,12 @@ from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.planning.cut import cut
+from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.staging import make_stages
 from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.numbers import Numbers
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
 from qsim_ex.steps.step import (
     NUMBERED,
@@ -83,9 +83,9 @@ def resumed(plan: Plan, parts: int, levels: Levels | None, shape: Shape) -> Plan
     )
 
 
-def operands_of(numbers: Numbers, buffer: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return the operands [1, total] of a resumed plan: the number buffer of the old plan, and −1."""
-    return np.append(buffer[: numbers.size()], -1.0).astype(np.complex128)[None]
+def operands_of(plan: Plan, operands: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return the operands [1, total] of what is left of a plan: all of the plan's numbers, and −1."""
+    return np.append(bind(plan, operands).buffer, -1.0).astype(np.complex128)[None]
 
 
 class _Lowered:

@@ -245,13 +245,12 @@ class BranchTraversal:
 
     def _rest_of(self, at: StoppedAt, operands: Complex) -> tuple[Plan, Complex]:
         """Return the plan of what earlier runs have left of a segment, in other divisions, and its operands."""
-        from qsim_ex.planning.numbers.binding import fill
         from qsim_ex.planning.resumed import operands_of
 
         assert self._way.in_progress is not None
         *earlier, plan = self._way.in_progress.plans_at(at)
         for one in earlier:
-            operands = operands_of(one.numbers, fill(one.numbers, operands[0]).buffer)
+            operands = operands_of(one, operands)
         return plan, operands
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:

@@ -37,7 +37,7 @@ class SubStateVectors(Questions):
 
     @property
     def placement(self) -> str:
-        """The kind of placement: 'single', 'peers', 'migrated', or 'peers over host'."""
+        """The kind of placement: 'single', 'peers', 'migrated', 'peers over host', 'ranks', or 'ranks over host'."""
         return self._placement.kind
 
     @property

@@ -1,14 +1,17 @@
-"""The copies of a pass as plain data: which pieces of a state at home go where in a sub state vector."""
+"""The copies of a pass as plain data: which bits of a state at home are near, and which pieces go where."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.errors import InvalidInput
+from qsim_ex.placement.bits import completed, move_bits
 from qsim_ex.placement.exchange.schedule import PITCH, Part
+from qsim_ex.steps.layout import Levels
 
 Carried = tuple[tuple[Part, Part], ...]
 
@@ -47,3 +50,34 @@ def _runs(pairs: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
                 continue
         runs.append((position, bit, 1))
     return runs
+
+
+def bringing(levels: Levels, num_bits: int, wanted: Sequence[int]) -> tuple[int, ...]:
+    """Return the bits of a window with `wanted` local, in the places of the highest bits not in `wanted`."""
+    local, bits = levels.local, list(range(num_bits))
+    coming = [bit for bit in wanted if bit >= local]
+    free = [bit for bit in range(levels.slice, local) if bit not in wanted]
+    if len(coming) > len(free):
+        raise InvalidInput(
+            f"{len(wanted)} wires cannot be local at once: {local} local bits, of which the lowest {levels.slice} stay "
+            "where they are. Ask for fewer wires."
+        )
+    for place, bit in zip(free[len(free) - len(coming) :], coming, strict=True):
+        bits[place], bits[bit] = bit, place
+    return tuple(bits)
+
+
+def turn_at_home(levels: Levels, origins: Sequence[int], flip: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Return a pass that moves as many index bits as fit to their final places: its bits, and a move of local bits.
+
+    New index bit k is to be old bit ``origins[k]``, XOR bit k of `flip`. The move is as for `Device.permute`.
+    """
+    chosen = set(range(levels.slice))
+    for k in [k for k, origin in enumerate(origins) if origin != k or flip >> k & 1]:
+        while len(chosen | {k, origins[k]}) <= levels.local and not {k, origins[k]} <= chosen:
+            chosen |= {k, origins[k]}
+            k = origins[k]
+    bits = bringing(levels, len(origins), sorted(chosen))
+    here = {bit: position for position, bit in enumerate(bits[: levels.local])}
+    arriving = {here[k]: here[origins[k]] for k in here if origins[k] in here}
+    return bits, completed(arriving, levels.local), sum(1 << p for p in arriving if flip >> bits[p] & 1)

@@ -41,8 +41,8 @@ class Division:
     """All work in order: passes, and the portions of each pass.
 
     low: the bits that are below `Levels.slice` at the start, as far as the division needs them to be decided.
-    turns: for each pass the bits that have to be in the part of every rank then, not on the bits of ranks; passes of
-        one turn have equal ones.
+    turns: with ranks, for each pass the bits that have to be in the part of every rank then, not on the bits of ranks;
+        passes of one turn have equal ones.
     """
 
     passes: tuple[tuple[StageWork, ...], ...]
@@ -119,12 +119,7 @@ class _WorkDivider:
             section = []
         self._section(section)
         low = self._lowest(0) if self.low is None else self.low
-        self._count_wide()
         return Division(tuple(self.passes), low, tuple(self.turns))
-
-    def _count_wide(self) -> None:
-        """Make each pass of operations that are too wide for others a turn of its own."""
-        self.turns += [needs_of(portions) for portions in self.passes[len(self.turns) :]]
 
     # --- operations that fit with the slice's bits near -----------------------------------------------------------
 
@@ -132,15 +127,18 @@ class _WorkDivider:
         """Divide work between two wide operations."""
         if not work:
             return
-        self._count_wide()
         ranks = self.levels.ranks
-        for mine, away in self._search(work, ranks, self.everything, _exchange_cost) if ranks else ((work, 0),):
+        if not ranks:
+            self._passes_of(work, self.everything)
+            return
+        for mine, away in self._search(work, ranks, self.everything, _exchange_cost):
             self._passes_of(mine, self.everything & ~away)
             self.turns += [_mixed(mine)] * (len(self.passes) - len(self.turns))
 
     def _passes_of(self, work: list[Work], allowed: int) -> None:
         """Divide work into passes; `allowed`: the bits that are in the part of each rank."""
-        peers, migration = self.levels.peers, self.levels.migration(self.num_bits)
+        peers = self.levels.peers
+        migration = self.num_bits - self.levels.local - peers - self.levels.ranks
         whole = ((work, 0),) if not migration else self._search(work, migration, allowed, _pass_cost)
         for ready, far in whole:
             counts = [layer.bits for layer in self.levels.layers[::-1]] if self.nested else [peers] * bool(peers)
@@ -202,10 +200,12 @@ class _WorkDivider:
             rising = bits_of_mask(piece.mix & ~self.freedom.pinned)[:count]
             leaving = bits_of_mask(self.freedom.pinned & ~piece.mix)[:count]
             pairs = tuple(zip(rising, leaving, strict=True))
-            self.passes.append((StageWork((), sum(1 << bit for bit in rising), pairs),))
+            self.passes.append((StageWork((), mask_of(rising), pairs),))
+            self.turns.append(mask_of(rising))
             for high, low in pairs:
                 self.freedom = replace(self.freedom, pinned=self.freedom.pinned ^ (1 << high | 1 << low))
         self.passes.append((_portion([piece]),))
+        self.turns.append(piece.mix)
         self.there |= piece.mix
 
     def _pin(self, mixed: int) -> None:
@@ -269,14 +269,6 @@ def _exchange_cost(way: _Way, far: int, mixed: int) -> float:
     """Return the amount moved to another device; bits that are fresh on both sides cost nothing."""
     coming = way.far & ~far & mixed if way.portions else 0
     return (1 - 0.5 ** coming.bit_count()) * 2.0 ** way.there.bit_count()
-
-
-def needs_of(portions: Sequence[StageWork]) -> int:
-    """Return the bits that any of some portions needs local."""
-    needs = 0
-    for portion in portions:
-        needs |= portion.needs
-    return needs
 
 
 def _portion(work: Sequence[Work]) -> StageWork:

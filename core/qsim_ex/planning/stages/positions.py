@@ -165,7 +165,7 @@ class Positions:
         levels = self.levels
         everything = (1 << self.num_bits) - 1
         here = self.window()
-        away = self.away()
+        away = self.away() if levels.ranks else 0
         others = _soonest(bits_of_mask(everything & ~(window | self.low | away)), passes)
         others.sort(key=lambda bit: (self.fresh >> bit & 1, _wait(bit, passes), not here >> bit & 1))
         near = _filled(window | self.low, others, levels.local + levels.peers)

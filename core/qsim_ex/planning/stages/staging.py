@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.stages.division import Division, StageWork, divide, needs_of
+from qsim_ex.planning.stages.division import Division, StageWork, divide
 from qsim_ex.planning.stages.positions import Positions
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
@@ -113,7 +113,7 @@ class _StagePlanner:
         self._begin(None)
         passes = self.division.passes
         for k, portions in enumerate(passes):
-            windows = [needs_of(portions) for portions in passes[k:]]
+            windows = [_needs(portions) for portions in passes[k:]]
             for j, portion in enumerate(portions):
                 later = [part.needs for part in portions[j:]]
                 if not self.positions.migrated:  # one pass, whose portions are all that follow
@@ -131,7 +131,7 @@ class _StagePlanner:
         begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
         if begins:
             self._end()
-            swaps = positions.trade(turns)
+            swaps = positions.trade(turns) if self.levels.ranks else ()
             self._begin(positions.migrate(windows[0], later, windows, swaps))
         elif portion.needs & ~positions.local():
             self._work_off()
@@ -203,3 +203,10 @@ class _StagePlanner:
             self._end()
             self._begin(positions.migrate(owed, [owed], [owed]))
         self._clear_fresh(positions.places(owed))
+
+
+def _needs(portions: Sequence[StageWork]) -> int:
+    needs = 0
+    for portion in portions:
+        needs |= portion.needs
+    return needs

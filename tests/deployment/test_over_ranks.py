@@ -1,0 +1,105 @@
+"""Ranks decide together whether their parts lie on their devices or in the memories of their hosts."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from support.plain_device import PlainDevice
+from support.together import together
+
+from qsim_ex import CircuitBuilder, Simulator
+from qsim_ex.comm.connection import connected
+from qsim_ex.comm.loopback import Loopback
+from qsim_ex.deployment.assign import Assignment, assign
+from qsim_ex.devices import discover
+from qsim_ex.errors import OptionError, OutOfMemory
+from qsim_ex.options import Options
+
+
+class PlainGpu(PlainDevice):
+    """A GPU as far as the choice can see, with its own free memory on each rank's thread."""
+
+    kind: Any = "gpu"
+    name = "gpu:0"
+
+    def memory(self) -> tuple[int, int]:
+        """The free and all bytes."""
+        free = FREE[threading.current_thread()]
+        return free, free
+
+
+FREE: dict[threading.Thread, int] = {}
+
+
+@pytest.fixture(autouse=True)
+def _host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host with 64 GiB and a GPU."""
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: PlainDevice(free=64 << 30))
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
+    monkeypatch.setattr(discover, "gpu", lambda _id=0: PlainGpu())
+    monkeypatch.setattr(discover, "gpu_count", lambda: 1)
+    monkeypatch.setattr(discover, "generation", lambda _id: "90")
+
+
+def assigned(free: list[int], num_wires: int, **options: Any) -> list[Any]:
+    """What each of some ranks finds, with so many free bytes on its GPU; an error in place of an assignment."""
+
+    def work(end: Loopback) -> Assignment:
+        FREE[threading.current_thread()] = free[end.rank]
+        with connected(end, this_thread=True):
+            return assign(num_wires, Options(device="gpu", processes=len(free), network="switch", **options))
+
+    return together(len(free), work)
+
+
+def test_parts_that_fit_lie_on_devices() -> None:
+    """Two parts of 2 GiB lie on GPUs of 4 GiB."""
+    for where in assigned([4 << 30] * 2, 28):
+        assert (where.deployment.kind, where.deployment.levels.peers) == ("ranks", 1)
+
+
+def test_parts_that_do_not_fit_lie_on_hosts() -> None:
+    """If one GPU has no room, all ranks take windows that fit into it, three at a time, and say why."""
+    found = assigned([9 << 30, 4 << 30], 30)
+    for where in found:
+        assert where.deployment.kind == "ranks over host"
+        assert where.deployment.levels == found[0].deployment.levels
+        levels = where.deployment.levels
+        assert (levels.local, levels.peers, levels.ranks) == (26, 0, 1)
+        assert where.deployment.in_flight == 3
+        assert "do not fit into the devices of each process" in where.reason
+        assert (16 << 29) < where.deployment.host_bytes <= 1.01 * (16 << 29)
+
+
+def test_what_fits_nowhere_is_refused_by_all() -> None:
+    """Hosts without room for all parts are named, with the same error on all ranks."""
+    for error in assigned([4 << 30] * 2, 33):
+        assert isinstance(error, OutOfMemory)
+        assert "its ranks need more than the" in str(error)
+
+
+def test_options_alone_lead_to_host_memory() -> None:
+    """`device_wires` leads there whatever is free; with too few wires for windows, the state lies on devices."""
+    for where in assigned([64 << 30, 4 << 30], 28, device_wires=20):
+        assert (where.deployment.kind, where.deployment.levels.local) == ("ranks over host", 20)
+    for where in assigned([64 << 30] * 2, 28, device_wires=27):
+        assert where.deployment.kind == "ranks"
+    for error in assigned([64 << 30] * 2, 28, device_wires=20, host_memory="spread"):
+        assert isinstance(error, OptionError)
+        assert "2 processes share this state" in str(error)
+
+
+def test_it_is_explained() -> None:
+    """`explain` tells the parts, the passes and what hosts exchange, without any process."""
+    builder = CircuitBuilder(24)
+    for wire in range(24):
+        builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 7) % 24])
+    for wire in range(24):
+        builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 5) % 24])
+    text = Simulator(device="cpu", processes=4, device_wires=18).explain(builder.build())
+    assert "ranks over host: 64 sub state vectors of 18 wires" in text
+    assert "at home on the hosts of 4 processes" in text
+    assert "at home: " in text
+    assert "between the hosts of processes: " in text
