@@ -1,9 +1,9 @@
 """A million gates, from a circuit to work that a CPU can launch: ``python -m benchmarks.million``.
 
 Goals, on one core: 5 s, and at most 1 GiB beyond the interpreter with packages imported, the circuit included. Each
-circuit has a process of its own. Times are processor time. For each part: the memory that it leaves behind, and its peak,
-beyond what the process had before the circuit was built. `key` is the digest of the structure, for which checkpoints ask.
-`looks` is the longest time between two looks whether the run is cancelled.
+circuit has a process of its own. Times are processor time. For each part: the memory that it leaves behind, and its
+peak, beyond what the process had before the circuit was built. `key` is the digest of the structure, for which
+checkpoints ask. `looks` is the longest time between two looks whether the run is cancelled.
 """
 
 from __future__ import annotations
