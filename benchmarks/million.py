@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 from benchmarks.engine import circuit_of
@@ -70,13 +70,13 @@ class Looks:
 
     def __init__(self) -> None:
         self.longest = 0.0
-        self._last = perf_counter()
+        self._last = process_time()
         for module in (compiled, sweeps, step_numbers):
             module.check_cancelled = self.look  # type: ignore[attr-defined]
 
     def look(self) -> None:
         """Note the time."""
-        now = perf_counter()
+        now = process_time()
         self.longest, self._last = max(self.longest, now - self._last), now
 
 
