@@ -14,7 +14,6 @@
 #include <numeric>
 
 #include "plan_rotate.hpp"
-#include "plan_runs.hpp"
 #include "plan_writer.hpp"
 
 namespace qx::plan {
@@ -59,6 +58,7 @@ bool Planner::read() {
 Planner::State Planner::advance() {
     switch (state_) {
         case State::absorb: absorb(); break;
+        case State::join: join(); break;
         case State::rotate: rotate_all(); break;
         case State::reorder: reorder(); break;
         case State::schedule: schedule(); break;
@@ -91,9 +91,18 @@ void Planner::absorb() {
     absorber_.reset();
     canceller_.reset();
     work_ = fuser_->finish();
-    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits)
-        work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);
     fuser_.reset();
+    state_ = State::rotate;
+    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits) {
+        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, shape_.item_work));
+        state_ = State::join;
+    }
+}
+
+void Planner::join() {
+    if (joiner_->advance()) return;
+    work_ = joiner_->finish();
+    joiner_.reset();
     state_ = State::rotate;
 }
 

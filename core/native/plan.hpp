@@ -5,7 +5,7 @@
 
 #include "plan_absorb.hpp"
 #include "plan_cancel.hpp"
-#include "plan_fuse.hpp"
+#include "plan_runs.hpp"
 #include "plan_sweep.hpp"
 
 namespace qx::plan {
@@ -16,7 +16,7 @@ class Planner {
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows);
 
-    enum class State { read, absorb, rotate, reorder, schedule, done, stuck, too_large };
+    enum class State { read, absorb, join, rotate, reorder, schedule, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
@@ -38,6 +38,7 @@ class Planner {
 
   private:
     void absorb();
+    void join();
     void rotate_all();
     void reorder();
     void look_out();
@@ -57,6 +58,7 @@ class Planner {
     std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
+    std::unique_ptr<RunJoiner> joiner_;
     std::vector<Piece> work_;
     std::unique_ptr<Outlook> outlook_;
     std::vector<Outline> outlines_;

@@ -9,18 +9,14 @@
 
 namespace qx::plan {
 
+using Run = RunJoiner::Run;
+
 namespace {
 
 constexpr double least = 24;  // multiply-adds of a run that is joined: one matrix costs 16, and needs both bits near
 constexpr double rotation = 4;  // multiply-adds of the real rotation that is left of a complex matrix on one bit
 constexpr Index none = ~Index{0};
-
-// Work on two bits. anchor: the first piece that touches both, where the whole run may stand.
-struct Run {
-    Mask bits;
-    Index anchor;
-    std::vector<Index> members;
-};
+constexpr int runs_at_once = 256, pieces_at_once = 1024;
 
 // Returns the runs in the order of their anchors.
 std::vector<Run> runs_of(const std::vector<Piece>& work) {
@@ -54,37 +50,45 @@ std::vector<Run> runs_of(const std::vector<Piece>& work) {
 
 }  // namespace
 
-std::vector<Piece> join_runs(std::vector<Piece> work, Book& book, NumberProgram& program, double item_work) {
-    Fuser fuser(book, program, item_work);
-    std::vector<bool> gone(work.size());
-    bool joined = false;
-    std::vector<const Piece*> pieces;
-    for (const Run& run : runs_of(work)) {
-        if (run.members.size() < 2) continue;
-        pieces.clear();
-        double before = 0;
-        Mask mixed = 0;
-        for (Index at : run.members) {
-            const Piece& piece = work[at];
-            pieces.push_back(&piece);
-            mixed |= piece.mixed.units;
-            bool split = item_work <= most_item_work && splits(piece, book);
-            before += (split ? rotation + table_work : work_of(piece, book)) + item_work;
-        }
-        Piece made;
-        int number = static_cast<int>(pieces.size());
-        if (mixed != run.bits || before < least) continue;
-        if (!fuser.product(pieces.data(), number, run.bits, before, made)) continue;
-        joined = true;
-        for (Index at : run.members) gone[at] = true;
-        gone[run.anchor] = false;
-        work[run.anchor] = made;
+RunJoiner::RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, double item_work)
+    : book_(book), item_work_(item_work), fuser_(book, program, item_work), work_(std::move(work)), gone_(work_.size()),
+      runs_(runs_of(work_)) {}
+
+bool RunJoiner::advance() {
+    if (run_ < runs_.size()) {
+        for (int k = 0; k < runs_at_once && run_ < runs_.size(); ++k) join(runs_[run_++]);
+        if (run_ == runs_.size() && joined_) fuser_.reserve(work_.size());
+        return true;
     }
-    if (!joined) return work;
-    fuser.reserve(work.size());
-    for (std::size_t at = 0; at < work.size(); ++at)
-        if (!gone[at]) fuser.add(work[at]);
-    return fuser.finish();
+    if (!joined_) return false;
+    for (int k = 0; k < pieces_at_once && at_ < work_.size(); ++k, ++at_)
+        if (!gone_[at_]) fuser_.add(work_[at_]);
+    return at_ < work_.size();
+}
+
+std::vector<Piece> RunJoiner::finish() { return joined_ ? fuser_.finish() : std::move(work_); }
+
+// Makes one matrix of a run where that pays.
+void RunJoiner::join(const Run& run) {
+    if (run.members.size() < 2) return;
+    pieces_.clear();
+    double before = 0;
+    Mask mixed = 0;
+    for (Index at : run.members) {
+        const Piece& piece = work_[at];
+        pieces_.push_back(&piece);
+        mixed |= piece.mixed.units;
+        bool split = item_work_ <= most_item_work && splits(piece, book_);
+        before += (split ? rotation + table_work : work_of(piece, book_)) + item_work_;
+    }
+    Piece made;
+    int number = static_cast<int>(pieces_.size());
+    if (mixed != run.bits || before < least) return;
+    if (!fuser_.product(pieces_.data(), number, run.bits, before, made)) return;
+    joined_ = true;
+    for (Index at : run.members) gone_[at] = true;
+    gone_[run.anchor] = false;
+    work_[run.anchor] = made;
 }
 
 }  // namespace qx::plan

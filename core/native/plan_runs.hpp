@@ -5,9 +5,37 @@
 
 namespace qx::plan {
 
-// Returns the work with runs joined where that saves enough. A run is all work on two bits that no other work on these
-// bits interrupts: a dense gate on two wires is often written as some CX with one-qubit gates between.
+// Joins runs of work where that saves enough. A run is all work on two bits that no other work on these bits interrupts: a
+// dense gate on two wires is often written as some CX with one-qubit gates between.
 // What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.
-std::vector<Piece> join_runs(std::vector<Piece> work, Book& book, NumberProgram& program, double item_work);
+class RunJoiner {
+  public:
+    // Work on two bits. anchor: the first piece that touches both, where the whole run may stand.
+    struct Run {
+        Mask bits;
+        Index anchor;
+        std::vector<Index> members;
+    };
+
+    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, double item_work);
+
+    // Does a bounded amount of work; returns false when all is done.
+    bool advance();
+    // Returns the work with runs joined.
+    std::vector<Piece> finish();
+
+  private:
+    void join(const Run& run);
+
+    Book& book_;
+    double item_work_;
+    Fuser fuser_;
+    std::vector<Piece> work_;
+    std::vector<bool> gone_;
+    std::vector<Run> runs_;
+    std::size_t run_ = 0, at_ = 0;
+    bool joined_ = false;
+    std::vector<const Piece*> pieces_;
+};
 
 }  // namespace qx::plan

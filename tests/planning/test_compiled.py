@@ -15,7 +15,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, pattern
 from qsim_ex.errors import Cancelled, NotSupported
-from qsim_ex.planning.cancellation import cancelled_by
+from qsim_ex.planning import compiled
+from qsim_ex.planning.cancellation import cancelled_by, check_cancelled
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.simulator import Simulator
@@ -97,6 +98,36 @@ def test_planning_can_be_cancelled(*, python: bool) -> None:
         make_plan(*given)
     with cancelled_by(threading.Event()):
         assert make_plan(*given).num_gates == len(circuit.instructions)
+
+
+def test_planning_that_has_begun_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning looks at the event again and again, also while a large circuit is read part by part."""
+    circuit, event, looked = rotations(28, 200_000), threading.Event(), []
+
+    def look() -> None:
+        looked.append(None)
+        if len(looked) == 3:
+            event.set()
+        check_cancelled()
+
+    monkeypatch.setattr(compiled, "check_cancelled", look)
+    with cancelled_by(event), pytest.raises(Cancelled, match="planned"):
+        compiled_plan(circuit.instructions, 28, Layout.identity(28), CPU, (1 << 28) - 1, place=True)
+    assert len(looked) == 3
+
+
+def test_circuits_that_are_read_in_parts() -> None:
+    """A plan of instructions of all kinds that are read in parts is that of Python."""
+    builder, rng = CircuitBuilder(5), np.random.default_rng(0)
+    matrix = np.linalg.qr(rng.normal(size=(4, 4, 2)) @ [1, 1j])[0]
+    for k in range(17_000):
+        builder.gate("rz", [k % 5], 0.1).gate("cx", [k % 5, (k + 1) % 5]).unitary(matrix, [k % 5, (k + 2) % 5])
+        builder.gate("swap", [k % 5, (k + 3) % 5])
+    instructions = builder.permutation([2, 0, 1, 3], [0, 4]).build().instructions
+    assert len(instructions) > 1 << 16
+    given = {"num_wires": 5, "start": Layout.identity(5), "shape": CPU, "fresh": 0, "place": False}
+    plan = compiled_plan(instructions, **given)
+    assert difference(plan, python_plan(instructions, **given, levels=Levels(5))) == ""
 
 
 def test_time_grows_with_the_work() -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.known_channels import checked_kraus, kind_of
-from qsim_ex.circuit.matrices import UnitaryMatrix
+from qsim_ex.circuit.matrices import UnitaryMatrix, kept_pattern, kept_wires
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
@@ -44,8 +44,6 @@ from qsim_ex.native import objects
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
 
-Shared = TypeVar("Shared", Pattern, tuple[int, ...])
-
 
 @lru_cache(maxsize=64)
 def _full(num_mixes: int, num_reads: int) -> Pattern:
@@ -55,15 +53,6 @@ def _full(num_mixes: int, num_reads: int) -> Pattern:
 _FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 
 _wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again
-
-
-@lru_cache(maxsize=4096)
-def _kept(value: Shared) -> Shared:
-    """Return an equal tuple or pattern that was here before, so that many gates hold one."""
-    return value
-
-
-_SMALL = 64  # entries of a matrix whose pattern is kept: those of larger ones take more than gates hold
 
 
 class CircuitBuilder(BlockBuilder):
@@ -475,9 +464,7 @@ class CircuitBuilder(BlockBuilder):
         mixes = check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)[: len(mixes)]
         offset = self._operands.literal(entries)
         when = self._when(controls, control_values)
-        if len(of) <= _SMALL:
-            mixes, of = _kept(mixes), _kept(of)
-        self._instructions.append(Op(mixes, reads, when, of, offset, name))
+        self._instructions.append(Op(kept_wires(mixes), reads, when, kept_pattern(of), offset, name))
 
     def _append_parametric_parity(
         self,

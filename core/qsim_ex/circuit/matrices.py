@@ -22,6 +22,25 @@ _OPERAND = np.dtype(np.complex128)
 _LARGEST = 32  # rows: products of larger ones are made faster by NumPy, one by one
 
 
+@lru_cache(maxsize=4096)
+def kept_wires(wires: tuple[int, ...]) -> tuple[int, ...]:
+    """Return equal wires that were here before, so that the gates of a circuit hold one object."""
+    return wires
+
+
+def kept_pattern(of: Pattern) -> Pattern:
+    """Return an equal pattern that was here before, unless it is large."""
+    return _small_pattern(of) if len(of) <= _SMALL else of
+
+
+_SMALL = 64  # entries; larger patterns are seldom, and would be kept for long
+
+
+@lru_cache(maxsize=4096)
+def _small_pattern(of: Pattern) -> Pattern:
+    return of
+
+
 class UnitaryMatrix(NamedTuple):
     """A matrix that is known to be unitary; `CircuitBuilder.unitary` takes it as it takes an array.
 
@@ -67,11 +86,10 @@ def _of_one_size(array: Complex, tolerance: float) -> list[UnitaryMatrix | None]
     flat, text = array.reshape(count, size * size), classes.tobytes()
     diagonals = np.ascontiguousarray(flat[:, :: size + 1]) if (kinds == _DIAGONAL).any() else flat
     made: list[UnitaryMatrix | None] = []
-    patterns: dict[Pattern, Pattern] = {}  # so that equal ones are one object
     for k, kind in enumerate(kinds.tolist()):
         if kind == _GENERAL:
             of = text[k * size * size : (k + 1) * size * size]
-            made.append(UnitaryMatrix(size, flat, k, patterns.setdefault(of, of)))
+            made.append(UnitaryMatrix(size, flat, k, kept_pattern(of)))
         else:
             made.append(UnitaryMatrix(size, diagonals, k, None) if kind == _DIAGONAL else None)
     return made

@@ -128,7 +128,7 @@ class PlanArrays:
     @property
     def bytes(self) -> int:
         """The bytes of all arrays, and of the number program."""
-        return sum(getattr(self, name).nbytes for name, _, _ in NAMES) + self._program_bytes
+        return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
 
     @cached_property
     def listed(self) -> ListedNumbers:

@@ -1,11 +1,19 @@
 """The encoded plans that a CPU device keeps."""
 
+import threading
+
 import numpy as np
 import pytest
 
+from benchmarks.engine import circuit_of
+from benchmarks.families import FAMILIES
 from qsim_ex import CircuitBuilder
 from qsim_ex.devices.cpu import device
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.errors import Cancelled
+from qsim_ex.kernels.cpu import compiled_sweeps
+from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
 
@@ -33,3 +41,18 @@ def test_plans_are_kept_within_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch)
     assert list(cpu._prepared.values()) == [last]
     assert cpu._prepared_bytes == last.bytes
     assert cpu.prepare(plans[1].steps, 4, np.complex64) is last
+
+
+def test_encoding_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that is set ends the encoding of a large plan, and nothing is kept; afterwards it is encoded."""
+    cpu, event = CpuDevice(1), threading.Event()
+    circuit = circuit_of(FAMILIES["brick"].build(20, 0) * 20, 20)
+    plan = make_plan(circuit.instructions, 20, Layout.identity(20), cpu.shape(np.complex64))
+    assert len(plan.sweeps) > 64  # which are encoded at once
+    monkeypatch.setattr(compiled_sweeps, "_SLICE", 0)
+    encoded_plan.cache_clear()
+    event.set()
+    with cancelled_by(event), pytest.raises(Cancelled):
+        cpu.prepare(plan.steps, 20, np.complex64)
+    assert not cpu._prepared
+    assert cpu.prepare(plan.steps, 20, np.complex64).bytes > 0

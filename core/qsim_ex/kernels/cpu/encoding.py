@@ -46,9 +46,9 @@ class Table(NamedTuple):
 
 # PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
 
-# Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of the
-# packed numbers on, and are in the order of the item's reads, so that all items of one pattern have them in common: the bits
-# of a block's number are those of KEPT in the number of its codes, and each lane flips others.
+# Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of
+# the packed numbers on and are in the order of the item's reads, so that all items of one pattern have them in common:
+# the bits of a block's number are those of KEPT in the number of its codes, and each lane flips others.
 TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT, SLOT, KEPT = range(11)
 FILL = 11
 

@@ -141,8 +141,8 @@ class ProgramArrays(NamedTuple):
 def program_arrays(numbers: Numbers) -> ProgramArrays:
     """Return a number program as arrays: those of its plan, if native code made it."""
     if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
-        program, places, incidence, _ = numbers.arrays.listed
-        return ProgramArrays(program, places, incidence, _appended(program))
+        listed = numbers.arrays.listed
+        return ProgramArrays(listed.program, listed.places, listed.incidence, _appended(listed.program))
     rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
     at = bits = 0
     for row in numbers.program:

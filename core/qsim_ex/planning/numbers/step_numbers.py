@@ -1,8 +1,8 @@
 """The numbers of each step of a compiled plan, as a CPU takes them: core/native/plan_bind.cpp.
 
-Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products stand in
-the places of their right factors, and operands stay where they are: a brick circuit of a million gates has 5 million
-numbers then, where the buffer of `Bound` would have 42 million.
+Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products
+stand in the places of their right factors, and operands stay where they are: a brick circuit of a million gates makes 5
+million numbers, where the buffer of `Bound` would have 42 million.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +49,14 @@ class StepNumbers:
         arrays = self._arrays
         made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
         given = arrays.owner.handle, address(self._operands), address(made), address(roots())
-        fill, at = _calls().fill, 0
+        fill, at = _fill(), 0
         while fill(*given, at, _AT_ONCE):
             at += _AT_ONCE
             check_cancelled()
         return made
 
     def _packed(self, made: Complex) -> Iterator[Complex]:
-        pack, given = _calls().pack, (self._arrays.owner.handle, address(self._operands), address(made))
+        pack, given = _pack(), (self._arrays.owner.handle, address(self._operands), address(made))
         ends = self._arrays.steps[:, PACKED].tolist()
         begin = step = 0
         while step < len(ends):
@@ -71,11 +70,11 @@ class StepNumbers:
             begin, step = ends[last - 1], last
 
 
-class _Calls(NamedTuple):
-    fill: Callable[..., int]
-    pack: Callable[..., int]
+@lru_cache(maxsize=1)
+def _fill() -> Callable[..., int]:
+    return function("plan_fill", "ipppii")
 
 
 @lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    return _Calls(function("plan_fill", "ipppii"), function("plan_pack", "ippiip"))
+def _pack() -> Callable[..., int]:
+    return function("plan_pack", "ippiip")
