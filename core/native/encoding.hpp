@@ -58,6 +58,8 @@ struct Geometry {
     Int store_lanes;
     Int store_direct;
     Int last;
+    Int load_base;
+    Int store_base;
 };
 
 // Tables over rows are split: one for the lowest bits of the row number, one for the others.

@@ -41,7 +41,8 @@ def test_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("struct", "size"), [("Instruction", encoding.INSTRUCTION), ("Fill", encoding.FILL), ("Geometry", 10)]
+    ("struct", "size"),
+    [("Instruction", encoding.INSTRUCTION), ("Fill", encoding.FILL), ("Geometry", encoding.GEOMETRY)],
 )
 def test_fields(struct: str, size: int) -> None:
     """Each field has one place."""

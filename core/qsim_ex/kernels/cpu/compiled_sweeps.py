@@ -9,11 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.encoding import FILL, INSTRUCTION, NUM_BITS, PROGRAM, ROW_BITS, TILE_MASK, EncodedSweep
+from qsim_ex.kernels.cpu.encoding import (
+    FILL,
+    GEOMETRY,
+    INSTRUCTION,
+    NUM_BITS,
+    PROGRAM,
+    ROW_BITS,
+    TILE_MASK,
+    EncodedSweep,
+)
 from qsim_ex.native.library import function
 from qsim_ex.steps.compiled import KIND, SWEEP, Memory, PlanArrays
 
-_ARRAYS = (INSTRUCTION, FILL, 1, 1, 10, 5, PROGRAM)
+_ARRAYS = (INSTRUCTION, FILL, 1, 1, GEOMETRY, 5, PROGRAM)
 """The integers of a row of each array of `qx_plan_encode`, from instructions to programs."""
 
 
