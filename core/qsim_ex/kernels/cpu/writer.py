@@ -41,10 +41,10 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
-    outside = [bit for bit in range(num_bits) if bit not in sweep.tile]
-    loads = dict(zip(sweep.tile, sweep.loads(sweep.tile), strict=True))
+    loaded, stored = _columns(sweep.load, num_bits), _columns(sweep.store or sweep.load, num_bits)
+    loads = {bit: loaded[bit] for bit in sweep.tile}
     load, load_lanes = writer.places(loads, sweep.fresh)
-    load_base, aligned = writer.bases(sweep.loads(outside), outside)
+    load_base, aligned = writer.bases(loaded, sweep.tile)
     load_direct = (
         direct and aligned and not sweep.fresh & layout.lane_mask() and _lanes(loads, lane_bits) == layout.lanes
     )
@@ -55,8 +55,8 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
             writer.item(piece.item)
         if swaps:
             writer.exchange(swaps)
-    stores = dict(zip(sweep.tile, sweep.stores(sweep.tile), strict=True))
-    store_base, aligned = writer.bases(sweep.stores(outside), outside)
+    stores = {bit: stored[bit] for bit in sweep.tile}
+    store_base, aligned = writer.bases(stored, sweep.tile)
     home = _lanes(stores, lane_bits) if direct and aligned else []
     for swaps in layout.swaps_home(home) if home and layout.rows else ():
         writer.exchange(swaps)
@@ -136,18 +136,12 @@ class Writer:
         at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE) + _sums(high, 2 * p.NOWHERE))
         return at, self.add(_sums(lanes, 4 * p.NOWHERE))
 
-    def bases(self, columns: Sequence[int], outside: Sequence[int]) -> tuple[int, bool]:
-        """Write what a map adds to each bit outside a tile; return where, −1 for nothing, and if lanes stay.
-
-        columns: those of the bits in `outside`.
-        """
-        added = [mask ^ 1 << bit for bit, mask in zip(outside, columns, strict=True)]
+    def bases(self, columns: Sequence[int], tile: Sequence[int]) -> tuple[int, bool]:
+        """Write what a map adds to each bit outside a tile; return where, −1 for nothing, and if lanes stay."""
+        added = [0 if bit in tile else mask ^ 1 << bit for bit, mask in enumerate(columns)]
         if not any(added):
             return -1, True
-        every = [0] * (outside[-1] + 1)
-        for bit, mask in zip(outside, added, strict=True):
-            every[bit] = mask
-        return self.add(every), not any(mask & (1 << self.lane_bits) - 1 for mask in added)
+        return self.add(added), not any(mask & (1 << self.lane_bits) - 1 for mask in added)
 
     def exchange(self, swaps: Swaps) -> None:
         """Exchange lane bits and row bits, all at once if these are all lanes."""
@@ -347,6 +341,11 @@ _EXCHANGE = (
 def placed(codes: items.Codes, at: int) -> items.Codes:
     """Return the codes for a table that begins at number `at`."""
     return np.where(codes >= 0, codes + 4 * at, codes)
+
+
+def _columns(columns: Sequence[int], num_bits: int) -> list[int]:
+    """Return all columns of a map that leaves the bits from its length up."""
+    return [*columns, *[1 << bit for bit in range(len(columns), num_bits)]]
 
 
 def _lanes(directions: Mapping[int, int], lane_bits: int) -> list[int]:

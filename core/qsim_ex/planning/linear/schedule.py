@@ -20,7 +20,7 @@ from qsim_ex.planning.linear.frame import Frame, Framed, framed
 from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import SEEN
-from qsim_ex.planning.tiles.schedule import Packed, made_sweep, phases_of
+from qsim_ex.planning.tiles.schedule import Packed, phases_of, sweep_of
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Map, Span, image, inverse, units
 from qsim_ex.steps.layout import Shape
@@ -196,10 +196,10 @@ class _Sweeps:
         edge = 1 << shape.edge
         edges = edge - 1, mask_of(tuple(bit for bit in made.tile if store[bit] < edge))
         tile = mask_of(made.tile)
-        cut, undone = phases_of(made.work, tile, shape, edges)
+        _, undone = phases_of(made.work, tile, shape, edges)
         if undone:
             return {made.pieces[piece.order] for piece in undone}
-        sweep, numbers = made_sweep(cut, tile, shape, self._program)
+        sweep, numbers, _ = sweep_of(made.work, tile, shape, self._program, edges)
         load = tuple(made.load)
         plain = load == units(range(self._num_bits))
         sweep = replace(sweep, load=() if plain else load, store=() if store == load else store)
