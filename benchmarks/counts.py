@@ -36,8 +36,12 @@ _FIXED = {
     "cpu single": (Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0), 8),
 }
 
-MACHINES = _FIXED | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
-"""Devices, written out, and the bytes of an amplitude: planning needs no device."""
+MACHINES = (
+    _FIXED
+    | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
+    | {f"{name}, linear": (replace(shape, floats=True, linear=True), size) for name, (shape, size) in _FIXED.items()}
+)
+"""Devices, written out, and the bytes of an amplitude: planning needs no device. Linear plans are of full states."""
 
 LEVELS = {"3 migration wires": (3, 0), "2 devices": (0, 1)}
 """Migration wires and device bits of divided states."""

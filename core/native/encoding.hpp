@@ -60,6 +60,8 @@ struct Geometry {
     Int store_lanes;
     Int store_direct;
     Int last;
+    Int load_base;
+    Int store_base;
     Int grown;
 };
 

@@ -106,6 +106,7 @@ void Writer::encode(const Step& sweep) {
     places(0, to, geometry.store, geometry.store_lanes);
     geometry.grown = static_cast<Int>(fresh & static_cast<Mask>(sweep.tile));
     geometry.num_bits = num_bits_;
+    geometry.load_base = geometry.store_base = -1;
     geometry.row_bits = static_cast<Int>(layout_.rows.size());
     geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));
     geometry.store_direct = direct && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);

@@ -37,7 +37,8 @@ struct Fill {
 };
 
 struct Geometry {
-    Int num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, store_direct, last, grown;
+    Int num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, store_direct, last;
+    Int load_base, store_base, grown;
 };
 
 // Where the rows of a sweep end, and how many coefficients it has.

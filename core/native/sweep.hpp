@@ -99,21 +99,22 @@ class Interpreter {
         Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
         Int place = placed(first, outside);
         for (Int tile = first; tile < last; ++tile) {
-            if (geometry.load_direct) load_rows(state, place);
-            else load_lanes(state, place);
+            Int from = moved(place, geometry.load_base), to = moved(place, geometry.store_base);
+            if (geometry.load_direct) load_rows(state, from);
+            else load_lanes(state, from);
             index = place | high << geometry.num_bits;
-            Int following = ((place | ~outside) + 1) & outside;
+            Int following = ((place | ~outside) + 1) & outside, ahead = moved(following, geometry.load_base);
             Int count = program.num_instructions - geometry.last;
             for (Int k = 0; k < count; ++k) {
                 // A part of the next tile is fetched meanwhile, so that memory works while we compute.
                 if (geometry.load_direct && following) {
-                    prefetch(state, following, rows * k / count, rows * (k + 1) / count);
+                    prefetch(state, ahead, rows * k / count, rows * (k + 1) / count);
                 }
                 run_instruction(program.instructions[k], coefficients);
             }
-            if (geometry.last) store_permuted(state, place, program.instructions[count]);
-            else if (geometry.store_direct) store_rows(state, place, [](Int row) { return row; });
-            else store_lanes(state, place, [](Int row) { return row; });
+            if (geometry.last) store_permuted(state, to, program.instructions[count]);
+            else if (geometry.store_direct) store_rows(state, to, [](Int row) { return row; });
+            else store_lanes(state, to, [](Int row) { return row; });
             place = following;
         }
         if (streamed) after_streaming();
@@ -128,6 +129,14 @@ class Interpreter {
     const Int streamed;
     Workspace<Real> space;
     Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
+
+    // Where a tile begins in memory, given its index: a map may add to each bit of it.
+    Int moved(Int tile, Int base) const {
+        if (base < 0) return tile;
+        Int out = tile;
+        for (Int left = tile; left; left &= left - 1) out ^= program.integers[base + __builtin_ctzll(left)];
+        return out;
+    }
 
     // The place of a row relative to its tile's first amplitude: both are XORed, since a tile may be any subspace.
     static Int place_of(const Int* places, Int row) {

@@ -240,12 +240,12 @@ def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex
     match step:
         case Sweep():
             assert len(numbers) == step.numbers + step.tables
-            psi = np.where(index & step.fresh == 0, psi, 0)[local(in_memory(index, step.tile, step.loads), psi)]
+            psi = np.where(index & step.fresh == 0, psi, 0)[local(in_memory(index, step.loads), psi)]
             for item in items(step):
                 psi = apply_item(psi, index, item, numbers)
             unvisited = index & step.fresh & ~mask_of(step.tile) != 0
             moved = np.empty_like(psi)
-            moved[local(in_memory(index, step.tile, step.stores), psi)] = psi
+            moved[local(in_memory(index, step.stores), psi)] = psi
             return np.where(unvisited, np.nan, moved)
         case ZeroFill(fresh):
             return np.where(index & fresh == 0, psi, 0)

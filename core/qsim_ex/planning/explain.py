@@ -251,9 +251,10 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
         case Sweep(tile, phases, numbers, tables, fresh):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
-            found = [(bit, mask) for bit, mask in zip(tile, step.loads, strict=True) if mask != 1 << bit]
+            found = [(bit, mask) for bit, mask in zip(tile, step.loads(tile), strict=True) if mask != 1 << bit]
             read = f"; read with directions {' '.join(f'{bit}={_sum(mask)}' for bit, mask in found)}" if found else ""
-            moves = [(bit, to) for bit, old, to in zip(tile, step.loads, step.stores, strict=True) if old != to]
+            both = zip(tile, step.loads(tile), step.stores(tile), strict=True)
+            moves = [(bit, to) for bit, old, to in both if old != to]
             moved = f"; written back with bits {' '.join(f'{bit}→{_sum(to)}' for bit, to in moves)}" if moves else ""
             counts = f"{numbers} numbers, {tables} table entries"
             head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{read}{moved}"

@@ -23,6 +23,7 @@ from qsim_ex.steps.step import ZeroFill
 
 if TYPE_CHECKING:
     from qsim_ex.planning.numbers.program import NumberProgram
+    from qsim_ex.planning.tiles.schedule import Packed
     from qsim_ex.planning.work import Work
 
 __all__ = ["bind", "make_plan"]
@@ -119,7 +120,8 @@ def python_plan(
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
-        ordered = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
+        new = place and fresh == (1 << num_wires) - 1
+        ordered = new and fitted.tile < num_wires
         given, low = work, (1 << fitted.low) - 1
         if ordered and (to := reorder(work, num_wires, fitted)):
             low = mask_of(tuple(bit for bit, moved_to in enumerate(to) if moved_to < fitted.low))
@@ -136,19 +138,13 @@ def python_plan(
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
         if floating:
-            begin = (
-                beginning(floating.at, fitted) if place and fresh == (1 << num_wires) - 1 else tuple(range(num_wires))
-            )
+            begin = beginning(floating.at, fitted) if new else tuple(range(num_wires))
             steps = settled(steps, floating, begin)
             start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
             made_from += ("floating",)
-        if unused is not None:
-            from qsim_ex.planning.linear.schedule import cheaper
-
-            if found := cheaper(steps, work, num_wires, fitted, unused):
-                steps, program = found.steps, unused
-                end = _moved(Layout(absorbed.address, absorbed.flip ^ found.flip), found.at)
-                made_from += ("linear",)
+        if unused and (linear := _linear(steps, work, absorbed, fitted, unused)):
+            (steps, end), program = linear, unused
+            made_from += ("linear",)
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:
@@ -197,6 +193,16 @@ def _rewritten(
     if shape.item_work <= MOST_ITEM_WORK:
         work = rotate(work, program)
     return work, end, program
+
+
+def _linear(
+    steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram
+) -> tuple[Packed, Layout] | None:
+    """Return steps over subspaces that take less time than these, and the layout in which they end."""
+    from qsim_ex.planning.linear.schedule import cheaper
+
+    found = cheaper(steps, work, len(end), shape, program)
+    return (found.steps, _moved(Layout(end.address, end.flip ^ found.flip), found.at)) if found else None
 
 
 def _check(levels: Levels, num_wires: int) -> None:

@@ -158,7 +158,7 @@ def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     _directions(sweep, num_bits, shape)
     _check(bool(sweep.phases), "a sweep has a phase")
     _check(shape.phases is None or len(sweep.phases) <= shape.phases, "a sweep has no more phases than allowed")
-    edges = {bit for bit, mask in zip(sweep.tile, sweep.stores, strict=True) if mask < 1 << shape.edge}
+    edges = {bit for bit, mask in zip(sweep.tile, sweep.stores(sweep.tile), strict=True) if mask < 1 << shape.edge}
     _check(all(bit >= shape.edge for bit in sweep.phases[0].near), "edge bits are not near in the first phase")
     _check(not edges & set(sweep.phases[-1].near), "bits that are written to edge bits are not near in the last phase")
     for phase in sweep.phases:
@@ -166,18 +166,23 @@ def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
 
 
 def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
-    tile, low = mask_of(sweep.tile), (1 << shape.low) - 1
-    for masks in (sweep.loads, sweep.stores):
-        _check(len(masks) == len(sweep.tile), "each bit of a tile has a direction")
-        _check(sorted(mask for mask in masks if mask & low) == list(units(range(shape.low))), "the low bits are lanes")
-    _check(same_span(sweep.loads, sweep.stores), "a tile is written back where it was read")
-    _check(all(0 < mask < 1 << num_bits for mask in sweep.loads), "directions are local")
-    _check(len(Span(mask & tile for mask in sweep.loads)) == len(sweep.tile), "tiles are disjoint and whole")
-    _check(sweep.loads[: shape.low] == units(range(shape.low)), "the low bits are read where they are")
-    for bit, own in zip(sweep.tile, sweep.loads, strict=True):
-        _check(not own & sweep.fresh & ~tile, "a fresh bit outside the tile is in no direction")
-        alone = [mask for mask in sweep.loads if mask >> bit & 1] == [own]
-        _check(alone or not sweep.fresh >> bit & 1, "a fresh bit is in no direction but its own")
+    tile, low, others = mask_of(sweep.tile), (1 << shape.low) - 1, [b for b in range(num_bits) if b not in sweep.tile]
+    _check(max(len(sweep.load), len(sweep.store)) <= num_bits, "a map is of local bits")
+    span = Span(sweep.loads(sweep.tile))
+    for columns in (sweep.loads, sweep.stores):
+        _check(same_span(columns(sweep.tile), span.vectors), "a tile is written back where it was read")
+        lowest = sorted(mask for mask in columns(range(num_bits)) if mask & low)
+        _check(lowest == list(units(range(shape.low))), "the low bits are lanes")
+        outside = zip(others, columns(others), strict=True)
+        _check(all(mask ^ 1 << bit in span for bit, mask in outside), "a bit outside the tile stays")
+    _check(all(0 < mask < 1 << num_bits for mask in span.vectors), "directions are local")
+    _check(len(Span(mask & tile for mask in span.vectors)) == len(sweep.tile), "tiles are disjoint and whole")
+    _check(sweep.loads(range(shape.low)) == units(range(shape.low)), "the low bits are read where they are")
+    every = sweep.loads(range(num_bits))
+    for bit, own in enumerate(every):
+        _check(not own & sweep.fresh & ~tile & ~(1 << bit), "a fresh bit outside the tile is in no other direction")
+        alone = [mask for mask in every if mask >> bit & 1] == [own]
+        _check(alone or not sweep.fresh & tile >> bit & 1, "a fresh bit is in no direction but its own")
 
 
 def _phase(phase: Phase, sweep: Sweep, shape: Shape) -> None:

@@ -62,6 +62,12 @@ def units(bits: Iterable[int]) -> Map:
     return tuple([1 << bit for bit in bits])
 
 
+def columns_on(bits: Sequence[int], columns: Sequence[int]) -> Map:
+    """Return the map with these columns on some bits, up to the highest of them; all other bits stay."""
+    made = dict(zip(bits, columns, strict=True))
+    return tuple([made.get(bit, 1 << bit) for bit in range(max(bits, default=-1) + 1)])
+
+
 def image(columns: Sequence[int], vector: int) -> int:
     """Return what a map makes of a vector."""
     out = 0

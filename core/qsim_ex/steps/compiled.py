@@ -221,11 +221,15 @@ class PlanArrays:
 
     def bits(self, at: int, count: int) -> tuple[int, ...]:
         """Return index bits that stand as masks among the words."""
-        return tuple([mask.bit_length() - 1 for mask in self.masks(at, count)])
+        return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
 
-    def masks(self, at: int, count: int) -> tuple[int, ...]:
-        """Return masks of index bits that stand among the words."""
-        return tuple(self.words[at : at + count].tolist())
+    def stored(self, tile: tuple[int, ...], at: int, count: int) -> tuple[int, ...]:
+        """Return the map by which a sweep writes its tile, whose columns stand among the words; () if all stay."""
+        if not count:
+            return ()
+        from qsim_ex.steps.algebra import columns_on
+
+        return columns_on(tile, self.words[at : at + count].tolist())
 
     def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
         return tuple(self.words[at + 2 * num_bits : at + 2 * num_bits + count].tolist())
@@ -303,7 +307,7 @@ class PlannedSweep(Sweep):
         put(made, "numbers", row[NUMBERS])
         put(made, "tables", row[TABLES])
         put(made, "fresh", row[FRESH])
-        put(made, "store", arrays.masks(row[WORDS], row[BITS]))
+        put(made, "store", arrays.stored(made.tile, row[WORDS], row[BITS]))
         put(made, "load", ())
         put(made, "arrays", arrays)
         put(made, "number", number)

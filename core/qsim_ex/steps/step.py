@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, Pattern, When
-from qsim_ex.errors import PlanError
-from qsim_ex.steps.algebra import units
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 """The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
@@ -89,16 +88,17 @@ class Sweep:
     not read them and, outside its tile, does not visit them. It writes its whole tile, so the state grows by the fresh
     bits in it.
 
-    A tile may be a linear subspace. A tile's amplitude y is read at base ⊕ Σ y_j load_j, and items see it at the index
-    whose bits are y on the bits of `tile` and those of the base elsewhere (the base is 0 on `tile`). It is written at
-    base ⊕ Σ y_j store_j. So the next sweep finds other directions, or only other bits, on the low index bits, where
-    memory is contiguous; and each tile is written where it was read, since both span the same space.
+    A tile may be a linear subspace: items see an amplitude at another index than memory has it at. `load` and `store`
+    are linear maps over GF(2) from the one to the other, before and after the items, given by their columns: the index
+    bits that flip in memory with each index bit that items see. So the next sweep finds other directions, or only other
+    bits, lowest in memory, where it is contiguous. Both lead a tile to the same place, so it is written where it was
+    read; a bit outside the tile stays as it is, but for what the maps add to it within the tile.
 
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: the count of numbers and of table entries; see `Slot`.
     fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
-    store: masks of index bits, one for each bit of the tile; () for those of `load`.
-    load: masks of index bits, one for each bit of the tile; () for the bits themselves.
+    load: the columns of the map by which the state is read; bits from its length up stay. () for the identity.
+    store: the columns of the map by which it is written; () for those of `load`.
     """
 
     tile: tuple[int, ...]
@@ -109,25 +109,27 @@ class Sweep:
     store: tuple[int, ...] = ()
     load: tuple[int, ...] = ()
 
-    @property
-    def loads(self) -> tuple[int, ...]:
-        """The index bits that flip, in memory as it is read, with each bit of the tile."""
-        return self.load or units(self.tile)
+    def loads(self, bits: Iterable[int]) -> tuple[int, ...]:
+        """Return the columns of `load` for some index bits."""
+        known = len(self.load)
+        return tuple([self.load[bit] if bit < known else 1 << bit for bit in bits])
 
-    @property
-    def stores(self) -> tuple[int, ...]:
-        """The index bits that flip, in memory as it is written, with each bit of the tile."""
-        return self.store or self.loads
+    def stores(self, bits: Iterable[int]) -> tuple[int, ...]:
+        """Return the columns of `store` for some index bits."""
+        used = self.store or self.load
+        return tuple([used[bit] if bit < len(used) else 1 << bit for bit in bits])
 
     @property
     def stored(self) -> tuple[int, ...]:
-        """The index bit on which each bit of the tile is written back, where tiles are bits and no other directions."""
+        """The index bit on which each bit of the tile is written back, where a tile is bits alone."""
         if self.load or any(mask & mask - 1 for mask in self.store):
+            from qsim_ex.errors import PlanError
+
             raise PlanError(
-                f"expected a sweep whose tile is index bits, got directions {[*self.loads, *self.stores]}; this device "
-                "has no kernels for linear layouts. This is a bug of qsim-ex; please report it."
+                f"expected a sweep over index bits, got the maps {self.load} and {self.store}; this device has "
+                "no kernels for linear layouts. This is a bug of qsim-ex; please report it."
             )
-        return tuple([mask.bit_length() - 1 for mask in self.store]) or self.tile
+        return tuple([mask.bit_length() - 1 for mask in self.stores(self.tile)])
 
 
 @dataclass(frozen=True, slots=True)

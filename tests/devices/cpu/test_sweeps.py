@@ -13,7 +13,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned
 from qsim_ex.native import library
 from qsim_ex.reference import extract, replace
-from qsim_ex.steps.algebra import same_span, units
+from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.step import (
     NUMBERED,
     BasisPermutation,
@@ -37,11 +37,11 @@ def plain(psi, num_bits, step, numbers, high=0):
     if isinstance(step, ZeroFill):
         return np.where(index & step.fresh, 0, psi)
     if isinstance(step, Sweep):
-        psi = np.where(index & step.fresh, 0, psi)[in_memory(index, step.tile, step.loads)]
+        psi = np.where(index & step.fresh, 0, psi)[in_memory(index, step.loads)]
         for item in (item for phase in step.phases for item in phase.items):
             psi = plain_item(psi, num_bits, item, numbers, high)
         moved = np.empty_like(psi)
-        moved[in_memory(index, step.tile, step.stores)] = psi
+        moved[in_memory(index, step.stores)] = psi
         return moved
     if isinstance(step, DenseMatrix):
         count = 1 << len(step.reads) + 2 * len(step.bits)
@@ -176,9 +176,9 @@ def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
     bits = draw(st.lists(st.sampled_from(range(num_bits)), unique=True)) if num_bits and draw(st.booleans()) else []
     fresh = mask_of(tuple(bits))
     load = drawn(rng, tile, num_bits, fresh, min(low, len(tile))) if draw(st.booleans()) else ()
-    store = draw(st.sampled_from([[], units(draw(st.permutations(tile))), shuffled(rng, load, low)]))
-    store = () if load and store and not same_span(load, store) else store
-    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, fresh, tuple(store), tuple(load))
+    store = columns_on(tile, units(draw(st.permutations(tile)))) if draw(st.booleans()) and not load else ()
+    store = shuffled(rng, tile, load, fresh, min(low, len(tile))) if load and draw(st.booleans()) else store
+    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, fresh, store, load)
     return sweep, np.array(packed, dtype=np.complex128)
 
 

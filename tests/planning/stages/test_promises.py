@@ -22,7 +22,7 @@ from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Diagonal, Exchange, Layout, Levels, Migration, Motion, Plan, Shape, Stage, Sweep
-from qsim_ex.steps.algebra import units
+from qsim_ex.steps.algebra import columns_on, units
 
 H200_SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
 TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
@@ -224,7 +224,10 @@ def test_a_tile_is_stored_where_it_was_read() -> None:
 
     def stored(*to: int) -> Plan:
         stage = plan.stages[0]
-        return replace(plan, stages=(replace(stage, steps=(replace(first, store=units(to)), *stage.steps[1:])),))
+        return replace(
+            plan,
+            stages=(replace(stage, steps=(replace(first, store=columns_on(first.tile, units(to))), *stage.steps[1:])),),
+        )
 
     low, near = first.tile[0], first.phases[-1].near
     other = next(bit for bit in first.tile if bit in near)
@@ -243,7 +246,7 @@ def test_a_tile_of_directions_is_a_subspace() -> None:
     highest, lowest = first.tile[-1], units(first.tile[:low])
 
     def read(*others: int, store: tuple[int, ...] = ()) -> Plan:
-        sweep = replace(first, load=lowest + others, store=store)
+        sweep = replace(first, load=columns_on(first.tile, lowest + others), store=store)
         return replace(plan, stages=(replace(plan.stages[0], steps=(sweep, *plan.stages[0].steps[1:])),))
 
     own = units(first.tile[low:])
@@ -251,15 +254,15 @@ def test_a_tile_of_directions_is_a_subspace() -> None:
     verify(read(*own[:-1], own[-1] | 1 << outside))
     verify(read(own[0] | own[-1], *own[1:]))
     with pytest.raises(PlanError, match="where it was read"):
-        verify(read(*own[:-1], own[-1] | 1 << outside, store=units(first.tile)))
+        verify(read(*own[:-1], own[-1] | 1 << outside, store=units(range(8))))
     with pytest.raises(PlanError, match="disjoint"):
         verify(read(*own[:-1], 1 << outside))
     with pytest.raises(PlanError, match="lanes"):
         verify(read(*own[:-1], 1 << highest | 1))
     fresh = 1 << outside
-    grows = replace(first, load=(*lowest, *own[:-1], own[-1] | fresh), fresh=fresh)
+    grows = replace(first, load=columns_on(first.tile, (*lowest, *own[:-1], own[-1] | fresh)), fresh=fresh)
     stage = replace(plan.stages[0], steps=(grows, *plan.stages[0].steps[1:]), fresh=fresh)
-    with pytest.raises(PlanError, match="in no direction"):
+    with pytest.raises(PlanError, match="in no other direction"):
         verify(replace(plan, fresh=fresh, stages=(stage,)))
 
 

@@ -49,7 +49,7 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
     """Return the state after the items of a sweep, one after another, in complex128; unvisited amplitudes stay."""
     before = np.array(psi, dtype=np.complex128)
     everywhere = np.arange(1 << num_bits, dtype=np.int64)
-    psi = np.where(everywhere & sweep.fresh == 0, before, 0)[in_memory(everywhere, sweep.tile, sweep.loads)]
+    psi = np.where(everywhere & sweep.fresh == 0, before, 0)[in_memory(everywhere, sweep.loads)]
     for phase in sweep.phases:
         for item in phase.items:
             index = everywhere | high << num_bits
@@ -70,5 +70,5 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
             psi = out
     visited = everywhere & sweep.fresh & ~sum(1 << bit for bit in sweep.tile) == 0
     moved = np.empty_like(psi)
-    moved[in_memory(everywhere, sweep.tile, sweep.stores)] = psi
+    moved[in_memory(everywhere, sweep.stores)] = psi
     return np.where(visited, moved, before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.steps.algebra import units
+from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.step import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
 
 
@@ -141,7 +141,7 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
         at += length
     fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
     store = np.random.default_rng([seed, 3]).permutation(tile).tolist() if tile and seed % 2 else []
-    return Sweep(tile, tuple(phases), count, tables, fresh, units(store)), packed
+    return Sweep(tile, tuple(phases), count, tables, fresh, columns_on(tile, units(store)) if store else ()), packed
 
 
 def random_state(seed, num_bits, dtype):

@@ -54,9 +54,11 @@ FILL = 11
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
 # LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
-# LAST permutation, it happens while storing. GROWN: bits of the tile at whose 1 memory holds nothing until then.
-NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST, GROWN = range(11)
-GEOMETRY = 11
+# LAST permutation, it happens while storing. LOAD_BASE, STORE_BASE: what flips, too, with each index bit outside the
+# tile, −1 if nothing does. GROWN: bits of the tile at whose 1 memory holds nothing until then.
+NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST = range(10)
+LOAD_BASE, STORE_BASE, GROWN = 10, 11, 12
+GEOMETRY = 13
 
 PROGRAM = 8
 """The integers of a sweep as kernels take it: addresses of the arrays of `EncodedSweep`, two lengths, coefficients."""

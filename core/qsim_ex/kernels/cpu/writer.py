@@ -19,7 +19,6 @@ from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
-from qsim_ex.steps.algebra import units
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
@@ -42,9 +41,13 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
-    loads = dict(zip(sweep.tile, sweep.loads, strict=True))
+    loaded, stored = _columns(sweep.load, num_bits), _columns(sweep.store or sweep.load, num_bits)
+    loads = {bit: loaded[bit] for bit in sweep.tile}
     load, load_lanes = writer.places(loads, sweep.fresh)
-    load_direct = direct and not sweep.fresh & layout.lane_mask() and _lanes(loads, lane_bits) == layout.lanes
+    load_base, aligned = writer.bases(loaded, sweep.tile)
+    load_direct = (
+        direct and aligned and not sweep.fresh & layout.lane_mask() and _lanes(loads, lane_bits) == layout.lanes
+    )
     while pending:
         ready, pending = runnable(pending, layout.lane_mask())
         swaps = layout.swaps_for(pending) if pending else []
@@ -52,8 +55,9 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
             writer.item(piece.item)
         if swaps:
             writer.exchange(swaps)
-    stores = dict(zip(sweep.tile, sweep.stores, strict=True))
-    home = _lanes(stores, lane_bits) if direct else []
+    stores = {bit: stored[bit] for bit in sweep.tile}
+    store_base, aligned = writer.bases(stored, sweep.tile)
+    home = _lanes(stores, lane_bits) if direct and aligned else []
     for swaps in layout.swaps_home(home) if home and layout.rows else ():
         writer.exchange(swaps)
     last = writer.finish()
@@ -71,6 +75,8 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         store_lanes,
         direct and layout.lanes == home,
         last,
+        load_base,
+        store_base,
         sweep.fresh & mask_of(sweep.tile),
     ]
     return p.EncodedSweep(
@@ -131,6 +137,13 @@ class Writer:
         # XOR of a row's two places and a lane's must not cancel what says that there is none.
         at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE) + _sums(high, 2 * p.NOWHERE))
         return at, self.add(_sums(lanes, 4 * p.NOWHERE))
+
+    def bases(self, columns: Sequence[int], tile: Sequence[int]) -> tuple[int, bool]:
+        """Write what a map adds to each bit outside a tile; return where, −1 for nothing, and if lanes stay."""
+        added = [0 if bit in tile else mask ^ 1 << bit for bit, mask in enumerate(columns)]
+        if not any(added):
+            return -1, True
+        return self.add(added), not any(mask & (1 << self.lane_bits) - 1 for mask in added)
 
     def exchange(self, swaps: Swaps) -> None:
         """Exchange lane bits and row bits, all at once if these are all lanes."""
@@ -337,10 +350,19 @@ _EXCHANGE = (
 )
 
 
+def _columns(columns: Sequence[int], num_bits: int) -> list[int]:
+    """Return all columns of a map that leaves the bits from its length up."""
+    return [*columns, *[1 << bit for bit in range(len(columns), num_bits)]]
+
+
 def _lanes(directions: Mapping[int, int], lane_bits: int) -> list[int]:
     """Return the bits of a tile that are alone on the lanes of vectors in memory; none if some lane has several."""
     low = [(mask, bit) for bit, mask in directions.items() if mask & (1 << lane_bits) - 1]
-    return [bit for _, bit in sorted(low)] if sorted(mask for mask, _ in low) == list(units(range(lane_bits))) else []
+    return (
+        [bit for _, bit in sorted(low)]
+        if sorted(mask for mask, _ in low) == [1 << lane for lane in range(lane_bits)]
+        else []
+    )
 
 
 def _sums(steps: Sequence[int], nowhere: int) -> list[int]:

@@ -7,7 +7,8 @@ item acts on positions as if they were bits, and its matrix is as it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -21,24 +22,31 @@ from qsim_ex.steps.algebra import Map, Span, image, inverse, pulled_back, units
 class Coordinates:
     """What each bit of a sweep's coordinates stands for, as work is written in them.
 
-    tile: the index bits that are positions. load: for each of them what flips in memory, as it is read.
+    tile: the index bits that are positions. load: for each index bit what flips in memory with it, as it is read.
     work: the work so far, in coordinates; pieces: for each of them the number of the piece that needs it.
     """
 
-    def __init__(self, back: Map, directions: Sequence[int], low: int) -> None:
-        """Take the directions of a tile, as they are in memory; `back` leads from memory to the bits of the frame."""
-        lowest = units(range(low))
-        span, others = Span(lowest), list[int]()
-        for direction in directions:
+    def __init__(self, back: Map, directions: Sequence[int], low: int, parities: Sequence[int] = ()) -> None:
+        """Take directions that span a tile, as they are in memory; `back` leads from memory to the bits of the frame.
+
+        parities: for each of the first directions the one that says which of a pair is which.
+        """
+        span, others, rows = Span(units(range(low))), list[int](), list[int]()
+        for direction, row in zip_longest(directions, parities, fillvalue=0):
             if span.add(direction):
                 others.append(direction >> low << low)
-        self.load = _on_bits([*lowest, *others])
-        self.tile = tuple(sorted(self.load))
+                rows.append(0 if direction & (1 << low) - 1 else row)
+        places = _on_bits(others)
+        self.tile = (*range(low), *sorted(places))
+        used = {place: row for place, row in zip(places, rows, strict=True) if row}
+        in_memory = {place: pulled_back(back, row) for place, row in used.items()}
+        self.load = list(units(range(low)))
+        self.load += [_apart(bit, places.get(bit, 1 << bit), places, in_memory) for bit in range(low, len(back))]
         self.work: list[Work] = []
         self.pieces: list[int] = []
         self._low = low
         self._home: dict[int, int] = {}  # the last position of each bit of the work
-        self._columns = [image(back, self.load.get(bit, 1 << bit)) for bit in range(len(back))]
+        self._columns = [image(back, column) for column in self.load]
         self._inverse = list(inverse(self._columns))
 
     def place(self, framed: Framed, number: int) -> None:
@@ -59,42 +67,37 @@ class Coordinates:
         """Return the direction of each position, as it is now."""
         return {bit: self._columns[bit] for bit in self.tile}
 
-    def stores(self, lanes: Sequence[int]) -> dict[int, int]:
-        """Return what flips in memory with each position, if those in `lanes` go to the lowest bits.
+    def stores(self, lanes: Sequence[int]) -> Map:
+        """Return what flips in memory with each index bit, if the positions in `lanes` go to the lowest bits.
 
         A tile is written where it was read, so all others get what is left of its directions.
         """
-        made = {bit: 1 << lane for lane, bit in enumerate(lanes)}
-        taken = {bit for bit in self.tile[self._low :] if bit not in made}
-        made |= {bit: self.load[bit] for bit in taken}
-        free = [self.load[bit] for bit in self.tile[self._low :] if bit not in taken]
-        return made | dict(zip([bit for bit in self.tile if bit not in made], free, strict=True))
+        made = list(units(range(len(self.load))))
+        others = self.tile[self._low :]
+        for lane, bit in enumerate(lanes):
+            made[bit] = 1 << lane
+        for bit in others:
+            made[bit] = self.load[bit] if bit not in lanes else made[bit]
+        free = [self.load[bit] for bit in others if bit in lanes]
+        for bit, column in zip([bit for bit in self.tile[: self._low] if bit not in lanes], free, strict=True):
+            made[bit] = column
+        return tuple(made)
 
-    def arrive(self, after: Map) -> dict[int, int]:
-        """Return what flips in memory with each position, if memory is `after` of the frame's bits behind the sweep.
+    def arrive(self, after: Map) -> Map:
+        """Return what flips in memory with each index bit, if `after` leads from the frame's bits to it.
 
-        CX make the lowest bits positions of their own, and take into the tile what the map adds to bits outside it.
+        The lowest bits become positions of their own.
         """
-        back = inverse(after)
-        lanes = self.lanes(back[: self._low])
-        for bit in self.tile:
+        lanes = self.lanes(inverse(after)[: self._low])
+        for bit in range(len(after)):
             if bit not in lanes:
                 for lane in wires_of(image(after, self._columns[bit]) & (1 << self._low) - 1):
                     self._cx(bit, lanes[lane], -1)
-        made = {bit: image(after, self._columns[bit]) for bit in self.tile}
-        span = Span(made.values())
-        for bit in range(len(after)):
-            if bit not in made:
-                rest, sums = span.reduced(image(after, self._columns[bit]) ^ 1 << bit)
-                assert rest == 0, "a sweep changes its tiles alone"
-                for k in wires_of(sums):
-                    self._cx(bit, self.tile[k], -1)
-        return made
+        return tuple([image(after, column) for column in self._columns])
 
-    def after(self, stores: dict[int, int]) -> Map:
+    def after(self, stores: Map) -> Map:
         """Return the map from the frame's bits to memory behind the sweep."""
-        columns = [stores.get(bit, 1 << bit) for bit in range(len(self._columns))]
-        return tuple([image(columns, column) for column in self._inverse])
+        return tuple([image(stores, column) for column in self._inverse])
 
     def _single(self, directions: Sequence[int], number: int, names: Sequence[int] = ()) -> list[int]:
         """Return positions of their own for some directions, after CX that make them so.
@@ -130,11 +133,22 @@ class Coordinates:
 
 
 def _on_bits(masks: Sequence[int]) -> dict[int, int]:
-    """Return independent masks by index bits that tell them apart; a mask of one bit is on that bit."""
+    """Return independent masks, in their order, by index bits that tell them apart; a single bit is on itself."""
     bits = Span(masks).pivots()
-    made = {mask.bit_length() - 1: mask for mask in masks if not mask & mask - 1}
-    free = [bit for bit in wires_of(bits) if bit not in made]
-    return made | dict(zip(free, [mask for mask in masks if mask & mask - 1], strict=True))
+    single = [mask for mask in masks if not mask & mask - 1]
+    free = iter(wires_of(bits & ~sum(single)))
+    return {mask.bit_length() - 1 if not mask & mask - 1 else next(free): mask for mask in masks}
+
+
+def _apart(bit: int, column: int, places: Mapping[int, int], parities: Mapping[int, int]) -> int:
+    """Return a column with directions of the tile added such that the parities of other positions vanish in it.
+
+    Then they say which of a pair is which by their own position alone.
+    """
+    for place, parity in parities.items():
+        if place != bit and bit not in parities and (column & parity).bit_count() & 1:
+            column ^= places[place]
+    return column
 
 
 def on_positions(

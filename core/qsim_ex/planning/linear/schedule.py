@@ -20,7 +20,7 @@ from qsim_ex.planning.linear.frame import Frame, Framed, framed
 from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import SEEN
-from qsim_ex.planning.tiles.schedule import Packed, made_sweep, phases_of
+from qsim_ex.planning.tiles.schedule import Packed, phases_of, sweep_of
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Map, Span, image, inverse, units
 from qsim_ex.steps.layout import Shape
@@ -142,9 +142,12 @@ class _Sweeps:
 
     def _written(self, ready: Sequence[int], near: Span) -> Coordinates:
         """Return work in the coordinates of a tile; the directions that it mixes first are positions."""
-        used = dict.fromkeys(direction for number in ready for direction in self._work[number].directions)
+        used: dict[int, int] = {}
+        for number in ready:
+            for direction, row in zip(self._work[number].directions, self._work[number].rows, strict=True):
+                used.setdefault(direction, row)
         basis = [*used, *near.vectors]
-        made = Coordinates(inverse(self._at), [image(self._at, d) for d in basis], self._shape.low)
+        made = Coordinates(inverse(self._at), [image(self._at, d) for d in basis], self._shape.low, list(used.values()))
         for number in ready:
             made.place(self._work[number], number)
         return made
@@ -182,25 +185,26 @@ class _Sweeps:
         for direction in [*rest.directions, *units(range(self._num_bits))]:
             if len(tile) < self._shape.tile:
                 tile.add(direction)
-        made = Coordinates(inverse(self._at), tile.vectors, self._shape.low)
-        return not self._add(made, made.arrive(then(self._at, rest.part(tile))))
+        part = rest.part(tile)
+        lanes = inverse(part)[: self._shape.low]
+        made = Coordinates(inverse(self._at), [*lanes, *tile.vectors], self._shape.low)
+        return not self._add(made, made.arrive(then(self._at, part)))
 
-    def _add(self, made: Coordinates, stores: dict[int, int]) -> set[int]:
+    def _add(self, made: Coordinates, store: Map) -> set[int]:
         """Add a sweep, and follow it; return the work that its phases do not hold: then nothing is added."""
         shape = self._shape if self._num_bits >= self._shape.blocks_from else self._shape.plain()
         edge = 1 << shape.edge
-        edges = edge - 1, mask_of(tuple(bit for bit, mask in stores.items() if mask < edge))
+        edges = edge - 1, mask_of(tuple(bit for bit in made.tile if store[bit] < edge))
         tile = mask_of(made.tile)
-        cut, undone = phases_of(made.work, tile, shape, edges)
+        _, undone = phases_of(made.work, tile, shape, edges)
         if undone:
             return {made.pieces[piece.order] for piece in undone}
-        sweep, numbers = made_sweep(cut, tile, shape, self._program)
-        load = tuple([made.load[bit] for bit in made.tile])
-        store = tuple([stores[bit] for bit in made.tile])
-        plain = load == units(made.tile)
+        sweep, numbers, _ = sweep_of(made.work, tile, shape, self._program, edges)
+        load = tuple(made.load)
+        plain = load == units(range(self._num_bits))
         sweep = replace(sweep, load=() if plain else load, store=() if store == load else store)
         self._steps.append((sweep, numbers))
-        self._at = made.after(stores)
+        self._at = made.after(store)
         return set()
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.planning.locality import EVERY, WINDOW, chosen, reasons
 from qsim_ex.planning.work import Work, bits_of_mask
-from qsim_ex.steps.algebra import units
+from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -153,7 +153,7 @@ def on_places(step: Step, at: Places, after: Places) -> Step:
             moves = sorted((at[bit], after[bit]) for bit in step.tile)
             phases = tuple(Phase(tuple(sorted(every(p.near))), tuple(map(item, p.items))) for p in step.phases)
             tile, store = tuple(old for old, _ in moves), tuple(new for _, new in moves)
-            kept = () if store == tile else units(store)
+            kept = () if store == tile else columns_on(tile, units(store))
             return replace(step, tile=tile, phases=phases, fresh=mask(step.fresh), store=kept)
         case ZeroFill(fresh):
             return ZeroFill(mask(fresh))

@@ -76,7 +76,12 @@ def schedule(
             floating.store(growth.low)
             edges = first, floating.edge
         allowed = shape if visited >= shape.blocks_from else shape.plain()
-        sweep, places, undone = _sweep(ready, tile, allowed, program, edges)
+        sweep, places, undone = sweep_of(ready, tile, allowed, program, edges)
+        if len(undone) == len(ready):
+            raise PlanError(
+                f"expected a sweep over tile {tile:#x} to run some of {len(ready)} pieces of work, got none. This is a "
+                "bug of qsim-ex; please report it."
+            )
         steps.append((replace(sweep, fresh=before), places))
         if floating:
             floating.follow(len(steps))
@@ -97,7 +102,7 @@ def _alone(piece: Work) -> Step | None:
             return None
 
 
-def _sweep(
+def sweep_of(
     ready: list[Work], tile: int, shape: Shape, program: NumberProgram, edges: tuple[int, int]
 ) -> tuple[Sweep, Places, list[Work]]:
     """Cut a sweep's work into phases; also return the work that did not fit into its phases.
@@ -105,19 +110,6 @@ def _sweep(
     edges: the bits that lie across the lanes when the tile is read, and when it is written.
     """
     phases, undone = phases_of(ready, tile, shape, edges)
-    sweep, places = made_sweep(phases, tile, shape, program)
-    if len(undone) == len(ready):
-        raise PlanError(
-            f"expected a sweep over tile {tile:#x} to run some of {len(ready)} pieces of work, got none. This is a bug "
-            "of qsim-ex; please report it."
-        )
-    return sweep, places, undone
-
-
-def made_sweep(
-    phases: Sequence[tuple[int, list[Work]]], tile: int, shape: Shape, program: NumberProgram
-) -> tuple[Sweep, Places]:
-    """Return the sweep of phases over a tile, and the places of its numbers."""
     packer = Packer()
     made: list[tuple[int, list[Item]]] = []
     held: list[Work] = []
@@ -126,7 +118,7 @@ def made_sweep(
             work, held = gathered([*held, *work], near, shape.block, program), []
         items, held = items_of(work, held, packer, program, shape.table, last=k == len(phases) - 1)
         made.append((near, items))
-    return packer.finish(tile, made)
+    return *packer.finish(tile, made), undone
 
 
 def phases_of(

@@ -27,7 +27,6 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     skipped_bits,
     swizzle,
 )
-from qsim_ex.steps.algebra import units
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
@@ -128,7 +127,7 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     size = len(sweep.tile)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
     stored = sweep.stored + tile[size:]
-    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=units(stored) if sweep.store else ())
+    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=sweep.store)
     arranged = places(padded, itemsize)
     first, last = arranged[0], arranged[-1]
     runs = outside(sweep)
