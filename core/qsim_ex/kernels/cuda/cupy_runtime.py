@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import sys
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -19,6 +17,7 @@ from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels import host as machine
 from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.launch.arguments import frame
 from qsim_ex.kernels.cuda.runtime import Array, KernelText
@@ -32,11 +31,6 @@ TENSOR: tuple[str, ...] = ("90",)
 
 By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
 than their other units. See decision 0008."""
-
-
-PATIENCE = 5e-5
-"""The seconds that Python's threads let one another work while kernels are written in the background. A run gives the
-interpreter's lock away at each launch, and would wait for 5 ms each time to get it back."""
 
 
 _REFUSALS = (200, 209, 222, 300)
@@ -96,7 +90,7 @@ class CupyRuntime:
         self._launch = self._cupy.cuda.driver.launchKernel
         self._loaded: OrderedDict[KernelText, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
-        self._waiting: deque[Callable[[], object]] = deque()
+        self._background = Background()
         self._lock = fork.lock()
         _runtimes.add(self)
         self.name = f"gpu:{device_id}"
@@ -212,24 +206,8 @@ class CupyRuntime:
         return found
 
     def later(self, work: Callable[[], object]) -> None:
-        """Do some work in the background, one after another; the process does not wait for it when it ends."""
-        with self._lock:
-            self._waiting.append(work)
-            if len(self._waiting) == 1:
-                threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True).start()
-
-    def _do_waiting(self) -> None:
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(min(usual, PATIENCE))
-        try:
-            while True:
-                self._waiting[0]()
-                with self._lock:
-                    self._waiting.popleft()
-                    if not self._waiting:
-                        return
-        finally:
-            sys.setswitchinterval(usual)
+        """Do some work in the background, one after another."""
+        self._background.later(work)
 
     def _load(self, text: KernelText, code: bytes) -> Any:
         """Load machine code; if the driver refuses code of the package, compile here, which the doctor reports.

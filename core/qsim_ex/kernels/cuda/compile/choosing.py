@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels import fork
+from qsim_ex.kernels.cuda.background import process_ends
 from qsim_ex.kernels.cuda.compile import policy
 from qsim_ex.kernels.cuda.compile.compilation import cores
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
@@ -96,6 +97,8 @@ class KernelChooser:
         """Make kernels, as many at a time as there are cores; what fails stays interpreted."""
         at_once = cores()
         for start in range(0, len(wanted), at_once):
+            if process_ends():
+                return
             try:
                 part = wanted[start : start + at_once]
                 made = [(key, self._write(sweep, key[1])) for _, key, sweep in part]
@@ -107,7 +110,8 @@ class KernelChooser:
                     self._then()
                 self.changes += 1
             except Exception as error:  # noqa: BLE001 - nobody is there who could be told but by the log
-                LOGGER.warning("GPU kernels could not be made, and their sweeps are interpreted: %s", error)
+                if not process_ends():  # then no thread starts any more
+                    LOGGER.warning("GPU kernels could not be made, and their sweeps are interpreted: %s", error)
                 return
 
 

@@ -1,0 +1,61 @@
+"""Work that no run waits for: kernels that are written, compiled and loaded."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from qsim_ex.kernels import fork
+
+PATIENCE = 5e-5
+"""Seconds for which the thread keeps the interpreter's lock while others wait: a run gives it away at each launch."""
+
+
+class Background:
+    """Does one piece of work after another, in a thread that is there while there is work.
+
+    A process that ends waits for the piece under way: a thread that outlives the interpreter is stopped wherever it
+    asks for its lock, which in the C++ of NumPy or CuPy ends the process with an error.
+    """
+
+    def __init__(self) -> None:
+        self._lock = fork.lock()
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._thread: threading.Thread | None = None
+
+    def later(self, work: Callable[[], object]) -> None:
+        """Do some work when all that was given before is done."""
+        with self._lock:
+            self._waiting.append(work)
+            if len(self._waiting) > 1:
+                return
+            if self._thread is None:
+                atexit.register(self._end)
+            self._thread = threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True)
+            self._thread.start()
+
+    def _do_waiting(self) -> None:
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(min(usual, PATIENCE))
+        try:
+            while True:
+                if not process_ends():
+                    self._waiting[0]()
+                with self._lock:
+                    self._waiting.popleft()
+                    if not self._waiting:
+                        return
+        finally:
+            sys.setswitchinterval(usual)
+
+    def _end(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+
+def process_ends() -> bool:
+    """Return whether the interpreter is ending, so that work that nobody will use need not begin."""
+    return not threading.main_thread().is_alive()
