@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -107,6 +107,11 @@ def _alone(name: str, shared: Shared) -> Method:
     return shared.of(lambda read: _state(name, read), lambda expected: expected(MINE))
 
 
+def held_by(angles: Sequence[float]) -> StateVector:
+    """Return a state of a wire for each angle."""
+    return StateVector(len(angles), device="cpu", array=product(*angles).astype(complex))
+
+
 RESET = product(0.0, *ANGLES[1:])
 NOWHERE = (StateError, "sub state vector 9")
 _GPU = (OptionError, "need a GPU")
@@ -139,6 +144,14 @@ STATE: Mapping[str, Method] = {
             "circuit": gives(turned(*OTHERS), product(*OTHERS)),
             "cancel": cancels(),
             "in_order": gives(True, [0, 1, 2], lambda **given: mine().apply(**given).wire_ordering, circuit=SWAPPED),
+        },
+    ),
+    "StateVector.set_product": Method(
+        lambda **given: StateVector(3, device="cpu").set_product(**given),
+        {"low": held_by(ANGLES[:1]), "high": held_by(ANGLES[1:])},
+        {
+            "low": gives(held_by(OTHERS[:1]), product(OTHERS[0], *ANGLES[1:])),
+            "high": gives(held_by(OTHERS[1:]), product(ANGLES[0], *OTHERS[1:])),
         },
     ),
     "StateVector.measure": Method(

@@ -174,6 +174,14 @@ def test_a_product_has_all_wires() -> None:
         assert state.amplitudes([5]) == [1]
 
 
+def test_a_product_that_no_piece_can_make_changes_nothing() -> None:
+    """A second state of more wires than a sub state vector has is refused before anything is written."""
+    with StateVector(5, initial=9, device="cpu", virtual_peers=4) as state, StateVector(4, device="cpu") as high:
+        with pytest.raises(NotSupported, match="expected a second state of up to 3 wires"):
+            state.set_product(StateVector(1, device="cpu"), high)
+        assert state.amplitudes([9]) == [1]
+
+
 def test_initialise_needs_untouched_wires(options: Options) -> None:
     """Untouched wires can be initialised, and touched ones are refused."""
     circuit = CircuitBuilder(2).initialize([0.6, 0.8], [1]).build()

@@ -19,7 +19,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, OptionError, StateError
+from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.execution.together import digest, require_same
@@ -281,14 +281,19 @@ class StateVector(Wiring, MemoryLender):
     def set_product(self, low: StateVector, high: StateVector) -> Self:
         """Overwrite the state with the product of two others: wires of `low` come first, those of `high` follow.
 
-        Raises `StateError` unless both together have as many wires as this state, `NotSupported` where this one is in
-        pieces of fewer wires than `high` has.
+        Raises `StateError` unless both together have as many wires as this state, `NotSupported` where sub state
+        vectors of this one have fewer wires than `high` has.
         """
         with self._guard:
             if low.num_wires + high.num_wires != self.num_wires:
                 raise StateError(
                     f"set_product: expected states of {self.num_wires} wires together, got {low.num_wires} and "
                     f"{high.num_wires} wires; make a state of {low.num_wires + high.num_wires} wires."
+                )
+            if high.num_wires > (local := self._placement.levels.local):
+                raise NotSupported(
+                    f"set_product: expected a second state of up to {local} wires, as many as a sub state vector has, "
+                    f"got {high.num_wires}; make the first state the larger one."
                 )
             rows, wires = low.to_numpy(), range(low.num_wires, self.num_wires)
             circuit = CircuitBuilder(self.num_wires).initialize(high.to_numpy(), wires).build()

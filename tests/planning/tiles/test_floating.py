@@ -14,7 +14,7 @@ from benchmarks.cx_rich import FAMILIES
 from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning import planner
+from qsim_ex.planning import ordering
 from qsim_ex.planning.cost.step_cost import TRANSPOSED, step_cost
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan, python_plan
@@ -63,7 +63,7 @@ def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
 @pytest.mark.parametrize("new", [False, True])
 def test_any_plan_is_right(shape: Shape, new: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan whose lowest bits float does what its circuit says, from any state and from |0…0⟩, on any machine."""
-    monkeypatch.setattr(planner, "floats", lambda *_: True)
+    monkeypatch.setattr(ordering, "floats", lambda *_: True)
     permuted = 0
     for seed in range(12):
         wires = 7 + seed % 4
