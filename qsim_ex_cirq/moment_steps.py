@@ -128,9 +128,9 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
-        state = self._now(in_order=True)
+        state = self._now(in_order=True).canonical()
         if copy or not self._is_array:
-            return state.canonical().to_numpy()  # no order is better for what follows
+            return state.to_numpy()
         found: Vector = np.asarray(state)[:]
         found.setflags(write=False)
         return found
@@ -175,7 +175,11 @@ class EngineState(cirq.QuantumStateRepresentation):
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _now(self, *, in_order: bool = False) -> StateVector:
-        """Return the state vector after everything that was waiting; in_order: see `StateVector.apply`."""
+        """Return the state vector after everything that was waiting.
+
+        in_order: whether its wires are to be in order, in which a single moment leaves them: see `StateVector.apply`.
+        The plan of many moments is better without that, and a pass for the order at its end.
+        """
         if self._tensor is not None:
             self._state.set(self._tensor.reshape(-1))
             self._tensor = self._halves = None
@@ -191,7 +195,7 @@ class EngineState(cirq.QuantumStateRepresentation):
             if ancillas:
                 self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
             else:
-                self._state.apply(circuit, in_order=in_order)
+                self._state.apply(circuit, in_order=in_order and whole is not None)
         return self._state
 
     @property
