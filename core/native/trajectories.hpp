@@ -67,5 +67,9 @@ struct Request {
 
 constexpr Int BLOCK = 32;
 
+inline Int least(Int a, Int b) { return a < b ? a : b; }
+inline double least(double a, double b) { return a < b ? a : b; }
+inline double most(double a, double b) { return a > b ? a : b; }
+
 }  // namespace
 }  // namespace qx::trajectories
