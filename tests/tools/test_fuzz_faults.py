@@ -69,6 +69,7 @@ def method(patch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..
 def flipped_phase(patch: pytest.MonkeyPatch) -> None:
     """The gate "t" turns the other way."""
     patch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
+    patch.setattr(placing, "_constants", placing._constants.__wrapped__)  # entries that are kept stay right
 
 
 def swapped_wires(patch: pytest.MonkeyPatch) -> None:
@@ -102,7 +103,7 @@ def lost_phase(patch: pytest.MonkeyPatch) -> None:
 
     right = placing._factor
     patch.setattr(placing, "_factor", wrong)
-    patch.setattr(placing, "_on_arguments", placing._on_arguments.__wrapped__)
+    patch.setattr(placing, "on_arguments", placing.on_arguments.__wrapped__)
     patch.setattr(circuits, "placed_gate", placing.placed_gate.__wrapped__)  # which remembers nothing
 
 
@@ -325,7 +326,7 @@ def phaseless_channel(patch: pytest.MonkeyPatch) -> None:
 def lost_bit(patch: pytest.MonkeyPatch) -> None:
     """A bit is forgotten when its wire is mixed again, although something reads it."""
     patch.setattr(doubled, "_doubled", doubled._doubled.__wrapped__)  # circuits that were doubled before stay right
-    patch.setattr(doubled._BitLife, "is_read", lambda *_: False)
+    patch.setattr(doubled.BitLife, "is_read", lambda *_: False)
 
 
 def forgetful_merge(patch: pytest.MonkeyPatch) -> None:
