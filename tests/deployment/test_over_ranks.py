@@ -103,3 +103,15 @@ def test_it_is_explained() -> None:
     assert "at home on the hosts of 4 processes" in text
     assert "at home: " in text
     assert "between the hosts of processes: " in text
+
+
+def test_fewer_wires_than_ranks_need_are_refused_in_words() -> None:
+    """A state of one wire over eight sub state vectors is refused in words, before the network is measured for it."""
+
+    def work(end: Loopback) -> Assignment:
+        with connected(end, this_thread=True):
+            return assign(1, Options(device="cpu", processes=4, virtual_peers=2))
+
+    for error in together(4, work):
+        assert isinstance(error, OptionError)
+        assert "wires" in str(error)

@@ -169,7 +169,7 @@ def _trading(own: Options, communicator: Communicator, used: int, num_wires: int
     from qsim_ex.devices.cpu.device import CpuDevice
 
     each = len(own.devices or (0,)) * own.virtual_peers
-    local = num_wires - (used * each).bit_length() + 1
+    local = max(0, num_wires - (used * each).bit_length() + 1)  # too few wires are told when all is laid out
     cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
     if cpu and state_bytes(local, own.dtype) < CpuDevice.shares_from:
         return HOSTS
