@@ -135,6 +135,12 @@ class PlanArrays:
         """The number program as lists of places, which GPUs, descriptions and tests read; made by native code."""
         return ListedNumbers(*arrays_at(self.owner, LISTED, self.owner.listed()))
 
+    @cached_property
+    def packed_ends(self) -> list[int]:
+        """Where the numbers of each step end among all of them."""
+        ends: list[int] = self.steps[:, PACKED].tolist()
+        return ends
+
     def made_steps(self) -> tuple[Step, ...]:
         """Return all steps; the phases of a sweep are made when they are asked for."""
         return tuple([self._step(number, row) for number, row in enumerate(self.steps.tolist())])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.steps.compiled import PACKED, PlanArrays
+from qsim_ex.steps.compiled import PlanArrays
 
 Complex = NDArray[np.complex128]
 
@@ -48,6 +48,8 @@ class StepNumbers:
         """Return all numbers that are no operands."""
         arrays = self._arrays
         made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
+        if not made.size:
+            return made
         given = arrays.owner.handle, address(self._operands), address(made), address(roots())
         fill, at = _fill(), 0
         while fill(*given, at, _AT_ONCE):
@@ -56,8 +58,12 @@ class StepNumbers:
         return made
 
     def _packed(self, made: Complex) -> Iterator[Complex]:
-        pack, given = _pack(), (self._arrays.owner.handle, address(self._operands), address(made))
-        ends = self._arrays.steps[:, PACKED].tolist()
+        ends = self._arrays.packed_ends
+        if not ends or not ends[-1]:  # CX and zeros have no numbers
+            yield from [made[:0]] * len(ends)
+            return
+        at = address(made) if made.size else 0
+        pack, given = _pack(), (self._arrays.owner.handle, address(self._operands), at)
         begin = step = 0
         while step < len(ends):
             last = max(step + 1, bisect_right(ends, begin + _PACKED_AT_ONCE, step))
