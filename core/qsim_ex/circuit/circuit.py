@@ -355,7 +355,7 @@ class Remembered:
     """
 
     def __init__(self, most: int = MOST) -> None:
-        self._most = most
+        self._most = self._room = most
         self._entries: dict[tuple[int, Hashable], _Entry] = {}  # in the order in which they were used
 
     def get(self, of: object, how: Hashable, made_from: Any) -> Any:
@@ -378,8 +378,11 @@ class Remembered:
         if size > self._most:
             return
         self._entries[key] = _Entry(weakref.ref(of, lambda _: self._entries.pop(key, None)), made_from, made, size)
-        while sum(entry.size for entry in list(self._entries.values())) > self._most:
-            self._entries.pop(next(iter(list(self._entries)), key), None)
+        self._room -= size
+        if self._room < 0:  # else there is room, however many objects have ended since all were counted
+            while (total := sum(entry.size for entry in list(self._entries.values()))) > self._most:
+                self._entries.pop(next(iter(list(self._entries)), key), None)
+            self._room = self._most - total
 
     def __len__(self) -> int:
         """Return of how many objects something is remembered."""
