@@ -1,10 +1,11 @@
 """Narrow, deep and noisy circuits: whole jobs of `QsimExBackend` beside Qiskit Aer, in turns.
 
-    python -m benchmarks.narrow_noise --out narrow_noise.json
+    python -m benchmarks.narrow_noise [--new] --out narrow_noise.json
 
 Each job is a list of circuits with a noise model and 1,024 shots, timed from the call of ``run`` to its counts: with
 translation, since that is a large part of short runs. Aer runs with its automatic method and as a state vector, and the
-faster one counts. Turns alternate; printed are the first run of a process, and the median and the least of the turns.
+faster one counts. Turns alternate; printed are the first run of a process, the median and the least of the turns, and
+the ratios of both. With --new each turn has circuits of its own; random ones have other gates, too.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ ONE_WIRE = ("x", "h", "sx", "s")
 
 
 class Job(NamedTuple):
-    """A job: its name, its circuits, and the noise of the machine."""
+    """A job: its name, what makes its circuits from a seed, and the noise of the machine."""
 
     name: str
-    circuits: list[QuantumCircuit]
+    draw: Callable[[int], list[QuantumCircuit]]
     noise: NoiseModel
+
+
+Run = Callable[[list[QuantumCircuit]], Any]
+"""Runs circuits, and reads the counts of the first."""
 
 
 class Times(NamedTuple):
@@ -112,26 +117,36 @@ def tomography() -> list[QuantumCircuit]:
 def jobs() -> list[Job]:
     """Return all jobs."""
     noise, damped = depolarized(), relaxing()
-    cliffords = {wires: [gates(wires, 2 * n, 100 * s + n) for s in range(5) for n in LENGTHS] for wires in (1, 2)}
-    found = [
-        Job("25 RB circuits, 1 qubit", cliffords[1], noise),
-        Job("25 RB circuits, 2 qubits", cliffords[2], noise),
-        Job("T1, 20 delays", relaxation(range(1, 201, 10)), damped),
-        Job("tomography, 27 bases", tomography(), noise),
+
+    def cliffords(wires: int, seed: int) -> list[QuantumCircuit]:
+        return [gates(wires, 2 * n, 1000 * seed + 100 * s + n) for s in range(5) for n in LENGTHS]
+
+    def one(wires: int, count: int, noise: NoiseModel, how: str = "") -> Job:
+        name = f"{wires} qubit{'s' * (wires > 1)}, {count} gates{how}"
+        return Job(name, lambda seed: [gates(wires, count, 10_000 * seed + count + wires)], noise)
+
+    return [
+        Job("25 RB circuits, 1 qubit", lambda seed: cliffords(1, seed), noise),
+        Job("25 RB circuits, 2 qubits", lambda seed: cliffords(2, seed), noise),
+        Job("T1, 20 delays", lambda _: relaxation(range(1, 201, 10)), damped),
+        Job("tomography, 27 bases", lambda _: tomography(), noise),
+        *[one(1, count, noise) for count in (50, 100, 400, 2000)],
+        *[one(1, count, damped, ", relaxing") for count in (400, 2000)],
+        *[one(wires, 200, noise) for wires in (4, 8)],
+        one(8, 200, damped, ", relaxing"),
     ]
-    found += [Job(f"1 qubit, {count} gates", [gates(1, count, count)], noise) for count in (50, 100, 400, 2000)]
-    found += [Job(f"1 qubit, {count} gates, relaxing", [gates(1, count, count)], damped) for count in (400, 2000)]
-    found += [Job(f"{wires} qubits, 200 gates", [gates(wires, 200, wires)], noise) for wires in (4, 8)]
-    return [*found, Job("8 qubits, 200 gates, relaxing", [gates(8, 200, 8)], damped)]
 
 
-def measured(ways: dict[str, Callable[[], Any]], turns: int) -> dict[str, Times]:
-    """Return the times of some ways to run a job, which take turns."""
+def measured(job: Job, ways: dict[str, Run], turns: int, new: bool) -> dict[str, Times]:
+    """Return the times of some ways to run a job, which take turns; new: whether each turn has its own circuits."""
     found: dict[str, Times] = {}
+    circuits = job.draw(0)
     for turn in range(turns + 1):
         for name, run in ways.items():
+            if new:  # neither way may profit from what Qiskit keeps in a circuit that the other has looked at
+                circuits = job.draw(turn)
             began, worked = perf_counter(), process_time()
-            run()
+            run(circuits)
             seconds, worked = perf_counter() - began, process_time() - worked
             if turn == 0:
                 found[name] = Times(seconds, [], [])
@@ -141,15 +156,15 @@ def measured(ways: dict[str, Callable[[], Any]], turns: int) -> dict[str, Times]
     return found
 
 
-def ways_of(job: Job, statevector: bool) -> dict[str, Callable[[], Any]]:
+def ways_of(job: Job, statevector: bool) -> dict[str, Run]:
     """Return the ways to run a job: ours, and Aer's methods."""
     asked = {"shots": SHOTS, "seed_simulator": 1}
     backend = QsimExBackend(noise_model=job.noise)
     methods = ("automatic", "statevector") if statevector else ("automatic",)
     aer = {method: AerSimulator(noise_model=job.noise, method=method) for method in methods}
-    ways = {"qsim-ex": lambda: backend.run(job.circuits, **asked).result().get_counts(0)}
+    ways: dict[str, Run] = {"qsim-ex": lambda circuits: backend.run(circuits, **asked).result().get_counts(0)}
     for method, simulator in aer.items():
-        ways[f"aer {method}"] = lambda of=simulator: of.run(job.circuits, **asked).result().get_counts(0)
+        ways[f"aer {method}"] = lambda circuits, of=simulator: of.run(circuits, **asked).result().get_counts(0)
     return ways
 
 
@@ -159,20 +174,29 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--automatic", action="store_true", help="leave Aer's state vector out, which is slow here")
+    parser.add_argument("--new", action="store_true", help="circuits that are new in each turn")
     given = parser.parse_args()
     written = {}
-    print(f"{'ms, median (least) of turns':34}{'qsim-ex':>18}{'first':>8}{'Aer':>18}{'first':>8}{'Aer / ours':>12}")
+    print(f"{'ms, median (least) of turns':34}{'qsim-ex':>18}{'first':>8}{'Aer':>18}{'first':>8}{'Aer / ours':>18}")
     for job in jobs():
-        times = measured(ways_of(job, not given.automatic), given.turns)
+        times = measured(job, ways_of(job, not given.automatic), given.turns, given.new)
         ours = times.pop("qsim-ex")
         aer = min(times.values(), key=lambda one: median(one.turns))
         cells = [f"{1e3 * median(one.turns):9.1f} ({1e3 * min(one.turns):6.1f})" for one in (ours, aer)]
-        ratio = min(aer.turns) / min(ours.turns)
+        middle, least = (of(aer.turns) / of(ours.turns) for of in (median, min))
         firsts = [f"{1e3 * one.first:8.0f}" for one in (ours, aer)]
-        print(f"{job.name:34}{cells[0]:>18}{firsts[0]}{cells[1]:>18}{firsts[1]}{ratio:12.2f}", flush=True)
+        print(
+            f"{job.name:34}{cells[0]:>18}{firsts[0]}{cells[1]:>18}{firsts[1]}{middle:9.2f} ({least:6.2f})", flush=True
+        )
         written[job.name] = {"qsim-ex": ours._asdict(), **{name: one._asdict() for name, one in times.items()}}
     if given.out is not None:
-        about = {"kind": "narrow noise", "commit": machine.commit(), "machine": machine.describe(), "shots": SHOTS}
+        about = {
+            "kind": "narrow noise",
+            "commit": machine.commit(),
+            "machine": machine.describe(),
+            "shots": SHOTS,
+            "new": given.new,
+        }
         given.out.write_text(json.dumps({**about, "jobs": written}, indent=1) + "\n")
 
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
 from qsim_ex.native.library import function
-from qsim_ex.steps.compiled import KIND, SWEEP, Memory, PlanArrays, PlannedSweep
+from qsim_ex.steps.compiled import KIND, SWEEP, PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
 
-_ARRAYS = (("u4", 1), ("i8", 1), ("i8", 1), ("i8", 5))
-"""The type and the row of each array of `qx_plan_programs`: words, shared, tables, and the struct ProgramEnd."""
+_ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends", "i8", 5))
+"""The arrays of `qx_plan_programs`: name, type, and integers of a row; `ends` are structs ProgramEnd."""
 
 
 @lru_cache(maxsize=2)
@@ -60,11 +60,7 @@ class CompiledPrograms:
 
     @cached_property
     def _parts(self) -> list[NDArray[Any]]:
-        made = []
-        for (kind, row), address, length in zip(_ARRAYS, self._found[::2], self._found[1::2], strict=True):
-            array = Memory(self, address, length * row, kind).array()
-            made.append(array.reshape(-1, row) if row > 1 else array)
-        return made
+        return arrays_at(self, _ARRAYS, self._found)
 
     @cached_property
     def _place(self) -> dict[int, int]:

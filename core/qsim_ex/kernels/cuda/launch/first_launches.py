@@ -20,10 +20,10 @@ from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.native.library import address, function
 from qsim_ex.precision import BY_ITEMSIZE
-from qsim_ex.steps.compiled import Memory
+from qsim_ex.steps.compiled import arrays_at
 
-_ARRAYS = ("i8", "i4", "u4", "i8", "i8")
-"""The types of the arrays of `qx_plan_launches`: words, places, what is sent, and where kernels and addresses stand."""
+_ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
+"""The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
 
 
 def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) -> LaunchList | None:
@@ -37,10 +37,7 @@ def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) 
         return None
     owner = _KeptLaunches(handle, programs)
     *found, room, constants, tables = out.tolist()
-    words, places, sent, kernels, addresses = [
-        Memory(owner, at, length, kind).array()
-        for kind, at, length in zip(_ARRAYS, found[::2], found[1::2], strict=True)
-    ]
+    words, places, sent, kernels, addresses = arrays_at(owner, _ARRAYS, found)
     used = sorted({*words[kernels].tolist()})
     functions = runtime.kernels([_text(number, programs.itemsize) for number in used])
     handles = np.zeros(max(used) + 1, dtype=np.int64)
