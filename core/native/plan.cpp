@@ -189,7 +189,7 @@ void Planner::schedule() {
     scheduler_.reset();
     if (floating_) settle();
     std::vector<Piece>().swap(work_);
-    std::vector<Outline>().swap(outlines_);
+    std::vector<Glance>().swap(outlines_);
     state_ = State::done;
 }
 

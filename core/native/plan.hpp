@@ -61,7 +61,7 @@ class Planner {
     std::unique_ptr<RunJoiner> joiner_;
     std::vector<Piece> work_;
     std::unique_ptr<Outlook> outlook_;
-    std::vector<Outline> outlines_;
+    std::vector<Glance> outlines_;
     std::vector<Mask> lows_;
     std::size_t tried_ = 0, tries_ = 0;
     Mask best_ = 0;

@@ -105,26 +105,35 @@ Directions next_low(const std::vector<Index>& ready, const Pending& left, Direct
     Bound bound{tile, shape.tile - shape.low};
     Directions wanted = choose(reasons, {}, reach, shape.tile, bound);
     if (wanted.empty()) wanted = choose(reasons, {}, every, shape.tile, bound);
-    int last[64], first[64];  // the number of the last piece that mixes a bit, and of the first, counted from the end
+    // The number of the last piece that mixes a bit, and of the first one behind the sweep, counted from the last of these.
+    int last[64], first[64];
     std::fill(last, last + 64, -1), std::fill(first, first + 64, -1);
-    for (std::size_t k = 0; k < ready.size(); ++k)
-        each((*left.work)[ready[k]].mixed.units, [&](int bit) { last[bit] = static_cast<int>(k); });
+    Mask missing = tile.units;
+    for (std::size_t k = ready.size(); missing && k-- > 0;)
+        each((*left.work)[ready[k]].mixed.units & missing, [&](int bit) {
+            last[bit] = static_cast<int>(k);
+            missing ^= unit(bit);
+        });
+    missing = tile.common(wanted).units;
     int looked = static_cast<int>(std::min(left.size(), static_cast<std::size_t>(window)));
-    for (int k = looked - 1; k >= 0; --k) each(left[k].mixed.units, [&](int bit) { first[bit] = looked - 1 - k; });
-    auto cost = [&](int bit) {
+    for (int k = 0; missing && k < looked; ++k)
+        each(left[k].mixed.units & missing, [&](int bit) {
+            first[bit] = looked - 1 - k;
+            missing ^= unit(bit);
+        });
+    // Bits in the order in which they are taken: those that are not wanted, not needed for long, low already.
+    std::uint64_t order[64];
+    int size = 0;
+    each(tile.units, [&](int bit) {
         bool used = wanted.units >> bit & 1;
-        return std::tuple(used, last[bit] + (used ? first[bit] : 0), !(low.units >> bit & 1), bit);
-    };
-    std::vector<int> order;
-    each(tile.units, [&](int bit) { order.push_back(bit); });
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return cost(a) < cost(b); });
+        std::uint64_t needed = static_cast<std::uint64_t>(2 + last[bit] + (used ? first[bit] : 0));
+        order[size++] = std::uint64_t{used} << 63 | needed << 8 | (~low.units >> bit & 1) << 7 | static_cast<unsigned>(bit);
+    });
+    std::sort(order, order + size, [](std::uint64_t a, std::uint64_t b) { return a < b; });
     int room = shape.tile - wanted.size();
     Directions out;
-    for (int bit : order) {
-        bool used = wanted.units >> bit & 1;
-        if (out.size() == shape.low || (!used && room-- <= 0)) continue;
-        out.units |= unit(bit);
-    }
+    for (int k = 0; k < size && out.size() < shape.low; ++k)
+        if (order[k] >> 63 || room-- > 0) out.units |= unit(static_cast<int>(order[k] & 127));
     return out;
 }
 

@@ -58,7 +58,7 @@ class Outlook {
     const Shape& shape_;
     int num_bits_;
     Mask fresh_;
-    std::vector<Outline> work_;  // what runs in sweeps
+    std::vector<Glance> work_;  // what runs in sweeps
     Pending pending_;            // all of it
     double sum_ = 0;             // its multiply-adds per amplitude
     Reasons reasons_;

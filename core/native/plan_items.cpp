@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "plan_phases.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -59,19 +61,11 @@ struct Packer::Group {
         each_parity(piece, book, [&](Mask mask) { all = all && !outside(mask, made); });
         return all;
     }
-    // Sets the values of a diagonal's parities at each entry of the table: sums of one column for each bit of its number.
-    void values(const Piece& piece, const Book& book, std::vector<Mask>& out) const {
-        Mask column[64] = {};
-        int row = 0;
-        each_parity(piece, book, [&](Mask mask) {
-            Mask made;
-            outside(mask, made);
-            each(made, [&](int bit) { column[bit] |= unit(row); });
-            ++row;
-        });
-        out[0] = 0;
-        for (std::size_t half = 1, bit = 0; half < out.size(); half *= 2, ++bit)
-            for (std::size_t entry = 0; entry < half; ++entry) out[half + entry] = out[entry] ^ column[bit];
+    // The basis parities whose sum a parity in the span is.
+    Mask sum(Mask mask) const {
+        Mask made;
+        outside(mask, made);
+        return made;
     }
     // Adds a diagonal if the table stays within `limit` parities.
     bool take(const Piece& piece, std::size_t limit, const Book& book) {
@@ -88,10 +82,7 @@ struct Packer::Group {
 };
 
 Packer::Packer(Book& book, NumberProgram& program, StepArrays& out, int table)
-    : book_(book), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {
-    for (char a = 0; a < entry_classes; ++a)
-        for (char b = 0; b < entry_classes; ++b) product_of_[static_cast<int>(a)][static_cast<int>(b)] = times(a, b);
-}
+    : book_(book), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {}
 
 void Packer::phase(Directions near, const std::vector<Piece>& work, bool last) {
     std::size_t begin = out_.items.size();
@@ -191,36 +182,6 @@ void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional)
     for (Group& group : groups) write(group);
 }
 
-// Multiplies a diagonal into a table: values[e] are those of its parities at entry e. The factors of an entry are bits of
-// `incidence`.
-void Packer::fold(const Piece& piece, const std::vector<Mask>& values, std::size_t words,
-                  std::vector<std::uint64_t>& incidence, std::vector<char>& classes, std::vector<Index>& factors) {
-    struct Factor {
-        std::size_t word = 0;
-        Mask bit = 0;  // for a factor of 1
-        int entry = one;
-    };
-    Mask wanted = 0, block_of = below(piece.num_reads);
-    int place = piece.num_reads;
-    each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
-    Interned::Bytes of = book_.patterns[piece.pattern];
-    std::vector<Factor> blocks(of.size());
-    const Factor none;
-    for (Index k = 0; k < of.size(); ++k) {
-        Factor& block = blocks[k];
-        block.entry = of[k];
-        if (of[k] == one) continue;
-        block.word = factors.size() / 64, block.bit = unit(static_cast<int>(factors.size() % 64));
-        factors.push_back(book_.place(piece.source, k));
-    }
-    for (std::size_t entry = 0; entry < values.size(); ++entry) {
-        const bool applies = (values[entry] & ~block_of) == wanted;  // no branch: half of the entries have it
-        const Factor& block = *(applies ? &blocks[values[entry] & block_of] : &none);
-        if (words) incidence[entry * words + block.word] |= block.bit;
-        classes[entry] = product_of_[static_cast<int>(classes[entry])][block.entry];
-    }
-}
-
 void Packer::write(Group& group) {
     double apart = 0;
     for (const Piece& piece : group.members) apart += alone(piece);
@@ -228,29 +189,32 @@ void Packer::write(Group& group) {
         for (const Piece& piece : group.members) dense(piece);
         return;
     }
-    Index entries = Index{1} << group.basis.size(), columns = 0;
+    Index columns = 0;
     for (const Piece& piece : group.members)
         for (char entry : book_.patterns[piece.pattern]) columns += entry != one;
-    std::size_t words = (columns + 63) / 64;
-    std::vector<std::uint64_t> incidence(entries * words);
-    std::vector<char> classes(entries, one);
-    std::vector<Index> factors;
-    std::vector<Mask> values(entries);
+    PhaseTable table(group.basis.size(), columns);
     for (const Piece& piece : group.members) {
-        group.values(piece, book_, values);
-        fold(piece, values, words, incidence, classes, factors);
+        parities_.clear();
+        each_parity(piece, book_, [&](Mask mask) { parities_.push_back(group.sum(mask)); });
+        Mask wanted = 0;
+        int place = piece.num_reads;
+        each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
+        Interned::Bytes of = book_.patterns[piece.pattern];
+        for (Index k = 0; k < of.size(); ++k)
+            if (of[k] != one) table.add(parities_, wanted | k, of[k], book_.place(piece.source, k));
     }
-    Index pattern = book_.patterns.of({classes.data(), classes.size()});
+    table.finish();
+    Index pattern = book_.patterns.of({table.classes.data(), table.classes.size()});
     char label[32];
     char* end = std::to_chars(label, label + 16, group.members.size()).ptr;
     for (char letter : std::string_view(" phases")) *end++ = letter;
     Index name = book_.labels.of({label, static_cast<std::size_t>(end - label)});
-    Places table = program_.fold(std::move(incidence), std::move(factors), entries, book_);
+    Places source = program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), book_);
     Piece made;
     made.kind = Kind::diagonal;
     std::vector<Mask> reads = group.basis;
     made.words = static_cast<std::uint32_t>(book_.words.size());
-    add(made, pattern, table, reads.data(), static_cast<int>(reads.size()), name);
+    add(made, pattern, source, reads.data(), static_cast<int>(reads.size()), name);
 }
 
 }  // namespace qx::plan

@@ -27,8 +27,6 @@ class Packer {
     // Merges the diagonals that are due into as few tables as fit; optional ones join groups that are tables anyway.
     void tables(const std::vector<Piece>& due, std::vector<Piece>& optional);
     void write(Group& group);
-    void fold(const Piece& piece, const std::vector<Mask>& values, std::size_t words,
-              std::vector<std::uint64_t>& incidence, std::vector<char>& classes, std::vector<Index>& factors);
     double alone(const Piece& piece);
 
     Book& book_;
@@ -38,7 +36,7 @@ class Packer {
     std::size_t first_item_;
     std::vector<Piece> held_;
     std::vector<Index> numbers_, tables_;
-    char product_of_[entry_classes][entry_classes];  // the class of a product of entries
+    std::vector<Mask> parities_;
 };
 
 }  // namespace qx::plan

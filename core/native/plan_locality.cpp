@@ -11,70 +11,72 @@ namespace {
 constexpr int most_candidates = 192;  // distinct reasons that are compared, the earliest first
 constexpr Int rank_unit = 1000000;    // earlier reasons win ties: the earliest work tends to hold up the most
 
-// Reasons among which directions are chosen, known by number, and sets of them: masks of so many words.
-template <int words>
+// Reasons among which directions are chosen, the earliest first.
 class Candidates {
   public:
-    Candidates(const Reasons::Distinct* const* reasons, int size) {
-        for (int k = 0; k < size; ++k) {
-            every_ |= reasons[k]->missing;
-            missing_[k] = reasons[k]->missing;
-            weight_[k] = reasons[k]->weight * (rank_unit + size - k);
-            each(missing_[k].units, [&](int one) { needing_[one].word[k / 64] |= unit(k % 64); });
-        }
+    void add(const Reasons::Distinct& reason) {
+        missing_[size_] = reason.missing.units;
+        weight_[size_++] = reason.weight;
     }
+    int size() const { return size_; }
 
     // Returns at most `capacity` directions that bring much weight: again and again those of the best candidate.
-    Directions greedy(int capacity, Bound bound) const {
+    Directions greedy(int capacity, Bound bound) {
+        for (int k = 0; k < size_; ++k) weight_[k] *= rank_unit + size_ - k;
         for (Directions added;;) {
-            int best = best_of(needing(every_.without(added)), added, capacity, bound);
-            if (best < 0) return added;
-            added |= missing_[best];
+            keep(added, capacity, bound);
+            if (!size_) return added;
+            added.units |= missing_[best()];
         }
     }
 
   private:
-    struct Set {
-        Mask word[words];
-    };
+    // Leaves the candidates that are not met and fit beside `added`, with what they need beside it. Others will never fit,
+    // nor will what they are a part of.
+    void keep(Directions added, int capacity, Bound bound) {
+        int kept = 0, room = capacity - added.size();
+        for (int k = 0; k < size_; ++k) {
+            Mask missing = missing_[k] & ~added.units;
+            missing_[kept] = missing, weight_[kept] = weight_[k];
+            kept += missing && count(missing) <= room && bound.holds({missing | added.units});
+        }
+        size_ = kept;
+        for (int k = kept; k < kept + at_once; ++k) missing_[k] = ~Mask{0}, weight_[k] = 0;  // `weight_within` reads them
+    }
 
-    // Returns the candidates that need one of some directions.
-    Set needing(Directions directions) const {
-        Set out{};
-        each(directions.units, [&](int one) {
-            for (int w = 0; w < words; ++w) out.word[w] |= needing_[one].word[w];
-        });
+    // Returns the weight of the candidates that need no other directions.
+    Int weight_within(Mask directions) const {
+        Masks others = ~directions - Masks{}, missing;
+        Weights sum{}, weight;
+        for (int k = 0; k < size_; k += at_once) {
+            std::memcpy(&missing, missing_ + k, sizeof missing);
+            std::memcpy(&weight, weight_ + k, sizeof weight);
+            sum += weight & ((missing & others) == 0);  // no branch: it would be foreseen wrongly half of the times
+        }
+        Int out = 0;
+        for (int k = 0; k < at_once; ++k) out += sum[k];
         return out;
     }
 
-    // Returns the first of the unmet candidates that bring the most weight for each direction that is to be added beside
-    // `added`; -1 if none fits.
-    int best_of(const Set& unmet, Directions added, int capacity, Bound bound) const {
-        int best = -1, least = 1;
+    // Returns the first of the candidates that bring the most weight for each direction.
+    int best() const {
+        int best = 0, least = 1;
         Int most = 0;
-        for (int w = 0; w < words; ++w)
-            each(unmet.word[w], [&](int bit) {
-                Directions grown = missing_[64 * w + bit] | added;
-                if (grown.size() > capacity || !bound.holds(grown)) return;
-                int size = grown.size() - added.size();
-                Int gain = weight_of(unmet, needing(every_.without(grown)));
-                if (best < 0 || gain * least > most * size) best = 64 * w + bit, most = gain, least = size;
-            });
+        for (int k = 0; k < size_; ++k) {
+            int needed = count(missing_[k]);
+            Int gain = weight_within(missing_[k]);
+            if (gain * least > most * needed) best = k, most = gain, least = needed;
+        }
         return best;
     }
 
-    // Returns the weight of the candidates of one set that are not in another.
-    Int weight_of(const Set& set, const Set& others) const {
-        Int sum = 0;
-        for (int w = 0; w < words; ++w)
-            each(set.word[w] & ~others.word[w], [&](int bit) { sum += weight_[64 * w + bit]; });
-        return sum;
-    }
+    static constexpr int at_once = 4;
+    typedef Mask Masks __attribute__((vector_size(at_once * sizeof(Mask))));
+    typedef Int Weights __attribute__((vector_size(at_once * sizeof(Int))));
 
-    Directions every_;
-    Directions missing_[64 * words];
-    Int weight_[64 * words];
-    Set needing_[64] = {};  // for each direction the candidates that need it
+    int size_ = 0;
+    Mask missing_[most_candidates + at_once];
+    Int weight_[most_candidates + at_once];
 };
 
 // What pieces wait for that come after some waiting pieces.
@@ -82,15 +84,22 @@ class Waiting {
   public:
     explicit Waiting(int capacity) : capacity_(capacity) {}
 
-    // Returns what a piece waits for beside `reason`, and adds the piece, which waits for nothing if that is empty.
-    Directions add(const Outline& piece, Directions reason) {
+    // Returns what a piece waits for, where these bits are far, and adds it; it waits for nothing if that is empty.
+    Directions add(const Glance& piece, Mask far) {
         if (!(piece.touched & mixed_widely_ || piece.mixed.units & touched_widely_)) {
-            each(piece.touched, [&](int bit) { reason |= mixing_[bit]; });
-            each(piece.mixed.units, [&](int bit) { reason |= touching_[bit]; });
-            if (reason.empty()) return reason;
-            if (reason.size() <= capacity_) {
+            Mask reason = piece.mixed.units & far;
+            if (piece.plain) {
+                reason |= of_[piece.touches[0]].mixing | of_[piece.touches[1]].mixing;
+                reason |= of_[piece.mixes[0]].touching | of_[piece.mixes[1]].touching;
+            } else {
+                if (!piece.in_a_sweep()) reason |= never.units;
+                each(piece.touched, [&](int bit) { reason |= of_[bit].mixing; });
+                each(piece.mixed.units, [&](int bit) { reason |= of_[bit].touching; });
+            }
+            if (!reason) return {};
+            if (count(reason) <= capacity_) {
                 wait(piece, reason);
-                return reason;
+                return {reason};
             }
         }
         mixed_widely_ |= piece.mixed.units;
@@ -101,17 +110,29 @@ class Waiting {
     Mask closed() const { return mixed_widely_; }
 
   private:
-    void wait(const Outline& piece, Directions reason) {
-        each(piece.mixed.units, [&](int bit) {
-            mixing_[bit] |= reason;
-            mixed_widely_ |= Mask{mixing_[bit].size() > capacity_} << bit;
-        });
-        each(piece.touched, [&](int bit) { touching_[bit] |= reason; });
+    // The reasons of the waiting pieces that mix a bit, and of those that touch it, wide ones left out.
+    struct OfBit {
+        Mask mixing = 0, touching = 0;
+    };
+
+    void wait(const Glance& piece, Mask reason) {
+        Mask closes = 0;
+        auto mixes = [&](int bit) {
+            of_[bit].mixing |= reason;
+            closes |= Mask{count(of_[bit].mixing) > capacity_} << (bit & 63);
+        };
+        if (piece.plain) {
+            mixes(piece.mixes[0]), mixes(piece.mixes[1]);
+            of_[piece.touches[0]].touching |= reason, of_[piece.touches[1]].touching |= reason;
+        } else {
+            each(piece.mixed.units, mixes);
+            each(piece.touched, [&](int bit) { of_[bit].touching |= reason; });
+        }
+        mixed_widely_ |= closes & piece.mixed.units;
     }
 
     int capacity_;
-    // For each bit the reasons of the waiting pieces that mix it, and of those that touch it, wide ones left out.
-    Directions mixing_[64], touching_[64];
+    OfBit of_[Glance::places];
     // The bits that are mixed by pieces which wait for too much, and those that are touched.
     Mask mixed_widely_ = 0, touched_widely_ = 0;
 };
@@ -119,30 +140,25 @@ class Waiting {
 }  // namespace
 
 void Reasons::find(const Pending& pending, Directions near, int capacity) {
-    of_.clear(), distinct_.clear();
+    distinct_.clear();
     std::memset(at_, 0, sizeof at_);
-    runs_ = 0;
-    std::size_t free = pending.free;
-    const std::size_t size = pending.size(), front = pending.front.size(), behind = pending.next - front;
-    const Index *left = pending.front.data(), *all = pending.all ? pending.all->data() : nullptr;
-    const Outline* work = pending.work->data();
-    const Mask scope = pending.scope;
+    double runs = 0;
+    std::size_t free = pending.free, size = 0;
+    int left = window;
     Waiting waiting(capacity);
-    int count = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-        const Outline& piece = work[k < front ? left[k] : all ? all[k + behind] : k + behind];
-        free -= !(piece.touched & scope);
-        Directions reason = piece.mixed.without(near);
-        if (!piece.in_a_sweep()) reason |= never;
-        reason = waiting.add(piece, reason);
-        of_.push_back(reason);
+    pending.each([&](const Glance& piece) __attribute__((always_inline)) {
+        Directions reason = waiting.add(piece, ~near.units);
+        if (size == of_.size()) of_.resize(2 * size + window);
+        of_[size++] = reason;
         if (reason.empty()) {
-            runs_ += piece.work;
-            continue;
+            runs += piece.work;
+            free -= free && pending.is_free(piece);  // it waits for nothing
+            return true;
         }
         if (!(reason == wide)) add(reason, piece);
-        if (++count >= window || !(scope & ~waiting.closed() || free)) break;
-    }
+        return --left && (pending.scope & ~waiting.closed() || free);
+    });
+    runs_ = runs, size_ = size;
 }
 
 void Reasons::add(Directions reason, const Outline& piece) {
@@ -165,32 +181,37 @@ double Reasons::arithmetic(Directions near) const {
 }
 
 Directions choose(const Reasons& reasons, Directions near, Directions allowed, int capacity, Bound bound) {
-    const Reasons::Distinct* found[most_candidates];
-    int size = 0;
+    Candidates candidates;
     Directions possible = near | allowed, every;
     for (const Reasons::Distinct& reason : reasons.distinct()) {
         if (!reason.missing.within(possible) || reason.missing.size() > capacity) continue;
         every |= reason.missing;
-        found[size++] = &reason;
-        if (size == most_candidates) break;
+        candidates.add(reason);
+        if (candidates.size() == most_candidates) break;
     }
     if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
-    return near | (size <= 64 ? Candidates<1>(found, size).greedy(capacity, bound)
-                              : Candidates<most_candidates / 64>(found, size).greedy(capacity, bound));
+    return near | candidates.greedy(capacity, bound);
 }
 
 void split(Pending& pending, const Reasons& reasons, Directions near, std::vector<Index>& ready) {
-    std::vector<Index>& left = pending.spare;
-    left.clear();
-    for (std::size_t k = 0; k < reasons.size(); ++k)
-        (reasons[k].within(near) ? ready : left).push_back(pending.number(k));
-    for (std::size_t k = 0; pending.free && k < reasons.size(); ++k) pending.free -= pending.is_free(pending[k]);
-    std::size_t looked = reasons.size(), front = pending.front.size();
+    const std::size_t looked = reasons.size(), front = pending.front.size(), runs = ready.size();
+    for (std::size_t k = 0; pending.free && k < looked; ++k) pending.free -= pending.is_free(pending[k]);
+    ready.resize(runs + looked);
+    pending.spare.resize(looked);
+    Index *to = ready.data() + runs, *left = pending.spare.data();
+    for (std::size_t k = 0; k < looked; ++k) {  // no branch: half of the pieces run
+        bool run = reasons[k].within(near);
+        *to = *left = pending.number(k);
+        to += run, left += !run;
+    }
+    ready.resize(static_cast<std::size_t>(to - ready.data()));
+    pending.spare.resize(static_cast<std::size_t>(left - pending.spare.data()));
     if (looked < front)
-        left.insert(left.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked), pending.front.end());
+        pending.spare.insert(
+            pending.spare.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked), pending.front.end());
     else
         pending.next += looked - front;
-    pending.front.swap(left);
+    pending.front.swap(pending.spare);
 }
 
 }  // namespace qx::plan

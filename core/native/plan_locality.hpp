@@ -14,7 +14,7 @@ namespace qx::plan {
 // Pieces that have not run yet, in their order: some that were looked at and left behind, and all from `next` on.
 // What is never looked at is never copied, so that planning takes time in proportion to the work.
 struct Pending {
-    const std::vector<Outline>* work = nullptr;
+    const std::vector<Glance>* work = nullptr;
     const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
     std::vector<Index> front;
     std::size_t next = 0;
@@ -23,7 +23,7 @@ struct Pending {
     std::vector<Index> spare;  // memory for the next `front`
 
     // All of some work, or of some of its pieces.
-    static Pending of(const std::vector<Outline>& work, const std::vector<Index>* all = nullptr) {
+    static Pending of(const std::vector<Glance>& work, const std::vector<Index>* all = nullptr) {
         Pending out;
         out.work = &work, out.all = all;
         for (std::size_t k = 0; k < out.end(); ++k) out.scope |= out[k].mixed.units;
@@ -40,7 +40,16 @@ struct Pending {
         k += next - front.size();
         return all ? (*all)[k] : static_cast<Index>(k);
     }
-    const Outline& operator[](std::size_t k) const { return (*work)[number(k)]; }
+    const Glance& operator[](std::size_t k) const { return (*work)[number(k)]; }
+    // Calls act(piece) for each piece until that returns false.
+    template <class Act>
+    void each(Act act) const {
+        const Glance* of = work->data();
+        for (Index number : front)
+            if (!act(of[number])) return;
+        for (std::size_t k = next, size = end(); k < size; ++k)
+            if (!act(of[all ? (*all)[k] : k])) return;
+    }
 };
 
 // A direction that is never near: a step of its own has to run first.
@@ -67,7 +76,7 @@ class Reasons {
     void find(const Pending& pending, Directions near, int capacity);
 
     Directions operator[](std::size_t k) const { return of_[k]; }
-    std::size_t size() const { return of_.size(); }
+    std::size_t size() const { return size_; }
     // The reasons of pieces that cannot run yet and are not wide, the earliest first.
     const std::vector<Distinct>& distinct() const { return distinct_; }
     // The multiply-adds per amplitude of the work that can run when these directions are near.
@@ -78,7 +87,8 @@ class Reasons {
 
     void add(Directions reason, const Outline& piece);
 
-    std::vector<Directions> of_;
+    std::vector<Directions> of_;  // the first `size_` of them count
+    std::size_t size_ = 0;
     std::vector<Distinct> distinct_;
     std::uint16_t at_[slots];  // where a reason stands in `distinct_`, from 1 on
     double runs_ = 0;          // the multiply-adds of the pieces that wait for nothing

@@ -12,6 +12,7 @@ using Index = std::uint32_t;
 
 inline int count(Mask mask) { return __builtin_popcountll(mask); }
 inline int lowest(Mask mask) { return __builtin_ctzll(mask); }
+inline int highest(Mask mask) { return 63 - __builtin_clzll(mask); }
 inline Mask unit(int bit) { return Mask{1} << bit; }
 inline Mask below(int bit) { return bit >= 64 ? ~Mask{0} : unit(bit) - 1; }
 
@@ -45,7 +46,7 @@ inline Directions fill(Directions chosen, Directions allowed, int size, bool low
     Mask rest = allowed.units & ~chosen.units;
     int missing = size - chosen.size();
     for (; missing > 0 && rest; --missing) {
-        Mask one = lowest_first ? rest & -rest : unit(63 - __builtin_clzll(rest));
+        Mask one = lowest_first ? rest & -rest : unit(highest(rest));
         chosen.units |= one;
         rest ^= one;
     }

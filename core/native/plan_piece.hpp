@@ -40,6 +40,26 @@ struct Outline {
     bool in_a_sweep() const { return kind <= Kind::rename; }
 };
 
+// A piece as scans see it, with the numbers of its bits at hand: most pieces touch one bit or two.
+struct Glance : Outline {
+    // Stand for no bit: what is written for one of them is never read for it.
+    static constexpr int touches_none = 64, mixes_none = 65, places = 66;
+
+    std::uint8_t touches[2], mixes[2];  // the lowest and the highest bit; equal if there is one
+    bool plain = false;                 // whether these are all, and the piece runs in a sweep
+
+    Glance(const Outline& piece) : Outline(piece) {
+        find(touched, touches_none, touches), find(mixed.units, mixes_none, mixes);
+        plain = count(touched) <= 2 && in_a_sweep();
+    }
+
+  private:
+    static void find(Mask mask, int none, std::uint8_t* out) {
+        out[0] = static_cast<std::uint8_t>(mask ? lowest(mask) : none);
+        out[1] = static_cast<std::uint8_t>(mask ? highest(mask) : none);
+    }
+};
+
 // One operation on index bits. Its `num_mixed` directions stand at `words` of `Book::words`, then as many parities, then
 // the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
 // the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.

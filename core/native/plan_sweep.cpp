@@ -13,7 +13,7 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 
 }  // namespace
 
-Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits,
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out,
                      Floating* floating)
     : work_(work), shape_(shape), book_(book), program_(program), out_(out),

@@ -39,7 +39,7 @@ struct StepArrays {
 class Scheduler {
   public:
     // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
-    Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits, const Shape& shape,
+    Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
               Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating);
 
     bool done() const { return pending_.empty() && !sweeping_; }

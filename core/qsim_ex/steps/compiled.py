@@ -142,13 +142,14 @@ class PlanArrays:
         return ends
 
     def made_steps(self) -> tuple[Step, ...]:
-        """Return all steps; the phases of a sweep are made when they are asked for."""
-        return tuple([self._step(number, row) for number, row in enumerate(self.steps.tolist())])
+        """Return all steps; what a sweep consists of is made when it is asked for."""
+        kinds = enumerate(self.steps[:, KIND].tolist())
+        return tuple([PlannedSweep.of(self, number) if kind == SWEEP else self._step(number) for number, kind in kinds])
 
-    def _step(self, number: int, row: list[int]) -> Step:
+    def _step(self, number: int) -> Step:
+        """Return a step that is not a sweep."""
+        row = self.steps[number].tolist()
         kind = row[KIND]
-        if kind == SWEEP:
-            return PlannedSweep.of(self, number, row)
         if kind == _ZERO_FILL:
             return ZeroFill(row[FRESH])
         bits = self.bits(row[WORDS], row[BITS])
@@ -293,8 +294,11 @@ def _when(mask: int, value: int) -> When:
     return When(mask, value) if mask else ALWAYS
 
 
+_MADE_LATER = frozenset({"tile", "numbers", "tables", "fresh", "load", "store"})
+
+
 class PlannedSweep(Sweep):
-    """A sweep whose phases are made from the arrays of its plan when they are asked for.
+    """A sweep whose fields are made from the arrays of its plan when they are asked for.
 
     arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
     """
@@ -306,19 +310,26 @@ class PlannedSweep(Sweep):
     _phases: tuple[Phase, ...] | None
 
     @classmethod
-    def of(cls, arrays: PlanArrays, number: int, row: list[int]) -> Self:
+    def of(cls, arrays: PlanArrays, number: int) -> Self:
         """Return the sweep in a row of `PlanArrays.steps`."""
         made, put = cls.__new__(cls), object.__setattr__
-        put(made, "tile", wires_of(row[TILE]))
-        put(made, "numbers", row[NUMBERS])
-        put(made, "tables", row[TABLES])
-        put(made, "fresh", row[FRESH])
-        put(made, "store", arrays.stored(made.tile, row[WORDS], row[BITS]))
-        put(made, "load", ())
         put(made, "arrays", arrays)
         put(made, "number", number)
         put(made, "_phases", None)
         return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field that nobody asked for yet; a million gates have many sweeps, and few of them are asked."""
+        if name not in _MADE_LATER or self.arrays is None:
+            raise AttributeError(name)
+        row, put = self.arrays.steps[self.number].tolist(), object.__setattr__
+        put(self, "tile", wires_of(row[TILE]))
+        put(self, "numbers", row[NUMBERS])
+        put(self, "tables", row[TABLES])
+        put(self, "fresh", row[FRESH])
+        put(self, "load", ())
+        put(self, "store", self.arrays.stored(self.tile, row[WORDS], row[BITS]))
+        return getattr(self, name)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
