@@ -20,10 +20,10 @@
 
 namespace qx::QX_SET {
 
-template <class Real>
+template <class Real, int size = QX_VECTOR_BYTES / sizeof(Real)>
 struct VectorOf {
-    static constexpr int lanes = QX_VECTOR_BYTES / sizeof(Real);
-    typedef Real type __attribute__((vector_size(QX_VECTOR_BYTES)));
+    static constexpr int lanes = size;
+    typedef Real type __attribute__((vector_size(size * sizeof(Real))));
 };
 
 // A vector of this instruction set, of float or double.
@@ -105,7 +105,29 @@ inline void exchange(Vector<Real>& low, Vector<Real>& high, std::index_sequence<
     high = __builtin_shufflevector(a, b, (lane & bit ? n + lane : lane ^ bit)...);
 }
 
+template <class Real, std::size_t... lane>
+inline auto concatenated(typename VectorOf<Real, sizeof...(lane) / 2>::type low,
+                         typename VectorOf<Real, sizeof...(lane) / 2>::type high, std::index_sequence<lane...>) {
+    return __builtin_shufflevector(low, high, static_cast<int>(lane)...);
+}
+
 }  // namespace detail
+
+constexpr int piece_bytes = 16;
+
+// Loads a vector of `size` reals that lie in memory in pieces of `piece_bytes`.
+template <class Real, int size>
+QX_INLINE typename VectorOf<Real, size>::type joined(const char* const* pieces) {
+    if constexpr (size * sizeof(Real) == piece_bytes) {
+        typename VectorOf<Real, size>::type value;
+        std::memcpy(&value, *pieces, sizeof(value));
+        return value;
+    } else {
+        const char* const* others = pieces + size * sizeof(Real) / 2 / piece_bytes;
+        return detail::concatenated<Real>(joined<Real, size / 2>(pieces), joined<Real, size / 2>(others),
+                                          std::make_index_sequence<size>());
+    }
+}
 
 // Reads the interleaved amplitudes of one row.
 template <class Real>
