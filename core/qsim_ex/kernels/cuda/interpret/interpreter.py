@@ -64,7 +64,9 @@ def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
     head += [f"#define {name} {value}" for name, value in constants.items()]
     head += [f"#if {_TENSOR}", "#define TENSOR", tensor.functions(itemsize), "#endif"]
     with_tensor = "#ifdef TENSOR\n", _part("fragments.cu"), "#endif\n"
-    text = "".join([_part("functions.cu"), *with_tensor, _part("single.cu" if capacity else "rows.cu"), _part("program.cu")])
+    text = "".join(
+        [_part("functions.cu"), *with_tensor, _part("single.cu" if capacity else "rows.cu"), _part("program.cu")]
+    )
     return "\n".join([*head, "", text])
 
 

@@ -174,7 +174,7 @@ def _with_fragments(sweep: Sweep) -> Sweep:
 
 
 def _fragments(item: Mix, tile: Sequence[int], itemsize: int, numbers: _Numbers) -> list[int]:
-    """Return the words of a matrix for the tensor cores, and append its numbers, in the order in which lanes load them."""
+    """Return the words of a matrix for the tensor cores; append its numbers in the order in which lanes load them."""
     place = arrange(tuple([tile.index(bit) for bit in item.bits]), len(tile), itemsize)
     every = np.array(packing.full(item.pattern, item.slot.at, numbers.packed, False)).reshape(-1, 2)
     at = numbers.share(every[fragment_entries(place, itemsize)].T.ravel().tolist())

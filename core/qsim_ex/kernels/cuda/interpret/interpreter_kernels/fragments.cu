@@ -20,7 +20,7 @@ __device__ __forceinline__ void multiply_fragments(
         from ^= spread(t, k) & words.w[at + READING + k];
         to ^= spread(t, k) & words.w[at + WRITING + k];
     }
-#pragma unroll 1
+#pragma unroll
     for (unsigned loop = 0; loop < 4; ++loop) {
         const unsigned hop = (loop & 1 ? words.w[at + LOOP_HOPS] : 0) ^ (loop & 2 ? words.w[at + LOOP_HOPS + 1] : 0);
         amp a[4], c[4];
