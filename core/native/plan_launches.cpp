@@ -250,11 +250,12 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 }  // namespace
 
 // Returns the programs of a finished plan's sweeps for GPUs, for amplitudes of `itemsize` bytes; writes the address and the
-// length of each of their arrays. room: words of 4 bytes behind the last program that may be read.
-QX_EXPORT(plan_programs)(qx::Int planner, qx::Int itemsize, qx::Int room, qx::Int* out) {
+// length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the last
+// program that may be read.
+QX_EXPORT(plan_programs)(qx::Int planner, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out) {
     const auto* plan = reinterpret_cast<const Planner*>(planner);
     auto* made = new SweepPrograms;
-    ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), *made);
+    ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
     for (const Step& step : plan->steps.steps)
         if (step.type == Step::sweep) writer.encode(step);
     made->words.resize(made->words.size() + static_cast<std::size_t>(room));

@@ -76,30 +76,30 @@ std::size_t index_of(const Values& values, int value) {
 
 void ProgramWriter::encode(const Step& sweep) {
     look_at(sweep);
-    std::size_t first, last;  // items begin and end within some of the phases; the others only move bits
-    std::vector<Mask> near = nears(sweep, first, last);
+    const std::vector<Portion> phases = this->phases(sweep);
     std::vector<int> natural(tile_.size()), written(tile_.size());
     std::iota(natural.begin(), natural.end(), 0);
     written = natural;
     std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
     auto placed = [&](std::size_t phase) {
-        if (phase + 1 == near.size()) return place(near[phase], written, true);
-        return place(near[phase], natural, phase == 0);
+        if (phase + 1 == phases.size()) return place(phases[phase].near, written, true);
+        return place(phases[phase].near, natural, phase == 0);
     };
     RegisterPlaces places = placed(0);
-    head(sweep, places, placed(near.size() - 1));
+    head(sweep, places, placed(phases.size() - 1));
     std::size_t tables_word = out_.words.size() - 1;
     outside(sweep);
     Int threads = Int{1} << places.threads.size();
-    for (std::size_t phase = 0; phase < near.size(); ++phase) {
-        if (phase) {
-            places = placed(phase);
-            word(exchange_op);
-            in_tile(places);
+    std::vector<const Item*> blocks;  // for the tensor cores, since the last exchange
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        const Portion& row = phases[phase];
+        if (row.block) {
+            blocks.push_back(&steps_.items[static_cast<std::size_t>(row.begin)]);
+            continue;
         }
-        if (phase < first || phase >= last) continue;
+        if (phase) exchange(places = placed(phase), blocks);
+        blocks.clear();
         enter(places);
-        const Phase& row = steps_.phases[static_cast<std::size_t>(sweep.begin) + phase - first];
         for (Int k = row.begin; k < row.end; ++k) item(steps_.items[static_cast<std::size_t>(k)]);
     }
     word(end_op);
@@ -120,24 +120,22 @@ void ProgramWriter::look_at(const Step& sweep) {
     first_shared_ = out_.shared.size(), first_table_ = out_.tables.size();
 }
 
-// The near bits of each phase; phases without items are added at the ends if memory access needs them. first, last: those
-// that are the sweep's.
-std::vector<Mask> ProgramWriter::nears(const Step& sweep, std::size_t& first, std::size_t& last) const {
-    std::vector<Mask> found;
-    for (Int k = sweep.begin; k < sweep.end; ++k) found.push_back(static_cast<Mask>(steps_.phases[static_cast<std::size_t>(k)].near));
-    first = 0, last = found.size();
-    if (found.empty()) found.push_back(0);
+// The phases of a sweep; some without items are added at the ends if memory access needs them.
+std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
+    const Portion empty{0, 0, 0, false};
+    std::vector<Portion> found = portions_of(sweep, steps_, book_, tensor_);
+    if (found.empty()) found.push_back(empty);
     int begin[lanes], end[lanes];
     if (tile_.size() >= lanes + register_bits) {
         std::vector<int> written(tile_.size());
         std::iota(written.begin(), written.end(), 0);
         std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
         for (int k = 0; k < lanes; ++k) begin[k] = k, end[k] = written[k];
-        bool after = touches(found.back(), end);
-        if (touches(found.front(), begin)) found.insert(found.begin(), 0), ++first, ++last;
-        if (after) found.push_back(0);
+        bool after = touches(found.back().near, end);
+        if (touches(found.front().near, begin)) found.insert(found.begin(), empty);
+        if (after) found.push_back(empty);
     }
-    if (sweep.num_bits && found.size() == 1) found.push_back(0);
+    if (sweep.num_bits && found.size() == 1) found.push_back(empty);
     return found;
 }
 
@@ -203,8 +201,40 @@ void ProgramWriter::in_memory(const RegisterPlaces& places, const std::vector<in
 
 // Writes what each thread bit and each register bit adds to a slot of shared memory, in bytes.
 void ProgramWriter::in_tile(const RegisterPlaces& places) {
-    for (std::size_t k = 0; k < most_thread_bits; ++k) word(k < places.threads.size() ? hop(places.threads[k]) : 0);
+    of_threads({}, places.threads);
     for (int position : places.registers) word(hop(position));
+}
+
+// Writes what each thread bit adds to a slot; first, rest: the positions of these bits.
+void ProgramWriter::of_threads(std::initializer_list<int> first, const std::vector<int>& rest) {
+    for (int position : first) word(hop(position));
+    for (int position : rest) word(hop(position));
+    for (std::size_t k = first.size() + rest.size(); k < most_thread_bits; ++k) word(0);
+}
+
+// Writes a change of places, with the matrices that the tensor cores multiply on the way.
+void ProgramWriter::exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks) {
+    word(exchange_op | static_cast<std::uint32_t>(blocks.size()) << 8);
+    for (const Item* block : blocks) fragments(*block);
+    in_tile(places);
+}
+
+// Writes a matrix for the tensor cores, with its numbers in the order in which lanes load them.
+void ProgramWriter::fragments(const Item& item) {
+    std::array<int, register_bits> near;
+    for (int k = 0; k < register_bits; ++k) near[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
+    const FragmentPlaces places = fragment_places(near, static_cast<int>(tile_.size()), bank_bits_);
+    const auto entries = places.entries(itemsize_ == 8 ? 8 : 4);  // the depths of `qsim_ex.precision`
+    std::array<Int, 512> takes;
+    parts_of(item);
+    for (std::size_t k = 0; k < 256; ++k)
+        for (std::size_t part = 0; part < 2; ++part) takes[256 * part + k] = parts_[2 * static_cast<std::size_t>(entries[k]) + part];
+    word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
+    const auto &columns = places.columns, &rows = places.rows;
+    const auto &groups = places.groups;
+    of_threads({columns[0], columns[1], groups[0], groups[1], groups[2]}, places.warps);
+    of_threads({groups[1], groups[2], rows[0], rows[1], rows[2]}, places.warps);
+    for (int position : {columns[2], columns[3], groups[0], rows[3], places.loops[0], places.loops[1]}) word(hop(position));
 }
 
 // The slot of a position: higher groups of bits are XORed into the lowest, the bank.

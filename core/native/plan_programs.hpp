@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "plan_sweep.hpp"
+#include "plan_fragments.hpp"
 
 namespace qx::plan {
 
@@ -32,9 +32,10 @@ struct RegisterPlaces {
 
 class ProgramWriter {
   public:
-    // itemsize: the bytes of an amplitude.
-    ProgramWriter(const Book& book, const StepArrays& steps, int itemsize, SweepPrograms& out)
-        : book_(book), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))), out_(out) {}
+    // itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the tensor cores.
+    ProgramWriter(const Book& book, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
+        : book_(book), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
+          tensor_(tensor), out_(out) {}
 
     void encode(const Step& sweep);
 
@@ -43,12 +44,15 @@ class ProgramWriter {
     using Registers = std::array<Mask, register_bits>;
 
     void look_at(const Step& sweep);
-    std::vector<Mask> nears(const Step& sweep, std::size_t& first, std::size_t& last) const;
+    std::vector<Portion> phases(const Step& sweep) const;
     bool touches(Mask near, const int* positions) const;
     RegisterPlaces place(Mask near, const std::vector<int>& every, bool ordered) const;
     void head(const Step& sweep, const RegisterPlaces& first, const RegisterPlaces& last);
     void in_memory(const RegisterPlaces& places, const std::vector<int>& to);
     void in_tile(const RegisterPlaces& places);
+    void of_threads(std::initializer_list<int> first, const std::vector<int>& rest);
+    void exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks);
+    void fragments(const Item& item);
     void outside(const Step& sweep);
     void enter(const RegisterPlaces& places);
 
@@ -80,6 +84,7 @@ class ProgramWriter {
     const Book& book_;
     const StepArrays& steps_;
     int itemsize_, bank_bits_;
+    bool tensor_;
     SweepPrograms& out_;
 
     std::vector<int> tile_, stored_;  // the index bit of each position, as the tile is read and as it is written back

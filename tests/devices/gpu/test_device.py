@@ -21,7 +21,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda.cupy_runtime import TENSOR
+from qsim_ex.kernels.cuda.runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, Layout, Mix, Sweep
 

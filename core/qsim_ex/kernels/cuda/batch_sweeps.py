@@ -218,7 +218,7 @@ class BatchSweeps:
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedBatchSweep:
         key = (key_of(sweep), itemsize)
         if key not in self._interpreted:
-            program = program_of(sweep, itemsize)
+            program = program_of(sweep, itemsize, False)
             function = self._runtime.kernels([interpreter.text(itemsize, None)])[0]
             words = self._runtime.upload(program.words)
             made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)

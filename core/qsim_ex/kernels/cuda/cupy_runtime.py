@@ -20,18 +20,10 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.launch.arguments import frame
-from qsim_ex.kernels.cuda.runtime import Array, KernelText
+from qsim_ex.kernels.cuda.runtime import TENSOR, Array, KernelText
 
 KEPT_KERNELS = 2048
 """The number of loaded kernels of a process; the least recently used are unloaded."""
-
-
-TENSOR: tuple[str, ...] = ("90",)
-"""Compute capabilities of GPUs whose dense blocks run on tensor cores: those on which whole runs were measured.
-
-By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
-than their other units. See decision 0008."""
-
 
 _REFUSALS = (200, 209, 222, 300)
 """CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: machine code that the driver

@@ -15,6 +15,13 @@ Array = Any
 """A CuPy array (or that of an emulator)."""
 
 
+TENSOR: tuple[str, ...] = ("90",)
+"""Compute capabilities of GPUs whose dense blocks run on tensor cores: those on which whole runs were measured.
+
+By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
+than their other units. See decision 0008."""
+
+
 class ByValue(NamedTuple):
     """A kernel's argument that is a struct: the bytes of a contiguous array, and their address if that is known."""
 

@@ -181,7 +181,7 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
-            programs, self.arrays = compiled_programs(self.arrays, self.itemsize), None
+            programs, self.arrays = compiled_programs(self.arrays, self.itemsize, runtime.tensor), None
             self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
         if self.at_once is not None and numbers.numbers is self.numbers:
             return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers))
@@ -301,7 +301,7 @@ class Sweeps:
             return self._interpreted[key]
 
     def _interpretation(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
-        program = program_of(sweep, itemsize)
+        program = program_of(sweep, itemsize, self._runtime.tensor)
         capacity = interpreter.capacity_for(program, itemsize, self._runtime.room)
         function = self._runtime.kernels([interpreter.text(itemsize, capacity)])[0]
         if capacity is None:

@@ -25,5 +25,7 @@ class FirstRun(NamedTuple):
 
 def first_run(plan: Plan, itemsize: int, rates: Rates = H200) -> FirstRun:
     """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes."""
-    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, interpreted=True)
+    costs = stage_costs(
+        plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block, interpreted=True
+    )
     return FirstRun(rates.plan + rates.plan_gate * plan.num_gates, seconds(plan.stages, costs))

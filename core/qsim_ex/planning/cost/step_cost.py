@@ -69,11 +69,15 @@ def item_work(item: Item, block: float | None = None) -> float:
             assert_never(item)
 
 
-def interpreted_work(sweep: Sweep) -> float:
-    """Return the multiply-adds per amplitude that take as long as the interpreter's work in a sweep."""
+def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
+    """Return the multiply-adds per amplitude that take as long as the interpreter's work in a sweep.
+
+    block: as in `item_work`.
+    """
     items = [item for phase in sweep.phases for item in phase.items]
     tables, renamings = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Rename)]
-    return sum(map(item_work, items)) + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
+    work = sum(item_work(item, block) for item in items)
+    return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 
 def step_cost(
@@ -88,7 +92,7 @@ def step_cost(
     match step:
         case Sweep(tile, phases, _, _, fresh):
             if interpreted:
-                work = interpreted_work(step)
+                work = interpreted_work(step, block)
             else:
                 work = sum(item_work(item, block) for phase in phases for item in phase.items)
                 work += TRANSPOSED if step.store else 0.0

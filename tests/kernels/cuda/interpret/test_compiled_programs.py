@@ -7,11 +7,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.strategies import random_unitary
 
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
 from qsim_ex.kernels.cuda.interpret.program import OpCode, encode
 from qsim_ex.planning.compiled import compiled_plan
-from qsim_ex.steps import Plan, Shape
+from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
 from tools.same_plans import REAL_SHAPES, case
 
@@ -34,7 +37,8 @@ def test_programs_are_those_of_python(batch: int) -> None:
         itemsize = (8, 16)[number // 5 % 2]
         for sweep in drawn_plan(number, number % 2 == 1).sweeps:
             assert isinstance(sweep, PlannedSweep)
-            ours, python = program_of(sweep, itemsize), encode(sweep, itemsize)
+            tensor = number % 3 > 0
+            ours, python = program_of(sweep, itemsize, tensor), encode(sweep, itemsize, tensor)
             for name in ("words", "shared", "tables", "threads", "skipped_bits"):
                 one, other = getattr(ours, name), getattr(python, name)
                 assert np.array_equal(one, other), f"case {number}: {name} of a sweep"
@@ -42,12 +46,34 @@ def test_programs_are_those_of_python(batch: int) -> None:
     assert used >= {OpCode.END, OpCode.EXCHANGE, OpCode.FLIP, OpCode.MIX_1, OpCode.BLOCK, OpCode.ANY_1, OpCode.TABLE}
 
 
+@pytest.mark.parametrize("itemsize", [8, 16])
+@pytest.mark.parametrize("tile", [9, 11])
+def test_matrices_for_tensor_cores_are_those_of_python(tile: int, itemsize: int) -> None:
+    """Layers of matrices on two wires become matrices for the tensor cores, several at an exchange."""
+    rng, wires, most = np.random.default_rng(tile), 14, 0
+    builder = CircuitBuilder(wires)
+    for layer in range(24):
+        order = np.roll(range(wires), layer % 2) if layer < 12 else rng.permutation(wires)
+        for k, pair in enumerate(order.reshape(-1, 2).tolist()):
+            builder.unitary(random_unitary(4, 100 * layer + k), pair)
+    shape = replace(shape_of(itemsize, True), start=5, blocks_from=0, tile=tile)
+    plan = compiled_plan(builder.build().instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, True)
+    for sweep in plan.sweeps:
+        ours, python = program_of(sweep, itemsize, True), encode(sweep, itemsize, True)
+        for name in ("words", "shared", "tables", "threads", "skipped_bits"):
+            assert np.array_equal(getattr(ours, name), getattr(python, name)), name
+        most = max(
+            most, *(word >> 8 for word in python.words.tolist() if word & 0xFF == OpCode.EXCHANGE and word < 4096)
+        )
+    assert most > 1
+
+
 def test_a_sweep_changed_in_python_is_encoded_in_python() -> None:
     """A changed copy of a sweep has none of its plan's arrays, and a program of its own."""
     sweep = drawn_plan(3).sweeps[0]
     changed = replace(sweep, phases=())
     assert isinstance(changed, PlannedSweep)
-    assert np.array_equal(program_of(changed, 8).words, encode(changed, 8).words)
+    assert np.array_equal(program_of(changed, 8, False).words, encode(changed, 8).words)
     assert key_of(changed) is changed
 
 

@@ -12,7 +12,7 @@ from support.cuda.random_sweeps import random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY, capacity_for, source
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.interpret.program import OpCode, encode
+from qsim_ex.kernels.cuda.interpret.program import FRAGMENTS, OpCode, encode
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, ROOM
 from qsim_ex.steps import Sweep
@@ -45,14 +45,14 @@ def arguments(program, numbers, capacity, num_bits, high, dtype):
     return pack(numbers, program.tables, real), whole, ByValue(words), ByValue(shared)
 
 
-def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **more):
-    """Run a random sweep both ways round and compare."""
+def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, *, tensor=False, **more):
+    """Run a random sweep both ways round and compare; return the program."""
     dtype = np.dtype(dtype)
     sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits, **more)
     high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
     psi = random_state(seed, num_bits, dtype)
     want = run_sweep(psi, num_bits, sweep, numbers, high)
-    program = encode(sweep, dtype.itemsize)
+    program = encode(sweep, dtype.itemsize, tensor)
     fits = capacity_for(program, dtype.itemsize, ROOM)
     for backwards, capacity in ((False, fits), (True, fits), (False, None)):
         got = psi.copy()
@@ -61,6 +61,7 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
         call(interpreter(dtype, capacity), blocks, program.threads, backwards, got, *given)
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}"
+    return program
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -102,22 +103,28 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
         assert used >= {OpCode.FACTORS, OpCode.EXCHANGE}
 
 
-def operations(words):
-    """The codes of a program's operations."""
-    found, at = set(), HEAD + int(words[0])
+def steps(words):
+    """The code of each operation of a program, and the number of its words."""
+    at = HEAD + int(words[0])
     while True:
         code = int(words[at]) & 0xFF
-        found.add(code)
-        if code == OpCode.END:
-            return found
         if code == OpCode.EXCHANGE:
-            at += 13
+            length = 13 + FRAGMENTS * (int(words[at]) >> 8)
         elif code == OpCode.FACTORS or OpCode.MIX_1 <= code <= OpCode.BLOCK:
-            at += 2
+            length = 2
         elif OpCode.PHASE <= code < OpCode.MIX_1:
-            at += 7
+            length = 7
         else:
-            at += 17 + 3 * int(words[at + 7])
+            length = 17 + 3 * int(words[at + 7]) if code != OpCode.END else 1
+        yield code, length
+        if code == OpCode.END:
+            return
+        at += length
+
+
+def operations(words):
+    """The codes of a program's operations."""
+    return {code for code, _ in steps(words)}
 
 
 def test_what_does_not_fit_into_arguments_is_read_from_memory():
@@ -137,3 +144,29 @@ def test_dense_blocks(num_bits, dtype):
     """
     for seed in range(8):
         check(seed, num_bits, 11, 3, 4, 2, dtype, kinds=("block", "diagonal", "mix"))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", [9, 12])
+def test_dense_blocks_on_tensor_cores(num_bits, dtype):
+    """Matrices on all four near bits agree with the definition when tensor cores multiply them: one behind the other,
+    first, last, and between other items.
+    """
+    most = 0
+    for seed in range(8):
+        kinds = ("block",) if seed < 3 else ("block", "diagonal", "mix")
+        program = check(seed, num_bits, 11, 3, 1 + seed % 3, 2, dtype, tensor=True, kinds=kinds)
+        found = exchanged(program.words)
+        assert OpCode.BLOCK not in operations(program.words)
+        most = max(most, *found)
+    assert most > 1
+
+
+def exchanged(words):
+    """The matrices for the tensor cores at each exchange."""
+    found, at = [], HEAD + int(words[0])
+    for code, length in steps(words):
+        if code == OpCode.EXCHANGE:
+            found.append(int(words[at]) >> 8)
+        at += length
+    return found

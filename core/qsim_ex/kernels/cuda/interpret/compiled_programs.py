@@ -24,29 +24,29 @@ _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends"
 
 
 @lru_cache(maxsize=2)
-def compiled_programs(arrays: PlanArrays, itemsize: int) -> CompiledPrograms:
+def compiled_programs(arrays: PlanArrays, itemsize: int, tensor: bool) -> CompiledPrograms:
     """Return the programs of all sweeps of a plan; cached, since sweeps are asked for one after the other."""
-    return CompiledPrograms(arrays, itemsize)
+    return CompiledPrograms(arrays, itemsize, tensor)
 
 
-def program_of(sweep: Sweep, itemsize: int) -> SweepProgram:
-    """Return the program of a sweep, written by native code if that has planned it."""
+def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
+    """Return the program of a sweep, written by native code if that has planned it; tensor: see `encode`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
-        return compiled_programs(sweep.arrays, itemsize).program(sweep.number)
-    return encode(sweep, itemsize)
+        return compiled_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
+    return encode(sweep, itemsize, tensor)
 
 
 class CompiledPrograms:
     """The programs of a plan's sweeps, in memory of native code, which lives as long as this object.
 
-    handle: what native code calls them. itemsize: the bytes of an amplitude.
+    handle: what native code calls them. itemsize: the bytes of an amplitude. tensor: see `encode`.
     """
 
-    def __init__(self, arrays: PlanArrays, itemsize: int) -> None:
+    def __init__(self, arrays: PlanArrays, itemsize: int, tensor: bool) -> None:
         self.arrays, self.itemsize = arrays, itemsize
         self._calls = _calls()
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
-        self.handle = self._calls.encode(arrays.owner.handle, itemsize, MANY.words, out.ctypes.data)
+        self.handle = self._calls.encode(arrays.owner.handle, itemsize, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()
 
     def program(self, number: int) -> SweepProgram:
@@ -80,4 +80,4 @@ class _ProgramCalls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _ProgramCalls:
-    return _ProgramCalls(function("plan_programs", "iiip"), function("plan_free_programs", "i"))
+    return _ProgramCalls(function("plan_programs", "iiiip"), function("plan_free_programs", "i"))

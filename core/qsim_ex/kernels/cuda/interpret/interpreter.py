@@ -12,7 +12,8 @@ from importlib import resources
 from typing import NamedTuple
 
 from qsim_ex.kernels.cuda.interpret.program import SweepProgram
-from qsim_ex.kernels.cuda.runtime import KernelText
+from qsim_ex.kernels.cuda.runtime import TENSOR, KernelText
+from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.precision import BY_ITEMSIZE
 
 NAME = "interpret"
@@ -22,6 +23,10 @@ _BLOCKS = 3
 
 _BLOCKS_FROM_MEMORY = 2
 """The same for the kernel that reads numbers from memory into registers; with three it spills on sm_75."""
+
+
+_TENSOR = " || ".join(["!defined(__CUDA_ARCH__)", *(f"__CUDA_ARCH__ == {arch}0" for arch in TENSOR)])
+"""The condition under which a kernel has a body for the tensor cores; emulated ones always do."""
 
 
 class Capacity(NamedTuple):
@@ -57,10 +62,17 @@ def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
     head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]
     head.append(f"typedef {row.c_pair or row.c_amplitude} quad;")
     head += [f"#define {name} {value}" for name, value in constants.items()]
-    folder = resources.files(__package__).joinpath("interpreter_kernels")
-    parts = ("functions.cu", "single.cu" if capacity else "rows.cu", "program.cu")
-    text = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)
+    head += [f"#if {_TENSOR}", "#define TENSOR", tensor.functions(itemsize), "#endif"]
+    with_tensor = "#ifdef TENSOR\n", _part("fragments.cu"), "#endif\n"
+    text = "".join(
+        [_part("functions.cu"), *with_tensor, _part("single.cu" if capacity else "rows.cu"), _part("program.cu")]
+    )
     return "\n".join([*head, "", text])
+
+
+def _part(file: str) -> str:
+    """Return the text of a file of `interpreter_kernels`."""
+    return resources.files(__package__).joinpath("interpreter_kernels", file).read_text(encoding="utf-8")
 
 
 def text(itemsize: int, capacity: Capacity | None = FEW) -> KernelText:

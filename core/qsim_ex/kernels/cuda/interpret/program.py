@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import combinations
 from typing import NamedTuple, assert_never
@@ -27,7 +27,9 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     skipped_bits,
     swizzle,
 )
-from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
+from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
+from qsim_ex.kernels.cuda.write.tensor import entries as fragment_entries
+from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Rename, Sweep
 
 SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
 """The exchanges of register bits that the kernel knows, by their flags."""
@@ -37,6 +39,9 @@ PADDING = 60
 
 MOST_THREAD_BITS = 8
 """The bits of a thread's number, for which the program always has words."""
+
+FRAGMENTS = 23
+"""The words of a matrix for the tensor cores, behind the first word of an exchange."""
 
 _QUAD = 16
 """The bytes that the kernel loads at a time: numbers of an item begin at a multiple, and are counted in it."""
@@ -122,9 +127,11 @@ class _Numbers:
 
 
 @functools.lru_cache(maxsize=4096)
-def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
-    """Write the program of a sweep."""
+def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
+    """Write the program of a sweep; tensor: whether dense blocks run on the tensor cores."""
     size = len(sweep.tile)
+    if tensor:
+        sweep = _with_fragments(sweep)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
     stored = sweep.stored + tile[size:]
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=sweep.store)
@@ -139,9 +146,16 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     tables_word = len(words) - 1
     words += [run.source | run.target << 8 | run.length << 16 for run in runs]
     numbers = _Numbers(sweep.numbers + sweep.tables, itemsize)
+    fragments: list[int] = []  # of the matrices for the tensor cores since the last exchange
     for number, place in enumerate(arranged):
+        dense = block(place.phase) if tensor and size >= SMALLEST_TILE else None
+        if dense:
+            fragments += _fragments(dense, tile, itemsize, numbers)
+            continue
         if number:
-            words += [OpCode.EXCHANGE, *_in_tile(place, itemsize)]
+            count = len(fragments) // FRAGMENTS
+            words += [OpCode.EXCHANGE | count << 8, *fragments, *_in_tile(place, itemsize)]
+            fragments = []
         bits = _PhaseBits(tuple([tile[p] for p in place.registers]), tuple([tile[p] for p in place.threads]))
         for item in place.phase.items:
             words += _operation(bits, item, numbers)
@@ -150,6 +164,23 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     tables = np.concatenate([np.zeros(0, dtype=np.int64), *numbers.tables])
     shared = np.array(numbers.shared, dtype=np.int64)
     return SweepProgram(np.array(words, dtype=np.uint32), shared, tables, 1 << len(first.threads), skipped_bits(sweep))
+
+
+def _with_fragments(sweep: Sweep) -> Sweep:
+    """Return the sweep with phases of their own for the tensor cores, the last phase not being one."""
+    made = parted(sweep)
+    last_is_one = len(sweep.tile) >= SMALLEST_TILE and made.phases and block(made.phases[-1])
+    return replace(made, phases=(*made.phases, Phase((), ()))) if last_is_one else made
+
+
+def _fragments(item: Mix, tile: Sequence[int], itemsize: int, numbers: _Numbers) -> list[int]:
+    """Return the words of a matrix for the tensor cores; append its numbers in the order in which lanes load them."""
+    place = arrange(tuple([tile.index(bit) for bit in item.bits]), len(tile), itemsize)
+    every = np.array(packing.full(item.pattern, item.slot.at, numbers.packed, False)).reshape(-1, 2)
+    at = numbers.share(every[fragment_entries(place, itemsize)].T.ravel().tolist())
+    threads = [_thread_hops(positions, itemsize) for positions in (place.reading, place.writing)]
+    hops = [_hop(p, itemsize) for p in (*place.columns[2:], place.groups[0], place.rows[3], *place.loops)]
+    return [at, *threads[0], *threads[1], *hops]
 
 
 def _registers(zeros: int) -> int:
@@ -166,8 +197,11 @@ def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
 
 def _in_tile(place: RegisterLayout, itemsize: int) -> list[int]:
     """Return what each thread bit and each register bit adds to a slot of shared memory, in bytes."""
-    hops = [_hop(p, itemsize) for p in (*place.threads, *place.registers)]
-    return hops[: len(place.threads)] + [0] * (MOST_THREAD_BITS - len(place.threads)) + hops[len(place.threads) :]
+    return _thread_hops(place.threads, itemsize) + [_hop(p, itemsize) for p in place.registers]
+
+
+def _thread_hops(positions: Sequence[int], itemsize: int) -> list[int]:
+    return [_hop(p, itemsize) for p in positions] + [0] * (MOST_THREAD_BITS - len(positions))
 
 
 @functools.cache

@@ -29,10 +29,19 @@
         if (kind == EXCHANGE) {
             park(tile, places, a);
             __syncthreads();
+            ++at;
+#ifdef TENSOR
+#pragma unroll 1
+            for (unsigned left = head >> 8; left; --left, at += FRAGMENTS) {
+                asm volatile("" : "+r"(t));
+                multiply_fragments(tile, words, at, (const real*)(given.n + words.w[at]), t);
+                __syncthreads();
+            }
+#endif
             asm volatile("" : "+r"(t));
-            find(places, words, at + 1, t);
+            find(places, words, at, t);
             fetch(tile, places, a);
-            at += 13;
+            at += 12;
             continue;
         }
         const quad* n = given.n + words.w[at + AT];
