@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.gates import Gate
+from benchmarks.gates import MANY_CONTROLS, Gate
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 
@@ -14,6 +14,8 @@ def appended(builder: CircuitBuilder, gates: Sequence[Gate]) -> CircuitBuilder:
     for gate in gates:
         if gate.matrix is not None:
             builder.unitary(gate.matrix, gate.wires)
+        elif gate.name == MANY_CONTROLS:
+            builder.gate("z", gate.wires[-1:], controls=gate.wires[:-1])
         else:
             builder.gate(gate.name, gate.wires, *gate.params)
     return builder

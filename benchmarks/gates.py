@@ -2,7 +2,7 @@
 
 A circuit is a list of `Gate`. Wires are little endian: wire 0 is the least significant index bit,
 and ``wires[0]`` of a matrix is its least significant bit. For ``cx``, ``cz`` and ``cp`` the control
-is ``wires[0]`` and the target ``wires[1]``.
+is ``wires[0]`` and the target ``wires[1]``; other gates with controls have them first, too.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ def _p(angle: float) -> Matrix:
     return _array([[1, 0], [0, exp(1j * angle)]])
 
 
+def _sx() -> Matrix:
+    return _array([[1 + 1j, 1 - 1j], [1 - 1j, 1 + 1j]]) / 2
+
+
 def _rx(angle: float) -> Matrix:
     c, s = cos(angle / 2), sin(angle / 2)
     return _array([[c, -1j * s], [-1j * s, c]])
@@ -122,8 +126,10 @@ _TABLE: dict[str, _Row] = {
     "h": _Row(0, _h, Shape.DENSE),
     "x": _Row(0, _x, Shape.ANTI_DIAGONAL),
     "cx": _Row(1, _x, Shape.ANTI_DIAGONAL),
+    "ccx": _Row(2, _x, Shape.ANTI_DIAGONAL),
     "cz": _Row(1, _z, Shape.DIAGONAL),
     "cp": _Row(1, _p, Shape.DIAGONAL),
+    "sx": _Row(0, _sx, Shape.DENSE),
     "rx": _Row(0, _rx, Shape.DENSE),
     "ry": _Row(0, _ry, Shape.DENSE),
     "rz": _Row(0, _rz, Shape.DIAGONAL),
@@ -132,13 +138,18 @@ _TABLE: dict[str, _Row] = {
     "u": _Row(0, _u, Shape.DENSE),
 }
 
-NAMES = frozenset(_TABLE) | {"unitary"}
+MANY_CONTROLS = "mcz"
+"""Z on the last wire where all others are 1, however many there are."""
+
+NAMES = frozenset(_TABLE) | {"unitary", MANY_CONTROLS}
 
 
 def parts(gate: Gate) -> Parts:
     """Take a gate apart into controls, targets and the matrix on the targets."""
     if gate.matrix is not None:
         return Parts((), gate.wires, gate.matrix, Shape.DENSE)
+    if gate.name == MANY_CONTROLS:
+        return Parts(gate.wires[:-1], gate.wires[-1:], _z(), Shape.DIAGONAL)
     row = _TABLE[gate.name]
     matrix = row.matrix(*gate.params)
     return Parts(gate.wires[: row.controls], gate.wires[row.controls :], matrix, row.shape)

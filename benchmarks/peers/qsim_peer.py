@@ -34,6 +34,8 @@ def operation(gate: Gate) -> Any:
             return cirq.X(*wires)
         case "cx":
             return cirq.CNOT(*wires)
+        case "ccx":
+            return cirq.CCX(*wires)
         case "cz":
             return cirq.CZ(*wires)
         case "cp":
@@ -46,6 +48,8 @@ def operation(gate: Gate) -> Any:
             return cirq.rz(gate.params[0])(*wires)
         case "rzz":
             return cirq.ZZPowGate(exponent=gate.params[0] / np.pi, global_shift=-0.5)(*wires)
+        case "sx":
+            return (cirq.X**0.5)(*wires)
         case "swap":
             return cirq.SWAP(*wires)
         case _:

@@ -286,4 +286,5 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         balance=row.pass_work,
         block=row.block_work if tensor else None,
         blocks_from=_BLOCKS_FROM,
+        floats=True,
     )

@@ -58,7 +58,7 @@ def item_work(item: Item, block: float | None = None) -> float:
     match item:
         case Mix(bits, reads, when, of):
             work = patterns.mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
-            if block is None or len(bits) != BLOCK_BITS or reads or when.mask:
+            if block is None or len(bits) != BLOCK_BITS or reads:
                 return work
             return min(work, block)
         case Diagonal(_, when, of):

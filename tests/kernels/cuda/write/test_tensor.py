@@ -23,6 +23,7 @@ from qsim_ex.kernels.cuda.write.register_layout import swizzle
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Mix, Phase, Slot, Sweep
+from qsim_ex.steps.algebra import columns_on, units
 
 DTYPES = [np.complex64, np.complex128]
 TOLERANCE = {np.complex64: 3e-6, np.complex128: 1e-13}
@@ -61,6 +62,27 @@ def test_blocks_at_the_edges(dtype, size):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("controls", [1, 2, 4])
+def test_blocks_under_conditions(dtype, controls):
+    """A block under conditions on bits of any place changes the amplitudes at which they hold, and no other."""
+    rng = np.random.default_rng(controls)
+    cases = []
+    for k in range(10):
+        tile = tuple(sorted([0, 1, 2, 3, *(int(b) for b in rng.permutation(np.arange(4, 13))[:6])]))
+        near = tuple(sorted(int(b) for b in rng.permutation(tile)[:4]))
+        others = rng.permutation([bit for bit in range(14) if bit not in near])[:controls].tolist()
+        mask = sum(1 << bit for bit in others)
+        when = When(mask, mask & int(rng.integers(1 << 14)))
+        mix = Mix(near, (), when, pattern("c" * 256), Slot(0, 256))
+        store = columns_on(tile, units(tuple(rng.permutation(tile).tolist()))) if k % 2 else ()
+        sweep = Sweep(tile, (Phase(near, (mix,)),), 256, 0, 0, store=store)
+        assert "mma(" in emit(sweep, np.dtype(dtype).itemsize, tensor=True).source
+        numbers = (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6
+        cases.append((k, 13, sweep, numbers, k % 2))
+    check(cases, dtype, tensor=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_blocks_behind_numbers_that_did_not_fit(dtype):
     """Where all numbers stand in the table, those of a block are aligned for loads of 16 bytes."""
     check([case(900 + k, 10, 9, 2, 4, kinds=MIXED) for k in range(4)], dtype, room=32, tensor=True)
@@ -73,7 +95,7 @@ def test_blocks_behind_numbers_that_did_not_fit(dtype):
 
 
 def test_what_is_for_the_tensor_cores():
-    """Full matrices on four bits are, in tiles large enough; with conditions, reads or many zeros they are not."""
+    """Full matrices on four bits are, in tiles large enough; with reads or many zeros they are not."""
     full, sparse = pattern("c" * 256), pattern(("c" * 4 + "0" * 12) * 16)
     near = (5, 6, 7, 8)
     slot = Slot(0, 256)
@@ -84,7 +106,7 @@ def test_what_is_for_the_tensor_cores():
 
     assert used(Mix(near, (), ALWAYS, full, slot))
     assert not used(Mix((4, 5, 6, 7), (), ALWAYS, full, slot), size=8)
-    assert not used(Mix(near, (), When(1, 1), full, slot))
+    assert used(Mix(near, (), When(1, 1), full, slot))
     assert not used(Mix(near, (1,), ALWAYS, full * 2, Slot(0, 512)))
     assert not used(Mix(near, (), ALWAYS, sparse, Slot(0, 64)))
     sweep = Sweep(tuple(range(9)), (Phase(near, (Mix(near, (), ALWAYS, full, slot),)),), 256, 0)

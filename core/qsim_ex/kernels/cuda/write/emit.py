@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
@@ -35,7 +36,7 @@ from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
-from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.kernels.cuda.write.words import condition, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Mix, Sweep
 
@@ -264,7 +265,23 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
     pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.stored[place.groups[0]] == 0 else None
-    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair)
+    when = _on_positions(item.when, sweep.tile)
+    text = block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair, when=when)
+    beside = item.when.mask & ~mask_of(sweep.tile)
+    if beside:  # holds for a whole block of threads, or not
+        held = condition(beside, item.when.value & beside)
+        text = [f"if ({held}) {{", *[f"    {each}" for each in text], "}"]
+        phase.lines.append("const u64 i = high | outside;")
+    phase.lines += text
+
+
+def _on_positions(when: When, tile: Sequence[int]) -> When:
+    """Return the part of a condition that is on a tile's bits, on their positions."""
+
+    def positions(bits: int) -> int:
+        return sum(1 << position for position, bit in enumerate(tile) if bits >> bit & 1)
+
+    return When(positions(when.mask), positions(when.value))
 
 
 def _index(tile: Sequence[int], threads: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ so are the others: they are chosen so that neither reading nor writing has bank 
 A phase of this kind reads its amplitudes from the tile in shared memory and writes them back, or the last of a sweep to
 memory. It is never the first: all loads of a thread would come before its first product, and its registers would spill.
 A warp writes only the slots that it has read itself, all of them before the product: one barrier is enough here too.
+Where a condition does not hold, nothing is written, so a block under a condition is not the last phase.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Entry
+from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.precision import BY_ITEMSIZE
@@ -40,7 +41,7 @@ _WORTH = 32
 
 def _is_block(item: Item) -> bool:
     """Return whether an item is for the tensor cores."""
-    if not isinstance(item, Mix) or item.reads or item.when.mask or len(item.bits) != BLOCK_BITS:
+    if not isinstance(item, Mix) or item.reads or len(item.bits) != BLOCK_BITS:
         return False
     return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
 
@@ -54,6 +55,7 @@ def block(phase: Phase) -> Mix | None:
 def parted(sweep: Sweep) -> Sweep:
     """Return the sweep with phases of their own for the tensor cores, the first phase not being one.
 
+    Nor is the last one if it has a condition.
     Their phases' other items go before and behind them; diagonals go to phases that exist anyway.
     """
     if len(sweep.tile) < SMALLEST_TILE or not any(_is_block(item) for phase in sweep.phases for item in phase.items):
@@ -74,6 +76,9 @@ def parted(sweep: Sweep) -> Sweep:
         _append(phases, _of(phase, others))
     if block(phases[0]):
         phases.insert(0, Phase((), ()))
+    last = block(phases[-1])
+    if last and last.when.mask:
+        phases.append(Phase((), ()))
     return replace(sweep, phases=tuple(phases))
 
 
@@ -215,16 +220,31 @@ def functions(itemsize: int) -> str:
 
 
 def lines(
-    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pair: str | None
+    place: FragmentLayout,
+    at: int,
+    read: Callable[[int], str],
+    write: Callable[[int], str],
+    *,
+    pair: str | None,
+    when: When = ALWAYS,
 ) -> list[str]:
     """Return one phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
 
     read, write: the amplitude whose positions differ from the thread's in a mask. pair: the type as which two
-    neighbours are written at once, if they are.
+    neighbours are written at once, if they are. when: a condition on positions outside the block; where it does not
+    hold, nothing is written. `q` is then the position at which a thread writes.
     """
     text = ["Matrix m;", f"load(m, table + {at}, t & 31);"]
+    threads = when.mask & mask_of((*place.groups[1:], *place.warps))
+    where = f"if ((q & {threads:#x}) == {when.value & threads:#x}) " if threads else ""
+
+    def holds(positions: tuple[int, ...], at: int) -> bool:
+        return not (at ^ when.value) & when.mask & mask_of(positions)
+
     for loop in range(1 << len(place.loops)):
         offset = mask(place.loops, loop)
+        if not holds(place.loops, offset):
+            continue
         inputs = [read(offset | mask(place.columns[2:], r)) for r in range(4)]
         outputs = [write(offset | mask((place.groups[0], place.rows[3]), r)) for r in range(4)]
         # Eight columns after eight: the compiler would otherwise load several at once, and spill.
@@ -237,7 +257,8 @@ def lines(
                 numbers = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
                 text.append(f"    *({pair}*)&{outputs[r]} = {numbers};")
         else:
-            text += [f"    {amplitude} = c[{r}];" for r, amplitude in enumerate(outputs)]
+            written = [r for r in range(4) if holds(place.groups[:1], mask(place.groups[:1], r & 1))]
+            text += [f"    {where}{outputs[r]} = c[{r}];" for r in written]
         text.append("}")
     return text
 
