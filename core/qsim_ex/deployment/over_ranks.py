@@ -83,7 +83,9 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
         error, room = raised, _Room("", 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    rooms = communicator.allgather((host_key(), room))
+    told = communicator.allgather((host_key(), room, MappedMemory.kept_token(communicator)))
+    MappedMemory.agree(communicator, [token for *_, token in told])
+    rooms = [(where, one) for where, one, _ in told]
     if device is not None and not any(one.error for _, one in rooms) and (windowed or _lacks(rooms)):
         least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
         memory = tuple((number, least) for number in numbers)

@@ -140,11 +140,15 @@ class RankLinks:
             self._staging.append((out, into))
         return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
 
-    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
-        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first."""
+    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> bool:
+        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first.
+
+        Return whether all have taken such memory, so that none can lack room for a sub state vector.
+        """
         if self._shares:
             self._mapped = MappedMemory.kept(self._ranks, self._devices, num_amplitudes, dtype)
             self.how = "" if self._mapped is None else self._mapped.how
+        return self._mapped is not None
 
     def reach_others(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
         """Map the memory of other ranks, where devices share it; all ranks call it, when all have their buffers."""
