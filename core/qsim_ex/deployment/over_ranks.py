@@ -129,12 +129,16 @@ def _room(
 ) -> _Room:
     """Return the memory of this rank, and what a deployment takes of it."""
     needed, on_host = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-    free, kept = own.max_memory, MappedMemory.kept_bytes
-    if free is None:
-        free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
+    free = own.max_memory
+
+    def kept(one: Device) -> int:
+        return MappedMemory.kept_bytes(communicator, one)
+
+    if free is None:  # of a GPU that keeps as much as is needed the driver is not asked in each run
+        free = min(discover.free_bytes(one, max(0, needed - kept(one))) + kept(one) for one in devices)
     host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
     home = device if device.kind == "cpu" else discover.cpu()
-    host_free += kept(communicator, home) * _on_this_host(communicator)  # they let go of it when they ask for more
+    host_free += kept(home) * _on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
         host_free = own.max_host_memory
     if device.kind == "cpu" and own.max_memory is None:
