@@ -22,6 +22,27 @@ qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microse
     return next < chunks ? next : 0;
 }
 
+// Calls function(row, first byte, bytes) for all of `rows` runs of `width` bytes: parts of long runs, and many short
+// ones in a chunk. `job` says at which chunk to begin, and has room for the number of all.
+template <class Function>
+qx::Int runs_in_pieces(qx::Int rows, qx::Int width, qx::Sharing job, const Function& function) {
+    if (width >= piece) {
+        qx::Int each = (width + piece - 1) / piece;
+        job.chunks = rows * each;
+        qx::Int next = qx::share(job, [&](qx::Int chunk) {
+            qx::Int at = chunk % each * piece;
+            function(chunk / each, at, std::min(piece, width - at));
+        });
+        return next < job.chunks ? next : 0;
+    }
+    qx::Int together = piece / width;
+    job.chunks = (rows + together - 1) / together;
+    qx::Int next = qx::share(job, [&](qx::Int chunk) {
+        for (qx::Int row = chunk * together; row < std::min(rows, (chunk + 1) * together); ++row) function(row, 0, width);
+    });
+    return next < job.chunks ? next : 0;
+}
+
 constexpr std::size_t line = 64, ahead = 2048;  // bytes of a cache line, and how early lines are asked for
 
 struct Line {
@@ -60,23 +81,20 @@ QX_EXPORT(clear)(char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::In
     });
 }
 
+// Copies `rows` runs of `width` bytes, which begin `to_stride` and `from_stride` bytes apart; as `copy`.
+QX_EXPORT(copy_rows)(char* to, const char* from, qx::Int rows, qx::Int width, qx::Int to_stride, qx::Int from_stride,
+                     qx::Int first, qx::Int threads, qx::Int microseconds) {
+    return runs_in_pieces(rows, width, {first, 0, threads, microseconds}, [&](qx::Int row, qx::Int at, qx::Int size) {
+        std::memcpy(to + row * to_stride + at, from + row * from_stride + at, static_cast<std::size_t>(size));
+    });
+}
+
 // Swaps `rows` runs of `width` bytes, `stride` bytes apart, with as many of other memory; as `copy`.
 QX_EXPORT(swap)(char* mine, char* theirs, qx::Int rows, qx::Int width, qx::Int stride, qx::Int first, qx::Int threads,
                 qx::Int microseconds) {
-    if (width >= piece) {
-        qx::Int each = (width + piece - 1) / piece;
-        qx::Int next = qx::share({first, rows * each, threads, microseconds}, [&](qx::Int chunk) {
-            qx::Int begin = chunk % each * piece, at = chunk / each * stride + begin;
-            swap_bytes(mine + at, theirs + at, static_cast<std::size_t>(std::min(piece, width - begin)));
-        });
-        return next < rows * each ? next : 0;
-    }
-    qx::Int together = piece / width, chunks = (rows + together - 1) / together;
-    qx::Int next = qx::share({first, chunks, threads, microseconds}, [&](qx::Int chunk) {
-        for (qx::Int row = chunk * together; row < std::min(rows, (chunk + 1) * together); ++row)
-            swap_bytes(mine + row * stride, theirs + row * stride, static_cast<std::size_t>(width));
+    return runs_in_pieces(rows, width, {first, 0, threads, microseconds}, [&](qx::Int row, qx::Int at, qx::Int size) {
+        swap_bytes(mine + row * stride + at, theirs + row * stride + at, static_cast<std::size_t>(size));
     });
-    return next < chunks ? next : 0;
 }
 
 // Returns the bytes of the last cache; 0 if the system does not tell.

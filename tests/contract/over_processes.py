@@ -64,20 +64,20 @@ def ranks(slice_: int, each: int = 1, how: str = "") -> PlacementCase:
     return PlacementCase(f"processes/{slice_}, {each} devices {how}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
 
 
-def over_host(slice_: int, each: int) -> PlacementCase:
+def over_host(slice_: int, each: int, how: str = "") -> PlacementCase:
     """The same with the part of each rank in host memory, and windows of few wires on its devices."""
     bits, peers, local = communicator().size.bit_length() - 1, each.bit_length() - 1, slice_ + 2
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> RanksOverHost:
-        devices = [device_of("")] * each
+        devices = [device_of(how)] * each
         return RanksOverHost(communicator(), devices, num_wires, dtype, Levels(local, peers, slice_, ranks=bits))
 
     fewest = local + peers + bits + 1
-    return PlacementCase(f"processes over host/{slice_}, {each} devices", make, (fewest, fewest + 2))
+    return PlacementCase(f"processes over host/{slice_}, {each} devices {how}", make, (fewest, fewest + 2))
 
 
 ON_CPU = ["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2", "mapped/0/1", "mapped/1/2"]
-ON_CPU += ["shared/2/1", "over host/0/1", "over host/1/2"]
+ON_CPU += ["shared/2/1", "over host/0/1", "over host/1/2", "shared over host/1/1", "shared over host/0/2"]
 ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2", "over host/2/1", "over host/2/2"]
 
 
@@ -88,7 +88,9 @@ def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(between_ranks, "DIRECT_BYTES", 0 if how == "in place" else 1 << 60)
     if GPU and how == "messages":
         monkeypatch.setattr(between_ranks, "SharesMemory", type(None))
-    return over_host(int(slice_), int(each)) if how == "over host" else ranks(int(slice_), int(each), how)
+    if how.endswith("over host"):
+        return over_host(int(slice_), int(each), how.removesuffix("over host").strip())
+    return ranks(int(slice_), int(each), how)
 
 
 class TestOverProcesses(Contract):

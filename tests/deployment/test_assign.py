@@ -145,6 +145,7 @@ def test_a_missing_driver_is_told_from_a_missing_gpu(
 
 def test_a_missing_driver_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no driver, the file system is not searched for one in every run."""
+    discover.cpu()  # which loads libraries of its own
     looked: list[str] = []
 
     def absent(name: str) -> None:

@@ -91,6 +91,13 @@ def test_options_alone_lead_to_host_memory() -> None:
         assert "2 processes share this state" in str(error)
 
 
+def test_windows_lie_on_the_gpu_of_each_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a host has a GPU for each rank, windows lie on GPU 0 of rank 0 and on GPU 1 of rank 1."""
+    monkeypatch.setattr(discover, "gpu_count", lambda: 2)
+    for number, where in enumerate(assigned([64 << 30] * 2, 28, device_wires=20)):
+        assert (where.deployment.kind, where.deployment.devices) == ("ranks over host", (number,))
+
+
 def test_it_is_explained() -> None:
     """`explain` tells the parts, the passes and what hosts exchange, without any process."""
     builder = CircuitBuilder(24)

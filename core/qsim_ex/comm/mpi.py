@@ -40,6 +40,14 @@ time that it takes at this speed."""
 _LONGEST_PAUSE = 1e-3
 """The longest pause between two questions, in seconds."""
 
+_FIRST = 1024
+"""The bytes of a value, with its size, that are gathered by one message; what is longer needs a second one.
+
+A divided run gathers five short values, and each message takes 20 to 50 µs."""
+
+_SIZE = 8
+"""The bytes of a size."""
+
 _LOOK = 0.05
 """Seconds between two looks at what others announce and at whether they live."""
 
@@ -221,11 +229,22 @@ class Mpi:
         if not control:
             self._check()
         said = np.frombuffer(pickle.dumps(value, protocol=5), dtype=np.uint8)
-        sizes = np.empty(self.size, dtype=np.int64)
-        self._wait([comm.Iallgather(np.array([said.size]), sizes)], control=control)
+        first = np.zeros(_FIRST, dtype=np.uint8)
+        first[:_SIZE] = np.array([said.size]).view(np.uint8)
+        first[_SIZE : _SIZE + said.size] = said[: _FIRST - _SIZE]
+        together = np.empty((self.size, _FIRST), dtype=np.uint8)
+        self._wait([comm.Iallgather(first, together)], control=control)
+        sizes = together[:, :_SIZE].copy().view(np.int64)[:, 0]
         heard = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
+        for rank, one in enumerate(heard):
+            one[: _FIRST - _SIZE] = together[rank, _SIZE : _SIZE + one.size]
+        self._gather_rest(comm, said, sizes, heard, control=control)
+        return [pickle.loads(one.tobytes()) for one in heard]
+
+    def _gather_rest(self, comm: Any, said: Array, sizes: Array, heard: list[Array], *, control: bool) -> None:
+        """Gather the bytes that the first message had no room for; sizes: of all values. heard: their memory."""
         step = max(1, self._piece // self.size)
-        for first in range(0, int(sizes.max()), step):
+        for first in range(_FIRST - _SIZE, int(sizes.max()), step):
             part = said[first : first + step]
             counts = np.clip(sizes - first, 0, step)
             ends = np.cumsum(counts)
@@ -234,7 +253,6 @@ class Mpi:
             self._wait([comm.Iallgatherv([part, self._mpi.BYTE], where)], control=control)
             for rank, end in enumerate(ends.tolist()):
                 heard[rank][first : first + step] = together[end - int(counts[rank]) : end]
-        return [pickle.loads(one.tobytes()) for one in heard]
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Return the value of the rank `root`: a copy on all others."""

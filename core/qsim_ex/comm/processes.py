@@ -6,6 +6,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Watched:
             os.close(descriptor)
 
 
+@cache
 def host_key() -> tuple[str, str]:
     """Return what processes that can see each other's process numbers have in common: the host and its namespace."""
     try:

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from qsim_ex.deployment.assign import Assignment
 
 
-NOT_ASKED = FreeMemory("cpu", ((0, 0),), 0)
-"""The free memory of requests that follow from options alone, so that all ranks answer them alike."""
-
 _INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
 _NAMES = ("memory", "nvlink", "pcie")
 """The kinds of links between devices of a rank, and the names of their bandwidths, which are not measured."""
@@ -72,12 +69,12 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     communicator = renew()
     own = local_options(options, communicator)
     numbers = tuple(own.devices or (own.device_id,))
-    windowed = StateRequest(num_wires, own, NOT_ASKED, numbers, ranks.used).windowed
+    windowed = _by_options(num_wires, own, numbers, ranks.used).windowed
     if (
         own.network == "auto" and own.checkpoint is None and not windowed
     ):  # whoever continues the run would measure other bandwidths
         own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
-    (deployment,) = _laid_out(StateRequest(num_wires, own, NOT_ASKED, numbers, ranks.used))
+    (deployment,) = _laid_out(_by_options(num_wires, own, numbers, ranks.used))
     device, reason, room, error = None, "", None, None
     devices: tuple[Device, ...] = ()
     try:
@@ -86,7 +83,9 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
         error, room = raised, _Room("", 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    rooms = communicator.allgather((host_key(), room))
+    told = communicator.allgather((host_key(), room, MappedMemory.kept_token(communicator)))
+    MappedMemory.agree(communicator, [token for *_, token in told])
+    rooms = [(where, one) for where, one, _ in told]
     if device is not None and not any(one.error for _, one in rooms) and (windowed or _lacks(rooms)):
         least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
         memory = tuple((number, least) for number in numbers)
@@ -101,6 +100,11 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     assert device is not None
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
     return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
+
+
+def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:
+    """Return a request that no free memory answers, so that all ranks answer it alike."""
+    return StateRequest(num_wires, own, FreeMemory("cpu", tuple((n, 0) for n in numbers), 0), tuple(numbers), used)
 
 
 def _laid_out(request: StateRequest) -> Iterator[Deployment]:
@@ -125,12 +129,16 @@ def _room(
 ) -> _Room:
     """Return the memory of this rank, and what a deployment takes of it."""
     needed, on_host = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-    free, kept = own.max_memory, MappedMemory.kept_bytes
-    if free is None:
-        free = min(discover.free_bytes(one, needed) + kept(communicator, one) for one in devices)
+    free = own.max_memory
+
+    def kept(one: Device) -> int:
+        return MappedMemory.kept_bytes(communicator, one)
+
+    if free is None:  # of a GPU that keeps as much as is needed the driver is not asked in each run
+        free = min(discover.free_bytes(one, max(0, needed - kept(one))) + kept(one) for one in devices)
     host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
-    if device.kind == "cpu":  # what ranks keep they let go of when they ask for more
-        host_free += kept(communicator, device) * _on_this_host(communicator)
+    home = device if device.kind == "cpu" else discover.cpu()
+    host_free += kept(home) * _on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
         host_free = own.max_host_memory
     if device.kind == "cpu" and own.max_memory is None:

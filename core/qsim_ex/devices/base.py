@@ -188,6 +188,10 @@ class Copies(ABC):
         'plain' if the device reads any host memory. Raises `OutOfMemory`.
         """
 
+    def lock(self, memory: NDArray[Any]) -> str:  # noqa: ARG002
+        """Get host memory that others share ready for copies, as long as it lasts; return its kind as `host_memory`."""
+        return "plain"
+
 
 Handle = int | bytes
 """What another process maps memory by: a file descriptor of this process, or bytes that mean the same everywhere."""

@@ -25,6 +25,8 @@ kept: defaultdict[int, list[Any]] = defaultdict(list)
 
 _lock = fork.lock()
 _lost: list[Any] = []
+_locked: set[int] = set()
+"""The addresses of memory that `lock` has locked."""
 
 
 def _forget() -> None:
@@ -49,6 +51,32 @@ def take(size: int) -> Bytes:
     shown = np.frombuffer(memory.memory, np.uint8, size)
     weakref.finalize(shown, _give_back, size, memory).atexit = False
     return shown
+
+
+def lock(memory: NDArray[Any]) -> None:
+    """Lock memory that somebody else has made, until it is gone; may be called again.
+
+    Raises CuPy's error if it cannot be locked.
+    """
+    from cupy.cuda import runtime
+
+    address = memory.ctypes.data
+    with _lock:
+        if address in _locked:
+            return
+        runtime.hostRegister(address, memory.nbytes, runtime.hostAllocPortable)
+        _locked.add(address)
+    owner = memory if memory.base is None else memory.base
+    weakref.finalize(owner, _unlock, address, os.getpid()).atexit = False  # by then the driver may be gone
+
+
+def _unlock(address: int, process: int) -> None:
+    if os.getpid() == process:  # a forked child has the memory, and no lock on it
+        from cupy.cuda import runtime
+
+        with _lock:
+            _locked.discard(address)
+        runtime.hostUnregister(address)
 
 
 def kept_bytes() -> int:

@@ -106,14 +106,19 @@ class Ranks(Exchanged):
         self._bytes_moved = 0
         refused = ""
         self._links = RankLinks(communicator, devices, self._flat, self.dtype)
-        self._links.begin(1 << levels.local, self.dtype)
+        kept = self._links.begin(1 << levels.local, self.dtype)
         try:
             if communicator.rank in seats:
                 for k in range(each):
                     self._mine.append(self._allocated(k))
         except OutOfMemory as error:
+            if kept:  # a rank that has no room for its staging pieces ends the others by its message
+                self.release()
+                communicator.abort(error)
+                raise
             refused = str(error)
-        self._all_have_room(refused)
+        if not kept:
+            self._all_have_room(refused)
         self._links.reach_others(1 << levels.local, self.dtype)
         self.begin()
 

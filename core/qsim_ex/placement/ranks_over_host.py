@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices import discover
@@ -21,12 +22,15 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
 from qsim_ex.placement import peers_over_host
+from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.between_ranks import staging
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
+from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, passes_of, ticks_of
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
@@ -112,10 +116,20 @@ class RanksOverHost(Ranks):
         self.devices = self._workers
 
     def _allocated(self, k: int) -> PeerBuffer:
-        """Return this rank's part in memory of the host that its devices copy from, and its end of the links."""
+        """Return this rank's part in memory of the host that its devices copy from, and its end of the links.
+
+        Other ranks of the host map it where they can; else it is memory as devices like it best.
+        """
         first: Any = self._workers[0]
-        home, self.memory_kind = first.host_memory(1 << self.levels.local, self.dtype)
-        return self._links.end(k, home)
+
+        def unshared() -> Any:
+            home, self.memory_kind = first.host_memory(1 << self.levels.local, self.dtype)
+            return home
+
+        end = self._links.buffer(k, 1 << self.levels.local, self.dtype, unshared)
+        if not self.memory_kind:
+            self.memory_kind = first.lock(end.buffer)
+        return end
 
     def release(self) -> None:
         """Release the memory of this rank; the others are not asked."""
@@ -196,18 +210,40 @@ class RanksOverHost(Ranks):
         local, window, done = self.levels.local, self._plans_for.local + self._plans_for.peers, 0
         inside = (1 << local) - 1
         for bits, stages, swaps in passes_of(plan):
-            if swaps:
-                self._exchange(swaps, tick)
+            arrivals = self._arrivals(swaps, bits[window:local], tick) if swaps else None
             course = course_of(bits[:local], stages, self.fresh & inside, window)
             if self._windows is not None and (live := self._live()):
                 (self._windows.above,) = live
-                self._windows.run_pass(course, shares, done, tick)
+                self._windows.run_pass(course, shares, done, tick, arrivals)
                 self._windows.synchronize()  # what follows is done at home
             else:
                 for _ in range(ticks_of(stages, local, window)):
                     tick()
+            if arrivals is not None:
+                arrivals.rest()
             self.fresh = self.fresh & ~inside | course.left
             done += sum(len(stage.steps) for stage in stages)
         if self.fresh != plan.left:
             raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
         self.layout = plan.end
+
+    def _arrivals(self, swaps: Swaps, far: Sequence[int], tick: Callable[[], None]) -> Arrivals:
+        """Return a trade of homes, in parts of one window each; the layout and the fresh bits are those behind it.
+
+        far: the bits at home that number the windows of the pass that follows.
+        """
+        swapped = [inner for inner, _ in swaps]
+        apart = tuple(bit for bit in far if bit not in swapped)
+        there = [bit for bit in apart if not self.fresh >> bit & 1]
+        starts: list[int] = move_bits(np.arange(1 << len(there), dtype=np.int64), there).tolist()
+        held, places = self._held, self.places
+        first = schedule(self._flat, swaps, self.fresh, self._links.piece, tuple(sorted(held)), apart)
+        sent = amplitudes_sent(self._flat, swaps, self.fresh) * self.dtype.itemsize // len(starts)
+
+        def trade(start: int) -> None:
+            if held:
+                self._links.exchange(held, places, first.at(start), tick)
+            self._bytes_moved += sent
+
+        self._moved(sources(self.num_wires, swaps))
+        return Arrivals(starts, mask_of(apart), trade)

@@ -76,6 +76,21 @@ def test_copies_of_any_arrays() -> None:
     np.testing.assert_array_equal(source[::2], target[::2])
 
 
+@pytest.mark.parametrize("rows", [1, 3, 1 << 12])
+@pytest.mark.parametrize("slice_", [1, pool.SLICE])
+def test_copies_of_rows(monkeypatch: pytest.MonkeyPatch, rows: int, slice_: int) -> None:
+    """Rows of a larger array are copied between other rows, whatever their length, and nothing beside them."""
+    monkeypatch.setattr(pool, "SLICE", slice_)
+    width = (1 << NUM_BITS) // rows // 4
+    source = state()[: rows * width * 3].reshape(rows, -1)[:, width : 2 * width]
+    target = np.zeros((rows, 2 * width), np.complex128)
+    for threads in (1, 3):
+        target[...] = 0
+        copies.copy(target[:, :width], source, threads)
+        np.testing.assert_array_equal(target[:, :width], source)
+        assert not target[:, width:].any()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 def test_a_forked_child_shares_work() -> None:
     """A child, which has none of its parent's threads, starts its own, and so does its child."""

@@ -14,7 +14,9 @@ from support.together import together
 
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.loopback import Loopback
+from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.placement.exchange import mapped
+from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
 
@@ -69,6 +71,65 @@ def test_memory_is_kept_for_the_next_state(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(mapped, "KEPT_SHARE", 1 << 60)
     swapped([SharingCpu(), SharingCpu()], turns=3)
     assert len(made) == 2 + 6
+
+
+def remade(lose: int | None = None, devices: tuple[SharingCpu, ...] = (SharingCpu(), SharingCpu())) -> list[Any]:
+    """Make a state again whose memory two ranks have kept and told each other; `lose`: a rank that has lost its own.
+
+    Return for each rank whether it is in the same memory, and how often ranks gathered anything for it.
+    """
+
+    def work(end: Loopback) -> Any:
+        def made() -> Ranks:
+            return Ranks(end, [devices[end.rank]], WIRES, np.complex128, Levels(WIRES - 1, 1, 1))
+
+        first = made()
+        memory = first._mine[0].buffer
+        first.release()
+        if end.rank == lose:
+            mapped._kept.pop(end)
+        MappedMemory.agree(end, end.allgather(MappedMemory.kept_token(end)))
+        gathered = []
+        allgather = end.allgather
+        end.allgather = lambda value: gathered.append(value) or allgather(value)  # type: ignore[func-returns-value, method-assign]
+        again = made()
+        same = again._mine[0].buffer is memory
+        again.release()
+        return same, len(gathered)
+
+    return together(2, work)
+
+
+def test_memory_that_all_ranks_keep_is_agreed_on_before() -> None:
+    """Ranks that have told each other what they keep gather nothing for the next state; else they make a new one."""
+    assert remade() == [(True, 0)] * 2
+    (kept, asked), (other, also_asked) = remade(lose=1)
+    assert not kept
+    assert not other
+    assert asked == also_asked > 0
+
+
+def test_a_rank_without_room_for_staging_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where memory was kept, a rank that has no room for staging pieces raises, and so do the others."""
+    devices = SharingCpu(), SharingCpu()
+    host_memory, left = devices[1].host_memory, iter(range(4))
+
+    def full(count: int, dtype: Any) -> Any:
+        if next(left, None) is None:
+            raise OutOfMemory("no room for staging")
+        return host_memory(count, dtype)
+
+    monkeypatch.setattr(devices[1], "host_memory", full)
+
+    def work(end: Loopback) -> Any:
+        for _ in range(2):
+            state = Ranks(end, [devices[end.rank]], WIRES, np.complex128, Levels(WIRES - 1, 1, 1))
+            end.barrier()
+            state.release()
+
+    first, second = together(2, work)
+    assert isinstance(second, OutOfMemory)
+    assert isinstance(first, CommunicationError)
 
 
 def test_ranks_that_do_not_all_reach_each_other() -> None:

@@ -254,6 +254,10 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Return page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
         return self._copies.host_memory(num_amplitudes, dtype)
 
+    def lock(self, memory: NDArray[Any]) -> str:
+        """Lock host memory where the system allows it, and return its kind."""
+        return self._copies.lock(memory)
+
     def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
         """Return memory that other processes can map, by a file descriptor or a fabric handle; raises `OutOfMemory`."""
         return shared.allocate(self._runtime, num_amplitudes, dtype)

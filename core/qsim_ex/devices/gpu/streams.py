@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue
@@ -92,6 +92,15 @@ class CudaCopies(Copies):
         except (self._cupy.cuda.runtime.CUDARuntimeError, MemoryError):
             return pageable(num_amplitudes, dtype), self._unlocked()
         return memory[: num_amplitudes * dtype.itemsize].view(dtype), "pinned"
+
+    def lock(self, memory: NDArray[Any]) -> str:
+        """Lock memory that other processes may have mapped; if that fails, it is pageable, which some GPUs read."""
+        try:
+            with self._device:
+                pinned.lock(memory)
+        except self._cupy.cuda.runtime.CUDARuntimeError:
+            return self._unlocked()
+        return "pinned"
 
     def _unlocked(self) -> str:
         """Return the kind of pageable memory for this GPU."""

@@ -13,18 +13,41 @@ from qsim_ex.native import library
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
-_function = lru_cache(maxsize=3)(library.function)
+_function = lru_cache(maxsize=4)(library.function)
 
 
 def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
-    """Overwrite `target` with `source`; arrays that are no plain memory of one dtype are left to NumPy."""
+    """Overwrite `target` with `source`; what is no memory of one dtype with contiguous rows is left to NumPy."""
     if target.dtype != source.dtype or not (target.flags.c_contiguous and source.flags.c_contiguous):
-        target[:] = source
+        if (
+            target.ndim == 2
+            and target.dtype == source.dtype
+            and target.shape == source.shape
+            and _in_rows(target, source)
+        ):
+            _copy_rows(target, source, threads)
+        else:
+            target[:] = source
         return
     run = _function("copy", "ppiiii")
     where = target.ctypes.data, source.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
+        pass
+
+
+def _in_rows(*views: Amplitudes) -> bool:
+    """Return whether the rows of some views are contiguous, and follow each other."""
+    return all(view.strides[1] == view.itemsize and view.strides[0] >= view.itemsize * view.shape[1] for view in views)
+
+
+def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
+    """Overwrite a view [rows, k] of contiguous rows with another one."""
+    run = _function("copy_rows", "ppiiiiiii")
+    rows, width = target.shape
+    where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
+    chunk, threads = 0, pool.worth(target.size, threads)
+    while target.size and (chunk := run(*where, chunk, threads, pool.SLICE)):
         pass
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
@@ -111,16 +111,26 @@ class RankLinks:
         self.how = ""
         self.sent: Counter[tuple[int, int]] = Counter()
 
-    def buffer(self, k: int, num_amplitudes: int, dtype: np.dtype[Any]) -> PeerBuffer:
-        """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`."""
+    def buffer(
+        self, k: int, num_amplitudes: int, dtype: np.dtype[Any], unshared: Callable[[], Buffer] | None = None
+    ) -> PeerBuffer:
+        """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`.
+
+        unshared: allocates it where other processes cannot map it; None if the device does.
+        """
         device = self._devices[k]
+        private = partial(device.allocate, num_amplitudes, dtype) if unshared is None else unshared
         if self._mapped is not None:
             buffer = self._mapped.buffers[k]
         elif self._shares:
-            self._offers.append(device.allocate_shared(num_amplitudes, dtype))
-            buffer = self._offers[-1].buffer
+            offer: SharedBuffer = device.allocate_shared(num_amplitudes, dtype)
+            if offer.handle is None and unshared is not None:
+                offer = offer._replace(buffer=None)  # its memory goes before other memory comes
+                offer = offer._replace(buffer=private())
+            self._offers.append(offer)
+            buffer = offer.buffer
         else:
-            buffer = device.allocate(num_amplitudes, dtype)
+            buffer = private()
         return self.end(k, buffer)
 
     def end(self, k: int, buffer: Any) -> PeerBuffer:
@@ -130,11 +140,15 @@ class RankLinks:
             self._staging.append((out, into))
         return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
 
-    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
-        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first."""
+    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> bool:
+        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first.
+
+        Return whether all have taken such memory, so that none can lack room for a sub state vector.
+        """
         if self._shares:
             self._mapped = MappedMemory.kept(self._ranks, self._devices, num_amplitudes, dtype)
             self.how = "" if self._mapped is None else self._mapped.how
+        return self._mapped is not None
 
     def reach_others(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
         """Map the memory of other ranks, where devices share it; all ranks call it, when all have their buffers."""

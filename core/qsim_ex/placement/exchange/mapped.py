@@ -74,7 +74,7 @@ class MappedMemory:
     All ranks make one together, those without amplitudes too. devices: those of this rank. offers: the memory of each
     of them, as it was allocated; empty on a rank without amplitudes. ranks: those reached. how: in words what all ranks
     found, the same on all. complete: whether each reaches all others, the same on all. token: names this memory on all
-    ranks.
+    ranks. agreed: whether all ranks know that all have kept it, see `agree`.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class MappedMemory:
         seated = [one for one in said if one is not None]
         self.how = _in_words(seated, everyone, "copied through the host" if devices[0].kind == "gpu" else "not mapped")
         self.token = seated[0].token if seated else b""
+        self.agreed = False
 
     def _map(
         self, devices: Sequence[SharesMemory], rank: int, handles: Sequence[Handle], num_amplitudes: int, dtype: Any
@@ -140,7 +141,8 @@ class MappedMemory:
         )  # ranks of a host share its memory
         if all(shares * count * dtype.itemsize <= device.memory()[1] for device in devices):
             with suppress(TypeError):  # nothing is kept for an object that cannot be referred to weakly
-                _kept[self._connection()] = self
+                if (before := _kept.get(self._connection())) is None or not before.agreed:
+                    _kept[self._connection()] = self
         self._ranks = None  # a connection that nobody else uses is forgotten, with what was kept
 
     @staticmethod
@@ -151,11 +153,33 @@ class MappedMemory:
             found = _kept.pop(ranks, None)
         if found is not None and found._of != (tuple(devices), num_amplitudes, np.dtype(dtype)):
             found = None
+        if found is not None and found.agreed:
+            found._ranks, found.agreed = ranks, False
+            return found
         tokens = ranks.allgather(None if found is None else found.token)
         if found is None or tokens != [found.token] * len(tokens):
             return None
         found._ranks = ranks
         return found
+
+    @staticmethod
+    def kept_token(ranks: Communicator) -> bytes | None:
+        """Return the token of the memory that is kept here, for `agree`; None if there is none."""
+        with suppress(TypeError):
+            if (found := _kept.get(ranks)) is not None:
+                found.agreed = True  # so that nothing else is kept in its place before all have agreed
+                return found.token
+        return None
+
+    @staticmethod
+    def agree(ranks: Communicator, tokens: Sequence[bytes | None]) -> None:
+        """Take what `kept_token` gave on all ranks, which they have told each other with something else.
+
+        If it is one token, the next state of that size gets the memory without asking again.
+        """
+        with suppress(TypeError):
+            if (found := _kept.get(ranks)) is not None:
+                found.agreed = list(tokens) == [found.token] * len(tokens)
 
     @staticmethod
     def kept_bytes(ranks: Communicator, device: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -99,6 +99,11 @@ class Schedule:
     partners: int
     trades: tuple[Trade, ...]
 
+    def at(self, start: int) -> Schedule:
+        """Return the schedule for other values of the bits by which its trades are kept apart; see `schedule`."""
+        moved = (replace(trade, parts=(trade.parts[0].at(start), trade.parts[1].at(start))) for trade in self.trades)
+        return replace(self, trades=tuple(moved))
+
     def sent(self) -> Counter[tuple[int, int]]:
         """Return the amplitudes that go from one device to another, for each ordered pair with any."""
         found: Counter[tuple[int, int]] = Counter()
@@ -124,18 +129,26 @@ class Schedule:
 
 
 @lru_cache(maxsize=64)
-def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int, own: tuple[int, ...] | None = None) -> Schedule:
+def schedule(
+    levels: Levels,
+    swaps: Swaps,
+    fresh: int,
+    piece: int,
+    own: tuple[int, ...] | None = None,
+    apart: tuple[int, ...] = (),
+) -> Schedule:
     """Return the schedule of an exchange.
 
     swaps: as in `steps.Exchange`. fresh: mask of the positions that are fresh before it (see `steps.Sweep`).
     piece: most amplitudes of one copy, the size of a staging piece; a power of two. own: device numbers, if only the
-    trades of these are asked for.
+    trades of these are asked for. apart: local positions that are not swapped; the trades are those of amplitudes
+    at which all of them are 0, and `Schedule.at` returns those of others.
     Raises `PlanError` where pairs are not of one local position and one device bit each, or not disjoint.
     """
     check(levels, swaps)
     swaps = tuple(sorted(swaps, key=lambda swap: swap[1]))  # so that of two devices the lower has the lower value
     inner, outer = [a for a, _ in swaps], [b for _, b in swaps]
-    shapes = _pieces(levels.local, {*inner, *_spared(levels, inner, fresh)}, piece)
+    shapes = _pieces(levels.local, {*inner, *apart, *_spared(levels, inner, fresh)}, piece)
     values = np.arange(1 << len(swaps), dtype=np.int64)
     starts, numbers = move_bits(values, inner).tolist(), move_bits(values, [b - levels.local for b in outer]).tolist()
     rest = [p for p in range(levels.peers) if p + levels.local not in outer]

@@ -18,6 +18,7 @@ from qsim_ex.errors import PlanError
 from qsim_ex.placement.exchange.links import Links, PeerBuffer, synchronize
 from qsim_ex.placement.exchange.lockstep import Share, work_on
 from qsim_ex.placement.exchange.schedule import schedule, sources
+from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.carry import Carried, carried
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
@@ -169,9 +170,19 @@ class HomeWindows:
 
     # --- work --------------------------------------------------------------------------------------------------------
 
-    def run_pass(self, course: PassCourse, shares: Sequence[Share], begin: int, tick: Callable[[], None]) -> None:
-        """Run all stages of a pass on one window after the other; `begin` steps of the plan came before."""
-        for frame, value in self.windows(course.bits, course.begun):
+    def run_pass(
+        self,
+        course: PassCourse,
+        shares: Sequence[Share],
+        begin: int,
+        tick: Callable[[], None],
+        arrivals: Arrivals | None = None,
+    ) -> None:
+        """Run all stages of a pass on one window after the other; `begin` steps of the plan came before.
+
+        arrivals: what has to come home first; it comes for one window while devices work on the windows before.
+        """
+        for frame, value in self.windows(course.bits, course.begun, arrivals):
             done, high = begin, self._high(value)
             for stage, at in zip(course.stages, course.moments, strict=True):
                 if isinstance(stage.motion, Exchange):
@@ -199,10 +210,13 @@ class HomeWindows:
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
-    def windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[WindowBuffers, int]]:
+    def windows(
+        self, bits: tuple[int, ...], fresh: int, arrivals: Arrivals | None = None
+    ) -> Iterator[tuple[WindowBuffers, int]]:
         """Yield every window that is not known to be zero, with its number, while the next one is being copied.
 
-        bits: the bit at home of each position. fresh: mask of positions.
+        bits: the bit at home of each position. fresh: mask of positions. arrivals: see `run_pass`; then work on a
+        window is queued before anything of the next one arrives, which this process may have to wait for.
         """
         window = self._window
         marks = [copy_queue.mark() for copy_queue in self._out]  # the last pass is written home before this one begins
@@ -210,14 +224,17 @@ class HomeWindows:
             for mark in marks:
                 copy_queue.wait(mark)
         coming: deque[tuple[WindowBuffers, int]] = deque()
+        ahead = min(2, len(self.frames)) if arrivals is None else 1
         for value in range(1 << self.num_bits - window):
             if value << window & fresh:
                 continue
+            if arrivals is not None:
+                arrivals.until(self._start(bits, 0, value))
             frame = self.frames[0]
             self.frames.rotate(-1)
             self._bring(frame, bits, fresh, value)
             coming.append((frame, value))
-            if len(coming) == min(2, len(self.frames)):
+            if len(coming) == ahead:
                 yield self._begun(*coming.popleft())
         for frame, value in coming:
             yield self._begun(frame, value)

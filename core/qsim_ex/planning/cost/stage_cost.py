@@ -21,7 +21,8 @@ class Rates:
         double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
     peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
-    host_all: bytes between the host and all devices together.
+    host_all: bytes between the host and all devices together. homes: bytes that ranks of one host send from home to
+        home while as many arrive, by the processor.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
     interpreted: `fma` of the interpreter. plan, plan_gate: seconds in which the host prepares a first run, once and for
         each gate.
@@ -34,6 +35,7 @@ class Rates:
     host: float = 55e9
     host_both: float = 101e9
     host_all: float = 150e9
+    homes: float = 24e9
     launch: float = 15e-6
     trade: float = 1.2e-3
     interpreted: float = 21.4e12
@@ -182,7 +184,7 @@ def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, r
     found = _exchange(
         Exchange(stage.motion.swaps), homes, Levels(parts, levels.ranks, levels.slice), itemsize, rates, 1
     )
-    return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.host + rates.trade}
+    return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.homes + rates.trade}
 
 
 def _exchange(
