@@ -8,7 +8,7 @@ import cirq
 
 from qsim_ex import Circuit
 from qsim_ex.frameworks import Remembered
-from qsim_ex_cirq.translation.circuits import are_constant
+from qsim_ex_cirq.translation.circuits import Moments, are_constant
 from qsim_ex_cirq.translation.gates import always
 from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translator import Translator
@@ -21,14 +21,14 @@ def circuit_of(
 
     whole: the moment whose operations on these qubits they are, if they are all of them; its circuit is kept.
     """
-    known: Circuit | None = None if whole is None else _known.get(whole, qubits, None)
+    known: Circuit | None = None if whole is None else _known.get(whole, qubits, Moments((whole,)))
     if known is not None:
         return known
     translator = Translator(qubits, False)
     translator.operations(operations, always)
     circuit = translator.translation(False).circuit
     if whole is not None and are_constant(translator.gates):
-        _known.put(whole, qubits, None, circuit, len(circuit.instructions))
+        _known.put(whole, qubits, Moments((whole,), translator.matrix_gates), circuit, len(circuit.instructions))
     return circuit
 
 

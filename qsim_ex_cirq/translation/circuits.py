@@ -17,6 +17,7 @@ import cirq
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
 from qsim_ex.frameworks import Remembered, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
+from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_columns
 from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
@@ -56,7 +57,8 @@ def translate(
         translator = given.native_translator() or given.translator()
         found = translator.translation(sampled)
         if are_constant(translator.gates):
-            _known.put(circuit, how, moments, found, len(found.circuit.instructions))
+            read = Moments(moments.moments, translator.matrix_gates)
+            _known.put(circuit, how, read, found, len(found.circuit.instructions))
     return found
 
 
@@ -65,25 +67,29 @@ _known = Remembered()
 
 
 class Moments:
-    """The moments of a circuit, which are equal only if they are the same objects: a moment never changes."""
+    """The moments of a circuit, which are equal only if they are the same objects: a moment never changes.
 
-    def __init__(self, moments: tuple[cirq.Moment, ...]) -> None:
-        self._moments = moments
+    read: the matrix gates among their operations, if these were read.
+    """
+
+    def __init__(self, moments: tuple[cirq.Moment, ...], read: MatrixGates | None = None) -> None:
+        self.moments, self._read = moments, read
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two circuits have the same moments."""
-        if not isinstance(other, Moments) or len(self._moments) != len(other._moments):
+        """Return whether another circuit has the same moments, and their matrices are as they were read for this one."""
+        if not isinstance(other, Moments) or len(self.moments) != len(other.moments):
             return False
-        return all(map(operator.is_, self._moments, other._moments))
+        same = all(map(operator.is_, self.moments, other.moments))
+        return same and (self._read is None or self._read.are_unchanged())
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
-    """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
+    """Return whether gates have no contents that may change, but for matrices, which `Moments` looks at again.
 
-    A matrix of Cirq's cannot be reached from outside. gates: of all operations that are no rows, at least; None for one
-    that is no gate alone.
+    They are rows of the gate table, matrices, and measurements. gates: of all operations that are no rows, at least;
+    None for one that is no gate alone.
     """
     measured = [gate for gate in gates if type(gate) is cirq.MeasurementGate]
     return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)

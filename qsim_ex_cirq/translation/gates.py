@@ -31,10 +31,9 @@ from qsim_ex.frameworks import (
     OnePower,
     OneShift,
     Powers,
-    UnitaryMatrix,
-    unitary_matrices,
 )
 from qsim_ex_cirq.translation import rules
+from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.place import TOLERANCE, Place, number
 from qsim_ex_cirq.translation.rules import Rule
 
@@ -205,8 +204,8 @@ class Columns:
 
     rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
     itself. gates: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a
-    row. count: of all operations. others: the places of those that have no row. matrices: of matrix gates, by their
-    places. numbered: the operations, each with its moment's number. literal: whether one was written without a symbol.
+    row. count: of all operations. others: the places of those that have no row. matrix_gates: those among the gates;
+    matrices: of these, by their places. numbered: the operations, each with its moment's number. literal: whether one was written without a symbol.
     number: makes of a gate's parameter what the builder takes.
     """
 
@@ -222,7 +221,8 @@ class Columns:
         self.count = len(operations)
         self.gates = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
         self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
-        self.matrices = checked_matrices(dict(enumerate(gates)))
+        self.matrix_gates = MatrixGates(dict(enumerate(gates)))
+        self.matrices = self.matrix_gates.checked
         at = wire_of.__getitem__
         try:
             self.wires = [  # most gates have one or two wires, for which no loop is needed
@@ -247,16 +247,6 @@ class Columns:
         wires = self.wires[begin:end]
         builder.gates([name for name, _ in rows], wires, [given for _, given in rows])
         return set(chain.from_iterable(wires))
-
-
-def checked_matrices(gates: Mapping[int, cirq.Gate | None]) -> dict[int, UnitaryMatrix]:
-    """Return the matrices of matrix gates as the builder takes them fastest; those left out are looked at one by one.
-
-    gates: by their places.
-    """
-    matrices = {place: gate._unitary_() for place, gate in gates.items() if type(gate) is cirq.MatrixGate}
-    checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
-    return {place: one for place, one in zip(matrices, checked, strict=False) if one is not None}
 
 
 def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:

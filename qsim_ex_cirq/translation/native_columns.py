@@ -15,7 +15,8 @@ import cirq
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import CirqReader, ReadGates
-from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, checked_matrices
+from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power
+from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.noise import MomentOperation
 
 Wires = tuple[int, ...]
@@ -28,8 +29,8 @@ class NativeColumns:
     """The operations of a circuit: gates that have rows as arrays, and all others as `gates.Columns` has them.
 
     count: of all operations. others: the places of those that have no rows; gates: of these the gate, None for one
-    that is no gate alone; tagged: those of these that have tags. matrices: of matrix gates, by their places; wires: of
-    these.
+    that is no gate alone; tagged: those of these that have tags. matrix_gates: those among the gates; matrices: of
+    these, by their places; wires: of these matrices.
     """
 
     def __init__(self, moments: Sequence[cirq.Moment], operations: list[cirq.Operation], read: ReadGates) -> None:
@@ -42,7 +43,8 @@ class NativeColumns:
         tagged = {kind for kind in kinds if issubclass(kind, cirq.TaggedOperation)}
         self.gates = [op.gate if type(op) in gates else None for op in of]
         self.tagged = [op for op in of if type(op) in tagged] if tagged else []
-        self.matrices = checked_matrices(dict(zip(self.others, self.gates, strict=True)))
+        self.matrix_gates = MatrixGates(dict(zip(self.others, self.gates, strict=True)))
+        self.matrices = self.matrix_gates.checked
         self.wires: dict[int, Wires] = {}
 
     def order(self, qubits: Sequence[cirq.Qid], order: Sequence[cirq.Qid]) -> None:

@@ -19,6 +19,7 @@ from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
+from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.native_columns import NativeColumns
 from qsim_ex_cirq.translation.noise import MomentOperation, channel, kraus_of
@@ -76,6 +77,7 @@ class Translator:
         self.basis_changes: list[_BasisChange] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
         self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
+        self.matrix_gates = MatrixGates({})  # those among them
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
 
     def begin(self, initial: int) -> None:
@@ -109,7 +111,7 @@ class Translator:
 
     def columns(self, columns: Columns | NativeColumns) -> None:
         """Append operations that were read column by column; see `operations`."""
-        self.gates = columns.gates
+        self.gates, self.matrix_gates = columns.gates, columns.matrix_gates
         begin = at = 0
         while at < len(columns.others):
             place = columns.others[at]

@@ -9,6 +9,7 @@ import cirq
 import numpy as np
 import pytest
 
+from qsim_ex_cirq.moment_circuits import circuit_of
 from qsim_ex_cirq.translation.circuits import translate
 
 Q = cirq.LineQubit.range(3)
@@ -79,3 +80,26 @@ def test_confusion_maps() -> None:
     matrix[:] = np.eye(2)
     after = translate(circuit).readout
     assert not after or (after[0].matrix != before.matrix).any()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_matrices_changed_in_place(count: int) -> None:
+    """A matrix gate keeps the array that it was given: a change of that array is in the next translation."""
+    matrix = np.eye(2, dtype=complex)
+    circuit = cirq.Circuit([cirq.MatrixGate(matrix)(Q[0])] * count)
+    assert translate(circuit) is translate(circuit)
+    matrix[:] = [[0, 1], [1, 0]]
+    after, expected = translate(circuit).circuit, translate(circuit.copy()).circuit
+    assert after.instructions == expected.instructions
+    assert (after.operands == expected.operands).all()
+
+
+def test_moments_with_matrices_changed_in_place() -> None:
+    """The circuit of a moment whose matrix was changed in place is made anew."""
+    matrix = np.eye(2, dtype=complex)
+    moment = cirq.Moment(cirq.MatrixGate(matrix)(Q[0]))
+    given = [(0, moment.operations[0])], (Q[0],), moment
+    before = circuit_of(*given)
+    assert circuit_of(*given) is before
+    matrix[:] = [[0, 1], [1, 0]]
+    assert (circuit_of(*given).operands[0, -4:] == [0, 1, 1, 0]).all()
