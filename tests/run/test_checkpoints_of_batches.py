@@ -106,7 +106,7 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: st
 @pytest.mark.parametrize("ways", [("one by one", "together"), ("together", "one by one"), ("one by one", "migrated")])
 @pytest.mark.parametrize("case", ["shots with noise", "values with noise", "bindings"])
 def test_a_run_goes_on_in_another_way(tmp_path: Path, case: str, ways: tuple[str, str]) -> None:
-    """What was begun one state after another goes on with many at a time, and back again; nothing done is done twice."""
+    """What was begun one state after another goes on with many at a time, and back; nothing is done twice."""
     made, asked = CASES[case]
     asked = {**asked, **{name: 200 for name in ("shots", "trajectories") if asked.get(name) == 40}}
     path, told = tmp_path / "run", []

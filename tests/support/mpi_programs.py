@@ -459,9 +459,10 @@ def state_file() -> None:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
     assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
-        Simulator(**divided(device_wires=4, host_memory="spread")).run(measured(), shots=5, seed=1)
+        how = {"device_wires": 4, "host_memory": "spread", "virtual_peers": 2}
+        Simulator(**divided(**how)).run(measured(), shots=5, seed=1)
     except OptionError as error:
-        assert "process" in str(error)  # noqa: PT017
+        assert "process for each device" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not refused")
 
@@ -522,7 +523,13 @@ def over_host() -> None:
     wires = WIRES + 2
     circuit, psi = measured(wires=wires), Simulator(**ALONE).state(layers(wires).build()).to_numpy()
     alone = Simulator(**ALONE).run(circuit, 300, 7)
-    ways = ({"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}, {"device_wires": 6, "window_slots": 4})
+    ways: tuple[dict[str, Any], ...] = (
+        {"device_wires": 5},
+        {"device_wires": 4, "virtual_peers": 2},
+        {"device_wires": 6, "window_slots": 4},
+        {"device_wires": 5, "host_memory": "spread", "in_flight_buffers": 2},
+        {"device_wires": 6, "host_memory": "spread", "in_flight_buffers": 1, "window_slots": 4},
+    )
     for number, way in enumerate(ways):
         options = divided(**way)
         result = Simulator(**options).run(circuit, 300, 7)
@@ -531,7 +538,8 @@ def over_host() -> None:
         assert sum(result.facts["bytes_from_host"]) > 0 or world().rank >= result.facts["processes_used"]
         within = sum(world().allgather(sum(result.facts["bytes_sent_within"].values())))
         assert sum(result.facts["bytes_sent"].values()) + within == result.plan.bytes_peers
-        assert result.facts["bytes_held_on_host"] <= 1.2 * (16 << wires) / result.facts["processes_used"]
+        most = 1.5 if "host_memory" in way else 1.2  # these have free places for two windows
+        assert result.facts["bytes_held_on_host"] <= most * (16 << wires) / result.facts["processes_used"]
         with Simulator(**options).state(layers(wires).build()) as state:
             assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
             assert np.isclose(state.expectation(PauliSum((PauliString(3 << wires - 2, 1),))), _xx(psi, wires))

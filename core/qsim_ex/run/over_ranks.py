@@ -1,4 +1,4 @@
-"""The agreement of ranks before a run or a job: all were given the same, and seeds that nobody gave are those of rank 0."""
+"""The agreement of ranks before a run or a job: equal inputs, and for seeds that nobody gave those of rank 0."""
 
 from __future__ import annotations
 
