@@ -70,7 +70,7 @@ class SweepRunner:
         pairs = zip(programs, resolvers, strict=True)
         translations = [one for program, points in pairs for one in translate_sweep(program, points, **how)]
         points = [point for some in resolvers for point in some]
-        seeds = runs.seeds(len(points), lambda: key_of(translations, shots))
+        seeds = runs.seeds(len(points), lambda: key_of(translations, shots), _wires(translations))
         if len(points) == 1:
             result = runs.job.next().run(
                 translations[0].circuit, shots=shots, seed=seeds[0], readout=translations[0].readout
@@ -109,7 +109,7 @@ class SweepRunner:
         for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
-            seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"))
+            seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"), _wires(translations))
             yield from zip(resolvers, self._states(runs, translations, seeds, initial, began), strict=True)
         runs.job.end()
 
@@ -165,7 +165,7 @@ class SweepRunner:
         for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
-            seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums))
+            seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums), _wires(translations))
             vector = None if isinstance(initial, int) else initial
             measured, exact = translations[0].at_end, self.engine.options.method == "density_matrix"
             if any(one.is_random for one in translations):
@@ -229,6 +229,11 @@ class SweepRunner:
         for point in run_batches(runs.job, translations, seeds, **how):
             values, errors = point.batch.values[point.member], point.batch.errors[point.member]
             yield Estimates(_values(values, sums), errors.tolist(), point.batch.trajectories)
+
+
+def _wires(translations: Sequence[Translation]) -> int:
+    """Return the most wires of any circuit."""
+    return max((one.circuit.num_qubits for one in translations), default=0)
 
 
 def _with_ancillas(vector: Any, translation: Translation) -> Any:

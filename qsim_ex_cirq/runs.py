@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import cirq
@@ -36,9 +35,10 @@ class SeedStream:
 
     def __call__(self) -> int:
         """Return the seed of the next run."""
-        with suppress(IndexError):  # and not a check first, which two threads could pass
-            return self._first.popleft()
-        seed = int(self._draw(1 << 62, dtype=np.int64))
+        try:
+            seed = self._first.popleft()
+        except IndexError:  # and no check first, which two threads could pass
+            seed = int(self._draw(1 << 62, dtype=np.int64))
         if not self.given:
             remember_drawn([seed])
         return seed
@@ -56,14 +56,18 @@ class SweepRuns:
         self._seeds = seeds
         self._most = most
 
-    def seeds(self, count: int, key: Callable[[], str]) -> list[int]:
-        """Return the seeds of the next points; key: tells the call from others, made for the first points only."""
+    def seeds(self, count: int, key: Callable[[], str], num_wires: int) -> list[int]:
+        """Return the seeds of the next points; key: tells the call from others, made for the first points only.
+
+        num_wires: the most that any circuit has.
+        """
         found: list[int] = []
         if count and self.job.waits_for_checkpoint:
             given = self._seeds() if self._seeds.given else None
-            seed = self.job.begin(key, self._most, given)
+            seed = self.job.begin(key, self._most, given, num_wires)
             if given is None:
                 self._seeds = SeedStream(seed % (1 << 32))  # which is what Cirq takes for a seed, to run it again
+                self._seeds.given = False
             else:
                 found.append(given)
         return found + [self._seeds() for _ in range(count - len(found))]

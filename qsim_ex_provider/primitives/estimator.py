@@ -139,8 +139,9 @@ _TRAJECTORIES = 0
 
 def _run(pubs: Sequence[_EstimatedPub], simulator: Simulator, trajectories: int | None) -> PrimitiveResult:
     runs, options = JobRuns(simulator), simulator.options
+    wires = max((one.pub.circuit.num_qubits for one in pubs), default=0)
     most = sum(one.pub.size * len(one.groups) for one in pubs)
-    seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
+    seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed, wires)
     found = []
     with counted(options.progress, "PUBs", len(pubs)) as ended:
         for number, one in enumerate(pubs):

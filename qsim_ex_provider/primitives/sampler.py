@@ -126,7 +126,10 @@ class _SampledPub:
 
 def _run(pubs: Sequence[_SampledPub], simulator: Simulator) -> PrimitiveResult:
     runs, options = JobRuns(simulator), simulator.options
-    seed = runs.begin(lambda: digest(*(one.key() for one in pubs)), sum(len(one.groups) for one in pubs), options.seed)
+    wires = max((one.pub.circuit.num_qubits for one in pubs), default=0)
+    seed = runs.begin(
+        lambda: digest(*(one.key() for one in pubs)), sum(len(one.groups) for one in pubs), options.seed, wires
+    )
     found = []
     with counted(options.progress, "PUBs", len(pubs)) as ended:
         for number, one in enumerate(pubs):

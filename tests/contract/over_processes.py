@@ -29,6 +29,7 @@ from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
 from qsim_ex.placement.exchange import between_ranks  # noqa: E402
 from qsim_ex.placement.ranks import Ranks  # noqa: E402
 from qsim_ex.placement.ranks_over_host import RanksOverHost  # noqa: E402
+from qsim_ex.placement.ranks_spread import RanksSpread  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
 CPU = CpuDevice(1)
@@ -76,9 +77,21 @@ def over_host(slice_: int, each: int, how: str = "") -> PlacementCase:
     return PlacementCase(f"processes over host/{slice_}, {each} devices {how}", make, (fewest, fewest + 2))
 
 
+def spread(slice_: int, slots: int) -> PlacementCase:
+    """The same with the part of each rank on its device, as far as so many windows hold it, and else on its host."""
+    bits, local = communicator().size.bit_length() - 1, slice_ + 2
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> RanksSpread:
+        levels = Levels(local, 0, slice_, ranks=bits)
+        return RanksSpread(communicator(), device_of(""), num_wires, dtype, levels, slots=slots)
+
+    return PlacementCase(f"processes spread/{slice_}, {slots} slots", make, (local + bits + 1, local + bits + 3))
+
+
 ON_CPU = ["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2", "mapped/0/1", "mapped/1/2"]
 ON_CPU += ["shared/2/1", "over host/0/1", "over host/1/2", "shared over host/1/1", "shared over host/0/2"]
-ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2", "over host/2/1", "over host/2/2"]
+ON_CPU += ["spread/0/1", "spread/2/3"]
+ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2", "over host/2/1", "over host/2/2", "spread/2/3"]
 
 
 @pytest.fixture(params=ON_GPU if GPU else ON_CPU)
@@ -90,7 +103,7 @@ def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(between_ranks, "SharesMemory", type(None))
     if how.endswith("over host"):
         return over_host(int(slice_), int(each), how.removesuffix("over host").strip())
-    return ranks(int(slice_), int(each), how)
+    return spread(int(slice_), int(each)) if how == "spread" else ranks(int(slice_), int(each), how)
 
 
 class TestOverProcesses(Contract):

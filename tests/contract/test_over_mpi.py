@@ -84,6 +84,15 @@ def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_jobs_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
+    """Jobs of Qiskit and Cirq that were stopped go on with more ranks and fewer, and end with the same results."""
+    for ranks, last in ((2, {}), (4, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
+        ended = under_mpi(ranks, PROGRAMS, "jobs", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
+        assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_unchanged_scripts_of_frameworks() -> None:
     """Qiskit and Cirq, with a seed and without, give the same on every rank."""
     run(2, "frameworks")

@@ -60,6 +60,15 @@ def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_jobs_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
+    """Jobs of Qiskit and Cirq that were stopped go on with more ranks and fewer, and end with the same results."""
+    for ranks, last in ((4, {}), (1, {}), (2, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
+        ended = launched(ranks, PROGRAMS, "jobs", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
+        assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_parts_in_host_memory(ranks: int) -> None:
     """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""

@@ -86,9 +86,20 @@ def test_options_alone_lead_to_host_memory() -> None:
         assert (where.deployment.kind, where.deployment.levels.local) == ("ranks over host", 20)
     for where in assigned([64 << 30] * 2, 28, device_wires=27):
         assert where.deployment.kind == "ranks"
-    for error in assigned([64 << 30] * 2, 28, device_wires=20, host_memory="spread"):
+
+
+def test_what_hosts_have_no_room_for_is_spread() -> None:
+    """Where hosts lack room for all of the parts, or options say so, they hold what the devices do not."""
+    for where in assigned([20 << 30] * 2, 32):
+        assert (where.deployment.kind, where.deployment.host_memory) == ("ranks over host", "spread")
+        slots, levels = where.deployment.in_flight, where.deployment.levels
+        assert where.deployment.host_bytes < (16 << 31) - slots * (16 << levels.local) + (1 << 29)
+        assert where.deployment.host_bytes + where.deployment.device_bytes < (16 << 31) + (1 << 29)
+    for where in assigned([4 << 30] * 2, 30, host_memory="spread"):
+        assert where.deployment.host_memory == "spread"
+    for error in assigned([64 << 30] * 2, 28, device_wires=20, host_memory="spread", virtual_peers=2):
         assert isinstance(error, OptionError)
-        assert "2 processes share this state" in str(error)
+        assert "process for each device" in str(error)
 
 
 def test_windows_lie_on_the_gpu_of_each_rank(monkeypatch: pytest.MonkeyPatch) -> None:

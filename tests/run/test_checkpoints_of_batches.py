@@ -103,6 +103,25 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: st
         assert told[0][0] > 0
 
 
+@pytest.mark.parametrize("ways", [("one by one", "together"), ("together", "one by one"), ("one by one", "migrated")])
+@pytest.mark.parametrize("case", ["shots with noise", "values with noise", "bindings"])
+def test_a_run_goes_on_in_another_way(tmp_path: Path, case: str, ways: tuple[str, str]) -> None:
+    """What was begun one state after another goes on with many at a time, and back; nothing is done twice."""
+    made, asked = CASES[case]
+    asked = {**asked, **{name: 200 for name in ("shots", "trajectories") if asked.get(name) == 40}}
+    path, told = tmp_path / "run", []
+    for way, part in zip((*ways, *ways), (0.3, 0.5, 0.7, 0.9), strict=True):
+        with pytest.raises(KeyboardInterrupt):
+            run(made, way, seeds=7, checkpoint=path, progress=stop_at(part), **asked)
+    assert list(tmp_path.iterdir())
+    again = run(made, "together", checkpoint=path, progress=lambda *done: told.append(done), **asked)
+    whole = run(made, "together", seeds=7, **asked)
+    assert again.packed is None or np.array_equal(again.packed, whole.packed)
+    np.testing.assert_allclose(again.values, whole.values, atol=1e-12)
+    assert list(tmp_path.iterdir()) == []
+    assert told[0][0] > 0
+
+
 def test_a_state_goes_on(tmp_path: Path) -> None:
     """`Simulator.state` takes a state from its checkpoint and leaves no file behind."""
     made, path, told = plain(), tmp_path / "run", []

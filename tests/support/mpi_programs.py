@@ -459,9 +459,10 @@ def state_file() -> None:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
     assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
-        Simulator(**divided(device_wires=4, host_memory="spread")).run(measured(), shots=5, seed=1)
+        how = {"device_wires": 4, "host_memory": "spread", "virtual_peers": 2}
+        Simulator(**divided(**how)).run(measured(), shots=5, seed=1)
     except OptionError as error:
-        assert "process" in str(error)  # noqa: PT017
+        assert "process for each device" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not refused")
 
@@ -522,7 +523,13 @@ def over_host() -> None:
     wires = WIRES + 2
     circuit, psi = measured(wires=wires), Simulator(**ALONE).state(layers(wires).build()).to_numpy()
     alone = Simulator(**ALONE).run(circuit, 300, 7)
-    ways = ({"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}, {"device_wires": 6, "window_slots": 4})
+    ways: tuple[dict[str, Any], ...] = (
+        {"device_wires": 5},
+        {"device_wires": 4, "virtual_peers": 2},
+        {"device_wires": 6, "window_slots": 4},
+        {"device_wires": 5, "host_memory": "spread", "in_flight_buffers": 2},
+        {"device_wires": 6, "host_memory": "spread", "in_flight_buffers": 1, "window_slots": 4},
+    )
     for number, way in enumerate(ways):
         options = divided(**way)
         result = Simulator(**options).run(circuit, 300, 7)
@@ -531,7 +538,8 @@ def over_host() -> None:
         assert sum(result.facts["bytes_from_host"]) > 0 or world().rank >= result.facts["processes_used"]
         within = sum(world().allgather(sum(result.facts["bytes_sent_within"].values())))
         assert sum(result.facts["bytes_sent"].values()) + within == result.plan.bytes_peers
-        assert result.facts["bytes_held_on_host"] <= 1.2 * (16 << wires) / result.facts["processes_used"]
+        most = 1.5 if "host_memory" in way else 1.2  # these have free places for two windows
+        assert result.facts["bytes_held_on_host"] <= most * (16 << wires) / result.facts["processes_used"]
         with Simulator(**options).state(layers(wires).build()) as state:
             assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
             assert np.isclose(state.expectation(PauliSum((PauliString(3 << wires - 2, 1),))), _xx(psi, wires))
@@ -582,17 +590,101 @@ def handed_on() -> None:
     else:
         with Simulator(**divided()).state(layers().build()) as state:
             state.save(folder / "state")
-    for name, circuit, shots in (("all", measured(wires=18, count=5), 50), ("chance", chance, 3)):
+    few = layers(8, 2)
+    for wire in range(8):
+        few.channel(depolarizing(0.1), [wire]).gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 1) % 8])
+    small = few.measure(range(8), range(8)).build()
+    for name, circuit, shots in (("all", measured(wires=18, count=5), 50), ("chance", chance, 3), ("few", small, 40)):
         options = divided(checkpoint=folder / name, checkpoint_every=0)
-        if world().size == 1 and name == "chance" and not last:
+        if world().size == 1 and name != "all" and not last:
             continue  # one process runs several shots at a time, and has no state in progress
         if not last:
-            _interrupted(folder / name, circuit, shots, 7, after=1)
+            _interrupted(folder / name, circuit, shots, 7, after=5 if name == "few" else 1)
             assert (folder / name).exists()
             continue
         found = Simulator(**options).run(circuit, shots=shots)
         assert found.seed == 7
         assert np.array_equal(same(found.packed), Simulator(**ALONE).run(circuit, shots, 7).packed)
+    world().Barrier()
+
+
+def jobs() -> None:
+    """Jobs of frameworks whose checkpoints are in `QSIM_EX_TEST_FOLDER` are stopped after a run, and go on here.
+
+    The last number of ranks, told by `QSIM_EX_TEST_LAST`, ends them: its results are those of jobs that nobody stopped.
+    """
+    import cirq
+    from qiskit import QuantumCircuit
+
+    from qsim_ex_cirq import QsimExSimulator
+    from qsim_ex_provider import QsimExBackend, SamplerV2
+
+    folder, last = Path(os.environ["QSIM_EX_TEST_FOLDER"]), "QSIM_EX_TEST_LAST" in os.environ
+    circuits = []
+    for wires, turn in ((4, 0.3), (WIRES, 0.4), (WIRES, 0.5), (5, 0.6)):
+        one = QuantumCircuit(wires)
+        for wire in range(wires):
+            one.ry(turn + wire, wire)
+            one.cx(wire, (wire + 1) % wires)
+        if turn == 0.5:
+            one.reset(1)
+            one.ry(turn, 1)
+        one.measure_all()
+        circuits.append(one)
+    qubits = cirq.LineQubit.range(6)
+    chain = [cirq.CNOT(a, b) ** 0.7 for a, b in pairwise(qubits)]
+    programs = [
+        cirq.Circuit(cirq.H(qubits[0]), chain[:k], cirq.depolarize(0.1)(qubits[k % 2]), cirq.measure(*qubits, key="m"))
+        for k in range(4)
+    ]
+
+    def qiskit(seed: int | None, **options: Any) -> list[Any]:
+        result = QsimExBackend(**options).run(circuits, shots=50, seed_simulator=seed).result()
+        return [result.base_seed, *(result.get_counts(k) for k in range(len(circuits)))]
+
+    def sampler(seed: int | None, **options: Any) -> list[Any]:
+        result = SamplerV2(**options, default_shots=40, seed=seed).run(circuits).result()
+        return [result.metadata["seed"], *(one.data.meas.get_counts() for one in result)]
+
+    def sweeps(seed: int | None, **options: Any) -> list[Any]:
+        simulator = QsimExSimulator(**options, seed=seed)
+        return [one.measurements["m"].tolist() for (one,) in simulator.run_batch(programs, repetitions=40)]
+
+    for name, work in (("qiskit", qiskit), ("sampler", sampler), ("sweeps", sweeps)):
+        for seed in (5, None):
+            path = folder / f"{name}{seed}"
+            if not last:
+                _stopped(lambda path=path, work=work, seed=seed: work(seed, **divided(checkpoint=path)))
+                continue
+            found = same(work(seed, **divided(checkpoint=path)))
+            if seed is None and name != "sweeps":
+                seed = found[0]
+            if seed is not None:
+                assert found == work(seed, **ALONE), (name, seed)
+    world().Barrier()
+
+
+def _stopped(work: Any) -> None:
+    """Run a job until one more of its runs has ended."""
+    kind = CheckpointsOfRanks if world().size > 1 else Checkpoints
+    end, ended = kind.end, 0
+
+    def failing(self: Any, *given: Any) -> None:
+        nonlocal ended
+        if not self.found and ended:
+            raise ArithmeticError("all are broken")
+        ended += not self.found
+        end(self, *given)
+
+    kind.end = failing  # type: ignore[method-assign]
+    try:
+        work()
+    except (ArithmeticError, CommunicationError) as error:
+        assert "all are broken" in str(error)  # noqa: PT017
+    else:
+        raise AssertionError("it was not stopped")
+    finally:
+        kind.end = end  # type: ignore[method-assign]
     world().Barrier()
 
 

@@ -215,11 +215,11 @@ class RanksInThreads(Divided):
         """This state without some wires; see `Placement.shrink`."""
         self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
         new = self.another(self.num_wires - len(wires))
-        self._copy_to(new, at.without_last(self.layout, wires))
+        self.copy_to(new, at.without_last(self.layout, wires))
         self.release()
         return new
 
-    def _copy_to(self, new: Divided, layout: Layout) -> None:
+    def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
         new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
         for first, values in self.pieces(PIECE):

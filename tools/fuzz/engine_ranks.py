@@ -20,7 +20,7 @@ PATIENCE = 60
 
 
 def draw_ranks(random: Random) -> Case:
-    """A program with or without chance, for some bindings, over ranks that have a device each, or two."""
+    """A program with or without chance, for some bindings, over ranks with a device each, or two, or windows on one."""
     wires = random.choice([3, 4, 4, 5, 6])
     size = random.choice([2, 2, 3, 4, 4, 5])
     draw = programs.Draw(random, wires, random.randint(1, 3))
@@ -35,6 +35,10 @@ def draw_ranks(random: Random) -> Case:
     if bits + 1 < wires and random.random() < 0.3:
         options["virtual_peers"] = 2
         bits += 1
+    elif bits + 1 < wires and random.random() < 0.4:
+        options["device_wires"] = random.randint(1, wires - bits - 1)
+        options["host_memory"] = random.choice(["whole", "spread", "spread"])
+        options["in_flight_buffers"] = random.choice([1, 2, 3])
     if random.random() < 0.5:
         options["network"] = layers(random, bits)
     ask = {
@@ -76,7 +80,7 @@ def check_ranks(case: Case) -> str | None:
     return None
 
 
-_ALONE = {"virtual_peers": 1, "network": "auto"}
+_ALONE = {"virtual_peers": 1, "network": "auto", "device_wires": None, "in_flight_buffers": None}
 """Options of a state in one piece."""
 
 

@@ -7,10 +7,12 @@ divided never waits for another.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from qsim_ex.comm import launcher
@@ -165,6 +167,25 @@ def _automatic(num_wires: int) -> tuple[RanksInUse | None, str]:
     return RanksInUse(communicator, used), ""
 
 
+def own_path(path: Path, processes: Processes) -> Path:
+    """Return the path of a file that this process has for itself, where others of the same launcher have one too.
+
+    It is the given one in the first process, and where states are not divided in any case.
+    """
+    rank = _rank() if asked(processes) else 0
+    return path.with_name(f"{path.name}.rank{rank}") if rank else path
+
+
+def paths_of_more(path: Path, processes: Processes) -> list[Path]:
+    """Return the files that `own_path` has named in processes which are no longer there, as the first one sees them."""
+    if asked(processes) and _rank():
+        return []
+    size = _size() if asked(processes) else 1
+    named = re.compile(re.escape(path.name) + r"(\.run\d+)?\.rank(\d+)(\.found)?")
+    found = ((one, named.fullmatch(one.name)) for one in path.parent.iterdir())
+    return [one for one, match in found if match is not None and int(match[2]) >= size]
+
+
 def left_whole(why: str) -> str:
     """Return in words that a large state is not divided over the processes there are; a warning says so once."""
     told = f"not divided over the {_size()} processes: {why}"
@@ -188,6 +209,13 @@ def _size() -> int:
     if (given := _user()) is not None:
         return given.size
     return 1 if launcher.LAUNCHED is None else launcher.LAUNCHED.size
+
+
+def _rank() -> int:
+    """Return the rank of this process, by the communicator of this thread or else by the launcher."""
+    if (given := _user()) is not None:
+        return given.rank
+    return 0 if launcher.LAUNCHED is None else launcher.LAUNCHED.rank
 
 
 def _fewest(used: int) -> int:

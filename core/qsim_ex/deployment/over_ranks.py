@@ -74,7 +74,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         own.network == "auto" and own.checkpoint is None and not windowed
     ):  # whoever continues the run would measure other bandwidths
         own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
-    (deployment,) = _laid_out(_by_options(num_wires, own, numbers, ranks.used))
+    deployment = next(_laid_out(_by_options(num_wires, own, numbers, ranks.used)))
     device, reason, room, error = None, "", None, None
     devices: tuple[Device, ...] = ()
     try:
@@ -90,10 +90,12 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
         memory = tuple((number, least) for number in numbers)
         free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", memory, BOUNDLESS, _link(device))
-        for deployment in over_host.lay_out(StateRequest(num_wires, own, free, numbers, ranks.used)):
-            reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
-            room = _room(deployment, device, devices, own, communicator)
-        rooms = communicator.allgather((host_key(), room))
+        reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
+        for found in over_host.lay_out(StateRequest(num_wires, own, free, numbers, ranks.used)):
+            deployment = found
+            rooms = communicator.allgather((host_key(), _room(deployment, device, devices, own, communicator)))
+            if not _refused(communicator, rooms, num_wires, options):
+                break
     _check(communicator, rooms, error, num_wires, options)
     from qsim_ex.deployment.assign import Assignment
 
@@ -253,9 +255,7 @@ def _check(
     """Raise on all ranks if any has an error, lacks memory, or has a device of another kind."""
     if error is not None:
         raise error
-    whole = f"{num_wires} wires in {options.dtype.name} are {human(state_bytes(num_wires, options.dtype))}"
-    on_host: Counter[tuple[str, str]] = Counter()
-    for rank, (where, one) in enumerate(rooms):
+    for rank, (_, one) in enumerate(rooms):
         if one.error:
             raise CommunicationError(f"rank {rank} cannot hold its part of the state. {one.error}")
         if one.kind != rooms[0][1].kind:
@@ -263,14 +263,26 @@ def _check(
                 f"expected devices of one kind, got rank 0 on a {rooms[0][1].kind} and rank {rank} on a {one.kind}; "
                 "pass device='cpu' or device='gpu'."
             )
+    if refused := _refused(communicator, rooms, num_wires, options):
+        raise OutOfMemory(refused)
+
+
+def _refused(
+    communicator: Communicator, rooms: Sequence[tuple[tuple[str, str], _Room]], num_wires: int, options: Options
+) -> str:
+    """Return in words which rank has no room for its part; empty if all have."""
+    whole = f"{num_wires} wires in {options.dtype.name} are {human(state_bytes(num_wires, options.dtype))}"
+    on_host: Counter[tuple[str, str]] = Counter()
+    for rank, (where, one) in enumerate(rooms):
         if one.device_needed > one.device_free:
-            raise OutOfMemory(
+            return (
                 f"{whole} over {communicator.size} processes: {human(one.device_needed)} on rank {rank}, which has "
                 f"{human(one.device_free)} free. Use more processes, fewer wires, or precision='single'."
             )
         on_host[where] += one.host_needed
         if on_host[where] > one.host_free:
-            raise OutOfMemory(
+            return (
                 f"{whole} over {communicator.size} processes: its ranks need more than the {human(one.host_free)} that "
                 f"host {where[0]} has free (rank {rank}). Use more hosts, fewer wires, or precision='single'."
             )
+    return ""

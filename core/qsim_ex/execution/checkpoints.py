@@ -44,6 +44,8 @@ class Checkpoints:
     divided: how the state in progress was divided when it was written.
     results: returns the results so far, which are written before a state if a circuit has saved something since they
     were written last (`unwritten`).
+    States may be simulated one by one in one run, and many at a time in the run that continues it, or the other way
+    round: results are read from either place. A state in progress that is not continued stays until the end.
     Raises `SavedStateError`, naming the differences, if a file belongs to another run, and if it is damaged.
     """
 
@@ -60,7 +62,7 @@ class Checkpoints:
         digests: Digests,
     ) -> None:
         self.path = Path(where.path)
-        self._found_at = self._beside("found") if one_by_one else self.path
+        beside = self._beside("found")
         self._kept_at_end = where.keep
         self._every = every
         self._last = monotonic()
@@ -77,10 +79,12 @@ class Checkpoints:
             self.state = self._look(self.path)
             told = self._checked(self.path, self.state.about, seeds)
             self.divided = _levels(self.state.about) or levels
-        for path in {self.path, self._found_at}:
+        self._found_at = beside if one_by_one or self.state is not None or beside.exists() else self.path
+        for path in (self.path, beside):  # where both have results, those beside are newer
             if path.exists() and not _is_state(path):
                 self.found, about = _read(path)
                 told = self._checked(path, about, told or seeds)
+                self.unwritten = path != self._found_at  # before a state takes their place
         self.seeds = tuple(seeds or told or fresh_seeds())
 
     def _look(self, path: Path) -> SavedState:
@@ -185,8 +189,12 @@ class Checkpoints:
         """Remove all files at the end of the run, except the results if the option `keep` is set."""
         if self._kept_at_end:
             self.write_found(arrays())
-        paths = [self.path, self._found_at, *(self._beside(f"saved{number}") for number in range(labels))]
-        for path in paths:
+        self.remove(labels)
+
+    def remove(self, labels: int) -> None:
+        """Remove all files, except the results if the option `keep` is set; labels: how many saves there are."""
+        for ending in ("", ".found", *(f".saved{number}" for number in range(labels))):
+            path = self.path.with_name(self.path.name + ending)
             if not (self._kept_at_end and path == self._found_at):
                 with suppress(FileNotFoundError):
                     path.unlink()

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.errors import NotSupported
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints, Digests
 from qsim_ex.execution.together import require_same
 from qsim_ex.options import Checkpoint
@@ -32,11 +31,6 @@ class CheckpointsOfRanks(Checkpoints):
         levels: Levels,
         digests: Digests,
     ) -> None:
-        if where.keep:
-            raise NotSupported(
-                "checkpoints of jobs of several runs over several processes: pass processes='never', or the path of a "
-                "checkpoint to each run."
-            )
         super().__init__(
             where, every, identity, seeds, fresh_seeds, one_by_one=one_by_one, levels=levels, digests=digests
         )
@@ -56,7 +50,7 @@ class CheckpointsOfRanks(Checkpoints):
         self.unwritten = not self._ranks.broadcast(written)
         return not self.unwritten
 
-    def end(self, labels: int, arrays: Callable[[], Arrays]) -> None:
-        """Remove all files at the end of the run, on rank 0."""
+    def remove(self, labels: int) -> None:
+        """Remove all files, on rank 0."""
         if self._ranks.rank == 0:
-            super().end(labels, arrays)
+            super().remove(labels)

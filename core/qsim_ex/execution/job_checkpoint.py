@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from qsim_ex.comm.connection import own_path, paths_of_more
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.written import written
-from qsim_ex.observe.sampling import checked_seed, fresh_job_seed
-from qsim_ex.options import Checkpoint
+from qsim_ex.observe.sampling import checked_seed, fresh_job_seed, remember_drawn
+from qsim_ex.options import Checkpoint, Processes
 
 _FORM = "qsim-ex job 1"
 
@@ -22,12 +23,18 @@ class JobCheckpoint:
 
     path: of the file that describes the job; the runs have files beside it. key: distinguishes the job from others,
     such as a digest of its circuits. seed: the job's base seed, None if it was not given; then the seed of the file is
-    used, or a fresh one. Raises `SavedStateError`, naming the differences, if the file is another job's or damaged.
+    used, or a fresh one. processes: as in `Options`; each process of a launcher has a job file of its own, and runs
+    over all of them, whose files they share, take the seeds of rank 0.
+    Raises `SavedStateError`, naming the differences, if the file is another job's or damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str], key: str, parts: int, seed: int | None) -> None:
-        self._path = Path(path)
+    def __init__(
+        self, path: str | os.PathLike[str], key: str, parts: int, seed: int | None, processes: Processes = "never"
+    ) -> None:
+        self._shared = Path(path)
+        self._path = own_path(self._shared, processes)
         self._parts = parts
+        self._how = processes
         known = self._read() if self._path.exists() else None
         given = None if seed is None else checked_seed(seed)
         if known is None:
@@ -42,17 +49,20 @@ class JobCheckpoint:
                 "file, or give another path."
             )
         self.seed = int(known["seed"])
+        if given is None:
+            remember_drawn([self.seed])
 
     def part(self, number: int) -> Checkpoint:
         """Return the option `checkpoint` of run `number`; a run that had ended before gives its result at once."""
-        return Checkpoint(self._beside(number), keep=True)
+        return Checkpoint(self._run(number), keep=True)
 
     def end(self) -> None:
-        """Remove all files of the job at its end."""
-        for path in (self._path, *(self._beside(number) for number in range(self._parts))):
-            for one in (path, path.with_name(f"{path.name}.found")):
-                with suppress(FileNotFoundError):
-                    one.unlink()
+        """Remove all files of the job at its end; those of runs over several processes are removed by the first."""
+        ending = self._path.name[len(self._shared.name) :]
+        own = [self._path, *(self._beside(self._run(number), ending) for number in range(self._parts))]
+        for path in (*own, *(self._beside(path, ".found") for path in own), *paths_of_more(self._shared, self._how)):
+            with suppress(FileNotFoundError):
+                path.unlink()
 
     def _write(self, told: dict[str, Any]) -> None:
         """Write the file of the job; as for a run, a failure is a warning, since the job can continue without it."""
@@ -62,8 +72,12 @@ class JobCheckpoint:
         except SavedStateError as error:
             warnings.warn(f"the job goes on without a checkpoint: {error}", RuntimeWarning, stacklevel=3)
 
-    def _beside(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.name}.run{number}")
+    def _run(self, number: int) -> Path:
+        return self._beside(self._shared, f".run{number}")
+
+    @staticmethod
+    def _beside(path: Path, ending: str) -> Path:
+        return path.with_name(path.name + ending)
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from qsim_ex.comm.connection import asked
 from qsim_ex.execution.job_checkpoint import JobCheckpoint
 from qsim_ex.observe.sampling import fresh_job_seed
 from qsim_ex.options import Options
@@ -23,7 +24,7 @@ def job_checkpoint(options: Options, key: str, runs: int, seed: int | None) -> J
     key: a digest of what the job computes, but for its seed. runs: how many runs it has at most.
     """
     checkpoint: Any = options.checkpoint
-    return JobCheckpoint(getattr(checkpoint, "path", checkpoint), key, runs, seed)
+    return JobCheckpoint(getattr(checkpoint, "path", checkpoint), key, runs, seed, options.processes)
 
 
 class JobRuns:
@@ -48,16 +49,23 @@ class JobRuns:
         """Whether the options ask for a checkpoint and `begin` was not called yet."""
         return self._checkpoint is None and self.options.checkpoint is not None
 
-    def begin(self, key: Callable[[], str], runs: int, seed: int | None) -> int:
+    def begin(self, key: Callable[[], str], runs: int, seed: int | None, num_wires: int = 0) -> int:
         """Open the checkpoint, if there is to be one, and return the job's seed.
 
-        The seed is the given one, or else that of the checkpoint's file, or a fresh one. key, runs: see
+        The seed is the given one, or else that of the checkpoint's file, or a fresh one; of processes that share a
+        state of `num_wires` wires, the most that a circuit has, it is that of the first. key, runs: see
         `job_checkpoint`; the key is made only where there is a checkpoint.
         """
-        if not self.waits_for_checkpoint:
-            return fresh_job_seed() if seed is None else seed
-        self._checkpoint = job_checkpoint(self.options, key(), runs, seed)
-        return self._checkpoint.seed
+        if self.waits_for_checkpoint:
+            self._checkpoint = job_checkpoint(self.options, key(), runs, seed)
+            found = self._checkpoint.seed
+        else:
+            found = fresh_job_seed() if seed is None else seed
+        if seed is not None or not asked(self.options.processes):
+            return found
+        from qsim_ex.run.over_ranks import agreed_seed
+
+        return agreed_seed(self.options, num_wires, found)
 
     def next(self) -> Simulator:
         """Return the simulator of the next run."""

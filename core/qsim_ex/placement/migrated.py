@@ -17,6 +17,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
@@ -27,7 +28,7 @@ from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
-from qsim_ex.steps.step import ZeroFill
+from qsim_ex.steps.step import Step, ZeroFill
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
 """The most windows on the device: where the host holds only slices that the device does not, as many as fit."""
@@ -101,10 +102,18 @@ class Migrated(Divided):
         self._rest = Window(tuple(range(num_wires)), levels.local, self.needed.slice)
         self._window = self._rest
         self._slots = Slots(device, self.needed, self._memory)
-        self._slots.pipe.begin_work(0)
-        device.begin(self._slots.buffers[0])
-        self._slots.pipe.end_work()
-        self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
+        self.begin()
+
+    def begin(self) -> None:
+        """Set the state to |0…0⟩ in the present layout, all of its bits fresh."""
+        pipe, places = self._slots.pipe, self._slots.places
+        pipe.end_work()
+        self.nothing()
+        self._window = self._rest
+        pipe.begin_work(0)
+        self.device.begin(self._slots.buffers[0])
+        pipe.end_work()
+        places.written(0, self._existing(self._window.slices(0), self.fresh))
 
     # --- description -----------------------------------------------------------------------------------------------
 
@@ -189,14 +198,20 @@ class Migrated(Divided):
                     f"expected fresh positions {stages[0].fresh:#x}, as in the plan, got "
                     f"{window.positions(self.fresh):#x}."
                 )
-            after = window.homes(fresh_after(stages[0].fresh, steps))
-            mine = packed[first : first + len(steps)]
-            values = self._values(window, self.fresh)
-            for slot, value in self._pass(window, values, after, write=True, tick=tick):
-                buffer = self._slots.buffers[slot]
-                execute(steps, (OneState(self.device, buffer, window.local, prepared, mine, value),), tick)
+            self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick)
             first += len(steps)
         self.layout = plan.end
+
+    def run_pass(
+        self, window: Window, steps: Sequence[Step], prepared: Any, numbers: Sequence[Any], tick: Tick, above: int = 0
+    ) -> None:
+        """Run steps on one window after the other; above: the value of the bits above those of a window's number."""
+        after = window.homes(fresh_after(window.positions(self.fresh), steps))
+        for slot, value in self._pass(window, self._values(window, self.fresh), after, write=True, tick=tick):
+            high = above << window.far | value
+            execute(
+                steps, (OneState(self.device, self._slots.buffers[slot], window.local, prepared, numbers, high),), tick
+            )
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
@@ -221,11 +236,11 @@ class Migrated(Divided):
         """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
         window = self._near(near)
         here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
-        return self._visit(window, self.fresh & ~here if write else self.fresh, every, write)
+        return self.visit_window(window, self.fresh & ~here if write else self.fresh, every, write)
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield the sub state vectors for which `wanted` is true; nothing else is copied."""
-        return self._visit(self._near(near), self.fresh, wanted, write)
+        return self.visit_window(self._near(near), self.fresh, wanted, write)
 
     def _near(self, wires: Sequence[int]) -> Window:
         """Return a window with some wires near; the one at rest without wires."""
@@ -236,8 +251,11 @@ class Migrated(Divided):
             raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
         return self._window.bringing(wanted)
 
-    def _visit(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
-        """Make a pass for questions; zeros of fresh local positions are written in each window."""
+    def visit_window(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
+        """Make a pass for questions; zeros of fresh local positions are written in each window.
+
+        after: the index bits that are fresh when it is over.
+        """
         here = window.positions(self.fresh) & (1 << window.local) - 1
         layout = window.layout(self.layout)
         values = [value for value in self._values(window, self.fresh) if wanted(layout, value)]
@@ -315,6 +333,39 @@ class Migrated(Divided):
     def slice_at(self, number: int) -> Buffer:
         """Return a slice of an exposed state, without a copy: NumPy on the host, the device's array on the device."""
         return self._slots.pipe.at(int(self._slots.places.place[number]))
+
+    # --- slices that go elsewhere and come from there --------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Wait until nothing is under way, so that slices are in their places."""
+        self._slots.pipe.synchronize()
+        self.device.synchronize()
+
+    def nothing(self) -> None:
+        """Forget all slices, and mark all index bits as fresh: amplitude 0 has no place either."""
+        self.fresh = (1 << self.num_wires) - 1
+        self._slots.places.nothing(np.arange(self._slots.places.num_slices, dtype=np.int64))
+
+    def take(self, slices: Index, out: Amplitudes) -> None:
+        """Copy slices of a settled state to host memory; they have no places then."""
+        size = 1 << self.needed.slice
+        for k, number in enumerate(slices.tolist()):
+            found = self.slice_at(number)
+            out[k * size : (k + 1) * size] = (
+                found if isinstance(found, np.ndarray) else self.device.read(found, 0, size)
+            )
+        self._slots.places.nothing(slices)
+
+    def give(self, slices: Index, values: Amplitudes) -> None:
+        """Put slices that have no places into some; `fresh` is the caller's to set."""
+        self._slots.places.put(slices)
+        size = 1 << self.needed.slice
+        for k, number in enumerate(slices.tolist()):
+            found, own = self.slice_at(number), values[k * size : (k + 1) * size]
+            if isinstance(found, np.ndarray):
+                found[:] = own
+            else:
+                self.device.write(found, 0, own)
 
     # --- layouts ---------------------------------------------------------------------------------------------------
 

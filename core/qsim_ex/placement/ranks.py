@@ -131,7 +131,7 @@ class Ranks(Exchanged):
         for rank, why in enumerate(self.communicator.allgather(refused)):
             if why:
                 self.release()
-                needed = human(self.dtype.itemsize << self.levels.local)
+                needed = human(self.dtype.itemsize << self.home_bits)
                 raise OutOfMemory(f"rank {rank} has no room for a sub state vector of {needed}. {why}")
 
     def begin(self) -> None:
@@ -239,7 +239,7 @@ class Ranks(Exchanged):
 
     def _rename(self, origins: Sequence[int], flip: int) -> None:
         """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
-        local = self.levels.local
+        local = self.home_bits
         places = list(self.places)
         for number, place in enumerate(self.places):
             places[sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip] = place
@@ -253,7 +253,7 @@ class Ranks(Exchanged):
 
         Nothing leaves its rank.
         """
-        n, local = self.num_wires, self.levels.local
+        n, local = self.num_wires, self.home_bits
         address = (*(p if p < local else p + count for p in self.layout.address), *range(local, local + count))
         added = ((1 << count) - 1) << local
         new = self.another(n + count)
@@ -269,12 +269,12 @@ class Ranks(Exchanged):
         Raises `StateError`, with the weight, if some of the wires are found at more than one value.
         """
         value = held_values(self, wires)
-        count, kept = len(wires), self.levels.local - len(wires)
+        count, kept = len(wires), self.home_bits - len(wires)
         new = self.another(self.num_wires - count)
         at_positions = self.layout.wires()
-        below = [wire for wire in at_positions[: self.levels.local] if wire not in wires]
+        below = [wire for wire in at_positions[: self.home_bits] if wire not in wires]
         above = iter(below[kept:])
-        far = [next(above) if wire in wires else wire for wire in at_positions[self.levels.local :]]
+        far = [next(above) if wire in wires else wire for wire in at_positions[self.home_bits :]]
         found = at.ordered(self.layout, [*below[:kept], *wires, *far])
         gone = ((1 << count) - 1) << kept
         self.arrange(Layout(found.address, found.flip & ~gone | value << kept))
@@ -284,11 +284,11 @@ class Ranks(Exchanged):
         self.release()
         return new
 
-    def _copy_to(self, new: Divided, layout: Layout) -> None:
+    def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement of as many wires over the same ranks: nothing leaves its rank."""
         assert isinstance(new, Ranks)
         new.places = self.places
-        super()._copy_to(new, layout)
+        super().copy_to(new, layout)
 
     def _take_over(self, new: Ranks, layout: Layout) -> None:
         """Copy the beginning of each sub state vector, as far as both have it, to a placement of other local wires."""

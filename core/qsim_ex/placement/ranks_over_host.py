@@ -21,7 +21,7 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
-from qsim_ex.placement import peers_over_host
+from qsim_ex.placement import peers_over_host, ranks_spread
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.between_ranks import staging
@@ -46,24 +46,32 @@ def needs(num_wires: int, levels: Levels, itemsize: int, frames: int, links: Any
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """Yield windows on the devices of each rank, of a part in the memory of its host."""
+    """Yield windows on the devices of each rank, of a part on its host; first of one that is whole there."""
     if request.ranks == 1 or (local := request.window()) is None:
         return
-    if request.options.host_memory == "spread":
-        raise OptionError(
-            f"host_memory='spread' is for one process, and {request.ranks} processes share this state. Use 'whole', or "
-            "processes='never'."
-        )
     n, bits, frames = request.num_wires, request.ranks.bit_length() - 1, request.in_flight(local)
     levels = replace(request.levels(local), peers=request.peers - bits, layers=(), ranks=bits)
-    sizes, host = needs(n, levels, request.options.dtype.itemsize, frames, request.links)
-    yield Deployment("ranks over host", n, levels, request.places, frames, "whole", max(sizes), host, "")
+    kind, wanted, dtype = "ranks over host", request.options.host_memory, request.options.dtype
+    if wanted != "spread":
+        sizes, host = needs(n, levels, dtype.itemsize, frames, request.links)
+        yield Deployment(kind, n, levels, request.places, frames, "whole", max(sizes), host, "")
+    if levels.peers and wanted == "spread":
+        raise OptionError(
+            f"host_memory='spread' is for one device of each process, and each has {1 << levels.peers}. Start a "
+            "process for each device, or use 'whole'."
+        )
+    if not levels.peers and wanted != "whole":
+        slots = request.in_flight(local, None)
+        sizes, host = ranks_spread.needs(n, levels, dtype, slots)
+        yield Deployment(kind, n, levels, request.places, slots, "spread", max(sizes), host, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> RanksOverHost:  # noqa: ARG001
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Ranks:
     """Return |0…0> over the ranks that this process is connected to."""
-    found = connection.current()
-    return RanksOverHost(found, devices, deployment.num_wires, dtype, deployment.levels, frames=deployment.in_flight)
+    found, n, levels = connection.current(), deployment.num_wires, deployment.levels
+    if deployment.host_memory == "spread":
+        return ranks_spread.RanksSpread(found, devices[0], n, dtype, levels, slots=deployment.in_flight, allowed=limits)
+    return RanksOverHost(found, devices, n, dtype, levels, frames=deployment.in_flight)
 
 
 class RanksOverHost(Ranks):

@@ -1,4 +1,4 @@
-"""The agreement of ranks before a run: all were given the same, and seeds that nobody gave are those of rank 0."""
+"""The agreement of ranks before a run or a job: equal inputs, and for seeds that nobody gave those of rank 0."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.execution.together import digest, require_same
-from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, seeds_of, were_drawn
+from qsim_ex.execution.together import digest, in_step, require_same
+from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
+from qsim_ex.options import Options
 
 if TYPE_CHECKING:
     from qsim_ex.run.pipeline import BatchCall
@@ -25,6 +27,21 @@ def quiet(ranks: Communicator, call: BatchCall) -> BatchCall:
     if ranks.rank == 0 or callable(call.options.progress):
         return call
     return replace(call, options=call.options.with_({"progress": False}))
+
+
+def agreed_seed(options: Options, num_wires: int, seed: int) -> int:
+    """Return the seed of a job that nobody has given: that of rank 0, if states of its circuits are divided.
+
+    num_wires: the most wires of any circuit.
+    """
+    wires = 2 * num_wires if options.method == "density_matrix" else num_wires
+    if connection.ranks_of(options.processes, wires)[0] is None:
+        return seed
+    ranks = connection.renew()
+    with in_step(ranks):
+        agreed = int(ranks.broadcast(seed))
+    remember_drawn([agreed])
+    return agreed
 
 
 def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
@@ -155,7 +157,6 @@ def _run_separated(call: BatchCall) -> BatchResult:
         began = perf_counter()
         if (planned := narrow_density.planned(call)) is not None:
             return _executed(replace(call, ranks=None), planned, began, call.seeds)  # one matrix has all shots
-    from qsim_ex.comm import connection
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
 
@@ -338,6 +339,9 @@ def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tup
     if options.checkpoint is None:
         return None, known or fresh()
     where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
+    ranks = run.machines[0].where.ranks
+    if ranks is None:
+        where = replace(where, path=connection.own_path(Path(where.path), options.processes))
     alone = not run.machines[0].batched
     given = where, options.checkpoint_every, _identity(run), known, fresh
     deployment = run.machines[0].where.deployment
@@ -347,7 +351,7 @@ def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tup
         machine = run.machines[0]
         return [_digest(plans) for plans in machine.plans_on(other)] if isinstance(machine, Machine) else []
 
-    if (ranks := run.machines[0].where.ranks) is None:
+    if ranks is None:
         kept = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
     else:
         from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks

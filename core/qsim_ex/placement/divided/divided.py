@@ -361,7 +361,7 @@ class Divided(Visited):
         """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
         n = self.num_wires
         new = self.another(n + count)
-        self._copy_to(new, Layout((*self.layout.address, *range(n, n + count)), self.layout.flip))
+        self.copy_to(new, Layout((*self.layout.address, *range(n, n + count)), self.layout.flip))
         self.release()
         return new
 
@@ -372,17 +372,17 @@ class Divided(Visited):
         """
         self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
         new = self.another(self.num_wires - len(wires))
-        self._copy_to(new, at.without_last(self.layout, wires))
+        self.copy_to(new, at.without_last(self.layout, wires))
         self.release()
         return new
 
     def clone(self) -> Self:
         """Return another placement of this kind, on these devices, that holds the same state."""
         new = cast("Self", self.another(self.num_wires))
-        self._copy_to(new, self.layout)
+        self.copy_to(new, self.layout)
         return new
 
-    def _copy_to(self, new: Divided, layout: Layout) -> None:
+    def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, by index as far as both have it; `layout` is the layout there."""
         new.layout = layout
         new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)

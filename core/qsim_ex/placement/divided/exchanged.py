@@ -47,6 +47,11 @@ class Exchanged(Divided):
     def _rename(self, origins: Sequence[int], flip: int) -> None:
         """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
 
+    @property
+    def home_bits(self) -> int:
+        """The number of index bits of a part that stays where it is: those of a sub state vector."""
+        return self.levels.local
+
     # --- work --------------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
@@ -102,7 +107,7 @@ class Exchanged(Divided):
 
     def _bring(self, near: Sequence[int]) -> None:
         """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
-        local = self.levels.local
+        local = self.home_bits
         wanted = at.index_bits(self.layout, near)
         far = [position for position in wanted if position >= local]
         free = [position for position in range(self.levels.slice, local) if position not in wanted]
@@ -130,7 +135,7 @@ class Exchanged(Divided):
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout: one exchange at most, and local permutations."""
-        local, width = self.levels.local, self.num_wires
+        local, width = self.home_bits, self.num_wires
         origins, flip = at.moves(self.layout, layout)
         self.write_zeros(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
         leaving = [origin for origin in origins[local:] if origin < local]

@@ -27,6 +27,11 @@ PART = 1 << 32
 """The bytes that are brought to a window between two ticks."""
 
 
+def parts_of(room: MigratedMemory) -> int:
+    """Return in how many parts a window is brought."""
+    return max(1, room.rows * room.slice_bytes // PART)
+
+
 class Slots:
     """The slots of a migrated state, its table of places, and the copies between them.
 
@@ -40,7 +45,7 @@ class Slots:
         num_slices = 1 << room.num_wires - room.slice
         self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
         self.pipe = Pipeline(device, memory.slots, memory.host, memory.scratch, room.rows, room.piece)
-        self.parts = max(1, room.rows * room.slice_bytes // PART)
+        self.parts = parts_of(room)
         self._at_once = room.scratch
         self._turns = list(range(room.slots))  # the least recently used slot first
 
@@ -246,6 +251,14 @@ class SliceTable:
         if self.home is None:
             self.free.extend(place[place >= self.device].tolist())
         self.place[slices] = NOWHERE
+
+    def put(self, slices: Index) -> None:
+        """Give places to slices that have none: rows of the device that are empty, and then places on the host."""
+        rows = np.flatnonzero(self.held < 0)[: len(slices)]
+        here, there = slices[: len(rows)], slices[len(rows) :]
+        self.held[rows], self.place[here] = here, rows
+        self.dirty[rows] = True
+        self.place[there] = self._taken(len(there)) if self.home is None else self.home[there]
 
     def arrive(self, slices: Index, rows: Index) -> Index:
         """Move slices from the host to empty rows of the device; return their former places."""

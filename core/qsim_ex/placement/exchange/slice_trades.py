@@ -1,0 +1,78 @@
+"""The trades of one rank with others, slice by slice: each takes the place of the other, wherever that is.
+
+Both ranks go through the same slices in the same order, so they say nothing but amplitudes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.windows.window import Index
+
+MESSAGE_BYTES = 1 << 23
+"""The most bytes of one message, unless a slice has more."""
+
+_SHARE = 6
+"""A message is at most 1/2^6 of a rank's part, unless a slice is more."""
+
+
+def at_once(slice_bytes: int, slices: int) -> int:
+    """Return how many slices a message has, of so many in a rank's part."""
+    return max(1, min(MESSAGE_BYTES // slice_bytes, slices >> _SHARE))
+
+
+def staging(slice_bytes: int, slices: int) -> int:
+    """Return the bytes of host memory in which a rank stages what it sends and receives."""
+    return 2 * at_once(slice_bytes, slices) * slice_bytes
+
+
+class SliceTrades:
+    """The trades of one rank, whose part has so many slices. sent: bytes sent so far, from one rank to another."""
+
+    how = ""
+
+    def __init__(self, ranks: Communicator, slice_bytes: int, slices: int) -> None:
+        self._ranks = ranks
+        self._slice_bytes = slice_bytes
+        self._at_once = at_once(slice_bytes, slices)
+        self._staging: tuple[NDArray[Any], NDArray[Any]] | None = None
+        self.sent: Counter[tuple[int, int]] = Counter()
+
+    def allocate(self, device: Any, dtype: np.dtype[Any]) -> None:
+        """Allocate the staging memory; raises `OutOfMemory`."""
+        size = self._at_once * self._slice_bytes // dtype.itemsize
+        out, into = (device.host_memory(size, dtype)[0] for _ in range(2))
+        self._staging = out, into
+
+    def close(self) -> None:
+        """Let go of the staging memory."""
+        self._staging = None
+
+    def trade(
+        self, mine: Migrated, other: int, slices: Index, sends: bool, gets: bool, tick: Callable[[], None] | None
+    ) -> None:
+        """Trade slices with another rank, which trades as many; `tick` is called after each message.
+
+        sends: whether this rank has such slices, which are gone then. gets: whether it gets slices for their places.
+        """
+        assert self._staging is not None
+        out, into = self._staging
+        each, step = 1 << mine.slice_bits, self._at_once
+        for first in range(0, len(slices), step):
+            some = slices[first : first + step]
+            size = len(some) * each
+            if sends:
+                mine.take(some, out[:size])
+                self.sent[self._ranks.rank, other] += len(some) * self._slice_bytes
+            self._ranks.exchange(other, out[: size * sends], into[: size * gets])
+            if gets:
+                mine.give(some, into[:size])
+            if tick is not None:
+                tick()

@@ -1,0 +1,424 @@
+"""A placement over several processes: the part of each is on its device and, as far as that has no room, on its host.
+
+A rank's part is a state in windows (`migrated`, in the scenario *spread*): each slice of it is on the device or on the
+host. Plans are those of `ranks_over_host`. Where ranks trade halves of their parts they trade slices by their numbers,
+so none needs to know where the other keeps them. A rank whose part is known to be zero keeps one slice of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.comm import neighbours
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Amplitudes
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.visited import Wanted, every
+from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
+from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
+from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.request import Limits, MemoryNeeds
+from qsim_ex.placement.windows.home import passes_of
+from qsim_ex.placement.windows.slots import parts_of
+from qsim_ex.placement.windows.window import MigratedMemory, Window, room
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan, fresh_after
+
+
+def memory_of(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MigratedMemory:
+    """Return the memory of a rank's part."""
+    own = Levels(levels.local, 0, levels.slice)
+    return room(num_wires - levels.ranks, own, dtype, slots=slots, scenario="spread")
+
+
+def needs(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MemoryNeeds:
+    """Return the memory of a rank: slots on its device; on its host what they do not hold, and staging."""
+    found = memory_of(num_wires, levels, dtype, slots)
+    return MemoryNeeds(
+        (found.device_bytes,), found.host_bytes + staging(found.slice_bytes, 1 << found.num_wires - found.slice)
+    )
+
+
+class RanksSpread(Ranks):
+    """A state vector over 2^ranks processes with a device each; begins as |0…0⟩, and every rank makes one.
+
+    communicator: as for `Ranks`. device: that of this rank. levels: as plans have them, with migration bits and bits of
+    ranks. slots: windows that the device has room for. allowed: as for `Migrated`.
+    """
+
+    kind = "ranks over host"
+
+    def __init__(
+        self,
+        communicator: Communicator,
+        device: Any,
+        num_wires: int,
+        dtype: DTypeLike,
+        levels: Levels,
+        *,
+        slots: int = 3,
+        allowed: Limits = None,
+    ) -> None:
+        if levels.peers or levels.migration(num_wires) < 1:
+            raise InvalidInput(f"expected migration bits and one device, got {num_wires} wires with {levels}.")
+        self.levels = levels
+        self.dtype = np.dtype(dtype)
+        self.devices = (device,)
+        self.communicator = communicator
+        self._home = num_wires - levels.ranks
+        self._each = 1
+        self._seats = self.places = neighbours.seats_of(communicator, 1 << levels.ranks).ranks
+        self._bytes_moved = 0
+        self._options: dict[str, Any] = {"slots": slots, "allowed": allowed}
+        self._room = memory_of(num_wires, levels, self.dtype, slots)
+        self.needs = needs(num_wires, levels, self.dtype, slots)
+        self._links: Any = SliceTrades(communicator, self._room.slice_bytes, 1 << self._home - self._room.slice)
+        self._part: Migrated | None = None
+        refused = ""
+        try:
+            if communicator.rank in self._seats:
+                own = Levels(levels.local, 0, levels.slice)
+                start = Layout.identity(self._home)
+                self._part = Migrated(device, start, own, self.dtype, slots=slots, scenario="spread", allowed=allowed)
+                self._links.allocate(device, self.dtype)
+        except OutOfMemory as error:
+            refused = str(error)
+        self._all_have_room(refused)
+        self.begin()
+
+    def begin(self) -> None:
+        """Set the state to |0…0⟩: one amplitude is written, and all wires are fresh."""
+        n = self._home + self.levels.ranks
+        self.layout = Layout.identity(n)
+        self.fresh = (1 << n) - 1
+        if self._number == 0 and self._part is not None:
+            self._part.begin()
+        else:
+            self._empty()
+
+    def release(self) -> None:
+        """Release the memory of this rank; the others are not asked."""
+        part, self._part = self._part, None
+        if part is not None:
+            part.release()
+        self._links.close()
+
+    def another(self, num_wires: int) -> RanksSpread:
+        """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
+        levels = self.levels
+        local = min(levels.local, num_wires - levels.ranks - 1)
+        if local < 1:
+            raise NotSupported(
+                f"{num_wires} wires on {self._used} processes leave no local wire in windows of host memory. Use fewer "
+                "processes."
+            )
+        levels = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        return RanksSpread(self.communicator, self.devices[0], num_wires, self.dtype, levels, **self._options)
+
+    # --- description -------------------------------------------------------------------------------------------------
+
+    @property
+    def home_bits(self) -> int:
+        """The number of index bits of a rank's part."""
+        return self._home
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """Return a deployment on the same devices, with as many windows."""
+        return replace(
+            before,
+            num_wires=self.num_wires,
+            levels=self.levels,
+            device_bytes=self.needs.devices[0],
+            host_bytes=self.needs.host,
+        )
+
+    def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
+        """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
+        for _, stages, _ in passes_of(plan):
+            yield len(stages), self._ticks(stages[0].fresh, sum(len(stage.steps) for stage in stages))
+
+    def _ticks(self, fresh: int, steps: int) -> int:
+        """Return the ticks of a pass that begins with these fresh positions: for each step and part of each window."""
+        far = (1 << self._home) - (1 << self.levels.local)
+        return parts_of(self._room) + steps << (far & ~fresh).bit_count()
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between all hosts, and between this rank's device and its host."""
+        part = self._part
+        return self._bytes_moved + (0 if part is None else part.bytes_moved)
+
+    def report(self) -> dict[str, Any]:
+        """Return what `Ranks` reports, and the bytes between the device and the host of this rank."""
+        part = self._part
+        return super().report() | {
+            "bytes_held_on_host": self.needs.host,
+            "bytes_sent_within": {},
+            "bytes_from_host": [] if part is None else [part.bytes_in],
+            "bytes_to_host": [] if part is None else [part.bytes_out],
+            "host_memory_kind": "" if part is None else part.memory_kind,
+        }
+
+    # --- the part of this rank ---------------------------------------------------------------------------------------
+
+    @property
+    def _number(self) -> int | None:
+        """The device number of this rank, if it holds a part."""
+        rank = self.communicator.rank
+        return self.places.index(rank) if rank in self.places else None
+
+    def _live_part(self) -> Migrated | None:
+        """Return the part of this rank, if there is one that is not known to be zero."""
+        return self._part if self._lives(self._number) else None
+
+    def _lives(self, number: int | None) -> bool:
+        """Return whether the part of a device number is not known to be zero."""
+        return number is not None and not number << self._home & self.fresh
+
+    def _empty(self) -> None:
+        """Make the part of this rank zero, with all of its bits fresh."""
+        if self._part is not None:
+            self._part.begin()
+            self._part.write(0, np.zeros(1, dtype=self.dtype))
+
+    # --- work --------------------------------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits.
+
+        work: (prepared, numbers) for the device. `tick` is called `ticks` times; if it raises, the state is lost.
+        Raises `PlanError` for a plan that was made for another state.
+        """
+        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
+            raise PlanError(
+                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
+            )
+        ((prepared, numbers),) = work
+        packed, done, inside = list(numbers), 0, (1 << self._home) - 1
+        for bits, stages, swaps in passes_of(plan):
+            if swaps:
+                self._exchange(swaps, tick)
+            window = Window(bits[: self._home], self.levels.local, self._room.slice)
+            steps = [step for stage in stages for step in stage.steps]
+            begun = window.positions(self.fresh & inside)
+            if begun != stages[0].fresh & inside:
+                raise PlanError(
+                    f"expected fresh positions {stages[0].fresh & inside:#x}, as in the plan, got {begun:#x}."
+                )
+            if (part := self._live_part()) is not None:
+                assert self._number is not None
+                part.run_pass(window, steps, prepared, packed[done : done + len(steps)], tick, self._number)
+            else:
+                for _ in range(self._ticks(stages[0].fresh, len(steps))):
+                    tick()
+            self.fresh = self.fresh & ~inside | window.homes(fresh_after(begun, steps))
+            done += len(steps)
+        if self.fresh != plan.left:
+            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
+        self.layout = plan.end
+
+    # --- visits ------------------------------------------------------------------------------------------------------
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
+        """Yield every sub state vector of this rank that is not known to be zero, brought near; see `Visited.visit`."""
+        self._bring(near)
+        window = self._window(near)
+        here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
+        return self._visited(window, self.fresh & ~here if write else self.fresh, every, write)
+
+    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
+        """Yield the sub state vectors of this rank for which `wanted` is true; nothing else is copied."""
+        self._bring(near)
+        return self._visited(self._window(near), self.fresh, wanted, write)
+
+    def _window(self, near: Sequence[int]) -> Window:
+        """Return a window with some wires near, whose bits are those of a rank's part; the same on all ranks."""
+        rest = Window(tuple(range(self._home)), self.levels.local, self._room.slice)
+        wanted = at.index_bits(self.layout, near)
+        if len([bit for bit in wanted if bit >= self.levels.slice]) > self.most_near:
+            raise InvalidInput(f"{len(near)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
+        return rest.bringing(wanted) if near else rest
+
+    def _visited(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
+        """Make a visit; after: the index bits that are fresh when it is over."""
+        layout = at.moved(self.layout, (*window.bits, *range(self._home, self.num_wires)))
+        if (part := self._live_part()) is not None:
+            assert self._number is not None
+            above = self._number << window.far
+
+            def some(_: Layout, value: int) -> bool:
+                return wanted(layout, above | value)
+
+            for one in part.visit_window(window, after & (1 << self._home) - 1, some, write):
+                yield NearSubState(one.device, one.buffer, layout, above | one.high)
+        self.fresh = after
+
+    def visit_one(self, number: int) -> Iterator[NearSubState]:
+        """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
+        place = self.places[number >> self._home - self.levels.local]
+        if place != self.communicator.rank:
+            raise NotSupported(
+                f"sub state vector {number} lies on rank {place}, and this is rank {self.communicator.rank}; ask that "
+                "rank for it, or read amplitudes by their basis values."
+            )
+        return Divided.visit_one(self, number)
+
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+        self.fresh &= ~bits
+        if (part := self._live_part()) is not None:
+            part.write_zeros(~self.fresh)
+
+    def mark_zero(self, bits: int) -> None:
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
+        before = self._live_part()
+        self.fresh |= bits
+        if (part := self._live_part()) is not None:
+            part.mark_zero(bits & (1 << self._home) - 1)
+        elif before is not None:
+            self._empty()
+
+    def forget(self) -> None:
+        """Prepare for overwriting all amplitudes: they may be anything, in the order of the wires."""
+        self.layout, self.fresh = Layout.identity(self.num_wires), 0
+        if self._part is not None:
+            self._part.forget()
+
+    # --- moving amplitudes -------------------------------------------------------------------------------------------
+
+    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+        """Swap bits of a rank's part with bits of ranks; the layout and the fresh bits follow."""
+        number, part = self._number, self._part
+        lived, fresh = self._lives(number), self.fresh
+        flat = Levels(self._home, self.levels.ranks, self.levels.slice)
+        self._bytes_moved += amplitudes_sent(flat, swaps, fresh) * self.dtype.itemsize
+        if number is not None and part is not None:
+            part.settle()
+            if not lived:
+                part.nothing()
+            self._trade(part, number, swaps, tick)
+            part.settle()
+        self._moved(sources(self.num_wires, swaps))
+        if part is None:
+            return
+        if self._lives(number):
+            part.fresh = self.fresh & (1 << self._home) - 1
+        else:
+            self._empty()
+
+    def _trade(self, part: Migrated, number: int, swaps: Swaps, tick: Callable[[], None] | None) -> None:
+        """Trade slices with every rank whose number differs in the swapped bits alone."""
+        inner, outer = [a for a, _ in swaps], [b - self._home for _, b in swaps]
+        inside = (1 << self._home) - 1
+        slices = np.arange(1 << self._home - self._room.slice, dtype=np.int64)
+        among = mask_of(tuple(inner))
+        slices = slices[slices << self._room.slice & self.fresh & inside & ~among == 0]
+        mine = _taken(number, outer)
+        for distance in range(1, 1 << len(swaps)):
+            theirs = mine ^ distance
+            given, got = _put(theirs, inner), _put(mine, inner)
+            other = number & ~mask_of(tuple(outer)) | _put(theirs, outer)
+            sends = self._lives(number) and not given & self.fresh
+            gets = self._lives(other) and not got & self.fresh
+            chosen = slices[slices << self._room.slice & among == given]
+            if sends or gets:
+                self._links.trade(part, self.places[other], chosen, sends, gets, tick)
+
+    def _permute(self, origins: Sequence[int], flip: int = 0) -> None:
+        """Move bits of each rank's part: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+        if flip == 0 and list(origins) == list(range(self._home)):
+            return
+        if (part := self._live_part()) is not None:
+            address = [0] * self._home
+            for k, origin in enumerate(origins):
+                address[origin] = k
+            part.arrange(Layout(tuple(address), flip))
+            part.layout = Layout.identity(self._home)
+        self._moved([*origins, *range(self._home, self.num_wires)], flip)
+
+    # --- other numbers of wires --------------------------------------------------------------------------------------
+
+    def _take_over(self, new: Ranks, layout: Layout) -> None:
+        """Copy the beginning of each rank's part, as far as both have it; nothing leaves its rank."""
+        assert isinstance(new, RanksSpread)
+        mine, to = self._live_part(), new._part
+        new.places, new.layout = self.places, layout
+        if mine is not None and to is not None:
+            mine.copy_to(to, Layout.identity(new._home))
+        else:
+            new._empty()
+        low = (1 << min(self._home, new._home)) - 1
+        new.fresh = self.fresh & low | self.fresh >> self._home << new._home
+
+    def copy_to(self, new: Divided, layout: Layout) -> None:
+        """Copy amplitudes to a new placement of as many wires over the same ranks: nothing leaves its rank."""
+        assert isinstance(new, RanksSpread)
+        self._take_over(new, layout)
+
+    # --- amplitudes --------------------------------------------------------------------------------------------------
+
+    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
+        self.write_zeros((1 << self._home) - 1)
+        whole = 1 << self.levels.local
+        count = -(-whole // size) << self._home - self.levels.local
+        for number, root in enumerate(self.places):
+            if not self._lives(number):
+                continue
+            own = Divided.pieces(self, size) if root == self.communicator.rank else iter(())
+            for _ in range(count):
+                yield self.communicator.broadcast(next(own, None), root=root)
+
+    def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
+        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all and its index.
+
+        All ranks call it, and nothing is sent. Parts that are known to be zero have no pieces.
+        """
+        self.write_zeros((1 << self._home) - 1)
+        live = [number for number in range(len(self.places)) if self._lives(number)]
+
+        def own() -> Iterator[tuple[int, int, Amplitudes]]:
+            number = self._number
+            if number not in live:
+                return
+            before = live.index(number) - number << self._home
+            for start, values in Divided.pieces(self, size):
+                yield (start + before) // size, start, values
+
+        return own()
+
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield the sub state vectors of this rank, each with its first index; nothing is sent."""
+        self.write_zeros()
+        local, number = self.levels.local, self._number
+        for value in range(0 if number is None else 1 << self._home - local):
+            assert number is not None
+            high = number << self._home - local | value
+            for near in self.visit_some(partial(_is, high)):
+                yield high << local, near.device.read(near.buffer, 0, 1 << local)
+
+
+def _is(high: int, _: Layout, one: int) -> bool:
+    """Return whether a sub state vector is that of a number."""
+    return one == high
+
+
+def _taken(number: int, bits: Sequence[int]) -> int:
+    """Return some bits of a number; bit k is ``bits[k]``."""
+    return sum((number >> bit & 1) << k for k, bit in enumerate(bits))
+
+
+def _put(value: int, bits: Sequence[int]) -> int:
+    """Return a number with bit k of a value at ``bits[k]``."""
+    return sum((value >> k & 1) << bit for k, bit in enumerate(bits))
