@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -51,10 +52,11 @@ class Row:
     moves: dict[int, float] = field(default_factory=dict)
 
 
-def least(work: Callable[[], Any], repeat: int) -> float:
-    """Return the least seconds of some calls."""
+def least(work: Callable[[], Any], repeat: int, before: Callable[[], Any] = lambda: None) -> float:
+    """Return the least seconds of some calls. before: is called before each, and not timed."""
     found = []
     for _ in range(repeat):
+        before()
         begin = perf_counter()
         work()
         found.append(perf_counter() - begin)
@@ -65,10 +67,14 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
     """Return the large steps of a family."""
     circuit = circuit_of(FAMILIES[family].build(n, 1), n)
     device = CpuDevice(max(threads))
-    plan = make_plan(circuit.instructions, n, Layout.identity(n), device.shape(DTYPE), (1 << n) - 1)
+    plan = make_plan(circuit.instructions, n, Layout.identity(n), device.shape(DTYPE), (1 << n) - 1, place=True)
     numbers = list(bind(plan, circuit.operands))
-    state = device.allocate(1 << n, DTYPE)
+    state, kept = [device.allocate(1 << n, DTYPE) for _ in range(2)]
     device.begin(state)
+
+    def restore() -> None:  # a sweep of a growing state is no unitary of the whole, and would shrink it each time
+        device.copy(state, kept)
+
     prepared = device.prepare(plan.steps, n, DTYPE)
     rows = []
     for number, step in enumerate(plan.steps):
@@ -83,11 +89,15 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
         empty = NativeSweep.of(
             run_of(DTYPE), replace(encoded, instructions=encoded.instructions[:0], geometry=geometry)
         )
+        device.copy(kept, state)
         floats = np.ascontiguousarray(numbers[number]).view(np.float64).reshape(1, -1)
+        run = partial(device.run, state, n, step, numbers[number], prepared)
         for count in threads:
             device.threads = count
-            row.seconds[count] = least(lambda: device.run(state, n, step, numbers[number], prepared), repeat)
-            row.moves[count] = least(lambda: empty.run(state.ctypes.data, 1, floats, 0, count), repeat)
+            row.seconds[count] = least(run, repeat, restore)
+            row.moves[count] = least(partial(empty.run, state.ctypes.data, 1, floats, 0, count), repeat)
+        restore()
+        run()
         rows.append(row)
     return rows
 

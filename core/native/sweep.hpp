@@ -105,12 +105,15 @@ class Interpreter {
             index = place | high << geometry.num_bits;
             Int following = ((place | ~outside) + 1) & outside, ahead = moved(following, geometry.load_base);
             Int count = program.num_instructions - geometry.last;
-            for (Int k = 0; k < count; ++k) {
+            for (Int k = 0, next = 0; k < count; k = next) {
+                const Instruction* it = program.instructions + k;
+                next = k + (k + 1 < count && are_together(it[0], it[1]) ? 2 : 1);
                 // A part of the next tile is fetched meanwhile, so that memory works while we compute.
                 if (geometry.load_direct && following) {
-                    prefetch(state, ahead, rows * k / count, rows * (k + 1) / count);
+                    prefetch(state, ahead, rows * k / count, rows * next / count);
                 }
-                run_instruction(program.instructions[k], coefficients);
+                if (next == k + 2) run_together(it[0], it[1], coefficients);
+                else run_instruction(*it, coefficients);
             }
             if (geometry.last) store_permuted(state, to, program.instructions[count]);
             else if (geometry.store_direct) store_rows(state, to, [](Int row) { return row; });
@@ -263,8 +266,37 @@ class Interpreter {
         }
     }
 
+    bool acts(const Instruction& it) const { return (index & it.outside_mask) == it.outside_value; }
+
+    // The row bit that a pair of rows differs in, of two real matrices that all rows share; 0 for other instructions.
+    static Int mixed_bit(const Instruction& it) {
+        if (it.kind != Kind::PAIR_REAL || it.reads || it.offsets[0]) return 0;
+        Int bits = it.offsets[1] / row_bytes;
+        return bits & (bits - 1) ? 0 : bits;
+    }
+
+    // Whether two instructions are real matrices on two row bits, and all else about their rows is the same.
+    bool are_together(const Instruction& one, const Instruction& other) const {
+        if constexpr (!many_registers) return false;
+        Int first = mixed_bit(one), second = mixed_bit(other);
+        return first && second && first != second && (one.free | first) == (other.free | second) &&
+               one.fixed == other.fixed && acts(one) && acts(other);
+    }
+
+    void run_together(const Instruction& one, const Instruction& other, const Real* coefficients) {
+        Rows<Real> where{space.tile, one.free & other.free, one.fixed, one.count / 2};
+        Int first = mixed_bit(one) * row_bytes, second = mixed_bit(other) * row_bytes;
+        const char* p = reinterpret_cast<const char*>(coefficients + one.table);
+        const char* q = reinterpret_cast<const char*>(coefficients + other.table);
+        bool first_crossed = one.offsets[1] != first, second_crossed = other.offsets[1] != second;
+        if (first_crossed && second_crossed) return two_real_matrices<Real, true, true>(where, first, second, p, q);
+        if (first_crossed) return two_real_matrices<Real, true, false>(where, first, second, p, q);
+        if (second_crossed) return two_real_matrices<Real, false, true>(where, first, second, p, q);
+        return two_real_matrices<Real, false, false>(where, first, second, p, q);
+    }
+
     void run_instruction(const Instruction& it, const Real* coefficients) {
-        if ((index & it.outside_mask) != it.outside_value) return;
+        if (!acts(it)) return;
         if (it.reads) select(it, it.kind == Kind::PERMUTE ? 1 : it.block * Int{sizeof(Real)});
         Rows<Real> where{space.tile, it.free, it.fixed, it.count};
         const char* first = reinterpret_cast<const char*>(coefficients + it.table);

@@ -38,6 +38,13 @@ constexpr int bits_of(int power) { return power > 1 ? 1 + bits_of(power / 2) : 0
 template <class Real>
 constexpr int lane_bits = bits_of(lanes<Real>);
 
+// Whether there are 32 registers for vectors: room for the rows and the coefficients of two matrices at once.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr bool many_registers = true;
+#else
+constexpr bool many_registers = false;
+#endif
+
 // The vector at an aligned address.
 template <class Real>
 inline Vector<Real>& at(char* address) {

@@ -60,7 +60,7 @@ def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: 
         "trajectories": call.trajectories,
         "observables": tuple(call.observables),
         "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in call.readout),
-        "seeds": None if drawn else known,
+        "seeds": None if drawn or known is None else _told(known),
         **options,
     }
     require_same(ranks, asked)
@@ -68,3 +68,10 @@ def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: 
         return DrawnSeeds(ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings")))
     assert known is not None
     return known
+
+
+def _told(seeds: tuple[int, ...]) -> str:
+    """Return seeds in words: one as it is, many as a digest, since a thousand in digits take longer than to compare."""
+    if len(seeds) == 1:
+        return str(seeds[0])
+    return f"{len(seeds)} of them (digest {digest([np.array(seeds, dtype=np.uint64).tobytes()])})"

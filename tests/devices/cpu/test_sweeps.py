@@ -253,6 +253,30 @@ def test_chains_of_cx(dtype, chosen, data):
     check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 
+@pytest.mark.parametrize(("dtype", "chosen"), SETS)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_layers_of_rotations(dtype, chosen, data):
+    """Real matrices and rotations about X, of which two are done at once, do what each of them does alone."""
+    num_bits = data.draw(st.integers(6, 12))
+    controls = [
+        When(mask, mask & data.draw(st.integers(0, 4095))) for mask in (0, 0, 1 << data.draw(st.integers(0, 12)))
+    ]
+    packed, items = [], []
+    for _ in range(data.draw(st.integers(2, 12))):
+        when = data.draw(st.sampled_from(controls))
+        free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
+        bits = tuple(data.draw(st.lists(st.sampled_from(free), min_size=1, max_size=2, unique=True)))
+        classes = data.draw(st.sampled_from(["rrrr", "riir"]))
+        entries = pattern(classes if len(bits) == 1 else f"{classes[:2]}00{classes[2:]}0000rr00rr")
+        numbers = [number(np.random.default_rng(len(packed)), entry, 2) for entry in entries if entry in NUMBERED]
+        items.append(Mix(bits, (), when, entries, Slot(len(packed), len(numbers))))
+        packed += numbers
+    tile = tuple(range(num_bits))
+    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0)
+    check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
+
+
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
