@@ -23,8 +23,9 @@ class Rates:
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
-    interpreted: `fma` of the interpreter, of whose instructions only a part takes twice as long in double. plan, plan_gate,
-        plan_entry: seconds in which the host prepares a first run, once, for each gate, and for each entry of a table.
+    interpreted: `fma` of the interpreter, of whose instructions only a part takes twice as long in double.
+    plan, plan_gate, plan_entry: seconds in which the host prepares a first run: once, for each gate, and for each entry
+        of a table.
     """
 
     memory: float = 4.24e12

@@ -26,7 +26,7 @@ TRANSPOSED = 4.0
 
 
 BLOCK = 0.8
-"""The share of `Shape.block` that a matrix on the tensor cores takes the interpreter: the phase around it counts too."""
+"""The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
 
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
 """What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
