@@ -41,7 +41,7 @@ def deep_brick(n: int) -> list[Gate]:
 
 def on_any_pairs(n: int, layers: int) -> list[Gate]:
     """Matrices on drawn pairs of wires, each wire once in a layer."""
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng([4, layers])  # no sweep in common with fewer layers, whose kernels may be there
     gates = []
     for _ in range(layers):
         wires = rng.permutation(n).tolist()

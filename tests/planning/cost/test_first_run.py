@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.stage_cost import H200
 from qsim_ex.planning.cost.step_cost import PHASE, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Layout, Mix
 
 GPU = Options(device="gpu", max_memory=1 << 40)
 """A GPU that need not be there, on which states of 28 wires are in one piece."""
@@ -38,7 +42,8 @@ def test_a_first_run_takes_longer_than_later_ones() -> None:
     (plan,) = Simulator(GPU).plans(ladder(28))
     first = first_run(plan, 8)
     assert first.total == first.host + first.work
-    assert first.host == pytest.approx(H200.plan + H200.plan_gate * plan.num_gates)
+    entries = sum(sweep.tables for sweep in plan.sweeps)
+    assert first.host == pytest.approx(H200.plan + H200.plan_gate * plan.num_gates + H200.plan_entry * entries)
     assert first.work > summary(plan, 8).seconds
     assert first_run(plan, 16).work > first.work
     for sweep in plan.sweeps:
@@ -68,3 +73,17 @@ def test_a_state_in_host_memory_has_a_first_run_too() -> None:
 def test_a_cpu_interprets_nothing() -> None:
     """On a CPU every run is like the first."""
     assert "first run" not in str(Simulator(Options(device="cpu")).explain(ladder(10)))
+
+
+def test_blocks_on_tensor_cores_are_cheaper_in_a_first_run_too() -> None:
+    """A dense matrix on four bits counts as tensor cores multiply it, if the plan is for a GPU that has them."""
+    builder, rng = CircuitBuilder(10), np.random.default_rng(1)
+    for layer in range(8):
+        for wire in range(layer % 2, 9, 2):
+            builder.unitary(np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0], [wire, wire + 1])
+    shape = replace(shape_of(8, tensor=True), blocks_from=0, tile=8)
+    plan = make_plan(builder.build().instructions, 10, Layout.identity(10), shape, (1 << 10) - 1)
+    dense = [s for s in plan.sweeps if any(isinstance(i, Mix) and len(i.bits) == 4 for p in s.phases for i in p.items)]
+    assert dense
+    for sweep in dense:
+        assert interpreted_work(sweep, shape.block) < interpreted_work(sweep)

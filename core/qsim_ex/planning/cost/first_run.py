@@ -28,4 +28,6 @@ def first_run(plan: Plan, itemsize: int, rates: Rates = H200) -> FirstRun:
     costs = stage_costs(
         plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block, interpreted=True
     )
-    return FirstRun(rates.plan + rates.plan_gate * plan.num_gates, seconds(plan.stages, costs))
+    entries = sum(sweep.tables for sweep in plan.sweeps)
+    host = rates.plan + rates.plan_gate * plan.num_gates + rates.plan_entry * entries
+    return FirstRun(host, seconds(plan.stages, costs))

@@ -24,8 +24,9 @@ class Rates:
     host_all: bytes between the host and all devices together. homes: bytes that ranks of one host send from home to
         home while as many arrive, by the processor.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
-    interpreted: `fma` of the interpreter. plan, plan_gate: seconds in which the host prepares a first run, once and for
-        each gate.
+    interpreted: `fma` of the interpreter, of whose instructions only a part takes twice as long in double.
+    plan, plan_gate, plan_entry: seconds in which the host prepares a first run: once, for each gate, and for each entry
+        of a table.
     """
 
     memory: float = 4.24e12
@@ -41,6 +42,7 @@ class Rates:
     interpreted: float = 21.4e12
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
+    plan_entry: float = 0.2e-6
 
 
 H200 = Rates()
@@ -152,7 +154,8 @@ def _stage(
     each_rank = 1 << _there(device_bits, stage.fresh)
     devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
-    rate = (rates.interpreted if interpreted else rates.fma) * SINGLE.itemsize / itemsize
+    share = SINGLE.itemsize / itemsize
+    rate = rates.interpreted * share**0.5 if interpreted else rates.fma * share
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),

@@ -25,6 +25,9 @@ TRANSPOSED = 4.0
 """The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
 
 
+BLOCK = 0.8
+"""The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
+
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
 """What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
 with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted to 15 families at 28 wires (decision
@@ -76,7 +79,7 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     """
     items = [item for phase in sweep.phases for item in phase.items]
     tables, renamings = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Rename)]
-    work = sum(item_work(item, block) for item in items)
+    work = sum(item_work(item, block and BLOCK * block) for item in items)
     return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 
