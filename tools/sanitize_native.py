@@ -18,7 +18,29 @@ from pathlib import Path
 from tools import native
 
 COMPILER = "clang++"
-TESTS = ("tests/devices/cpu", "tests/kernels/cpu")
+TESTS = (
+    "tests/devices/cpu",
+    "tests/kernels/cpu",
+    "tests/kernels/cuda/interpret",
+    "tests/kernels/cuda/launch",
+    "tests/circuit",
+    "tests/planning/test_compiled.py",
+    "tests/planning/linear",
+    "tests/planning/numbers",
+    "tests/planning/rewrite",
+    "tests/planning/tiles",
+    "tests/observe",
+    "tests/run/test_narrow_density.py",
+    "tests/run/test_trajectories.py",
+    "tests/qsim_ex_cirq/test_halves.py",
+    "tests/qsim_ex_cirq/test_separate_parts.py",
+    "tests/qsim_ex_cirq/translation/test_native_columns.py",
+    "tests/qsim_ex_cirq/translation/test_recorded.py",
+    "tests/qsim_ex_cirq/translation/test_repeated.py",
+    "tests/qsim_ex_provider/translation/test_native_columns.py",
+    "tests/qsim_ex_provider/translation/test_repeated.py",
+)
+"""Tests that reach all native code, of which `tools.cover_native` tells; others do not reach more, and take hours."""
 SANITIZERS = {"address,undefined": "asan", "thread": "tsan"}
 """Each choice of sanitizers, and the folder of what is built with it."""
 

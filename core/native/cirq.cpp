@@ -124,10 +124,11 @@ QX_EXPORT(cirq_gates)(Object* operations, Int count, const Int* types, Int num_t
         held(on);
         if (size < 0) return -1;
         if (numbered.size() > qx::most_wires) return 1;
+        const std::uint64_t wires = size <= qx::most_wires_of_a_gate ? key : 0;
         Int type = type_of(operation), of = 0;
         while (of < num_types && types[of] != type) ++of;
         if (of == num_types) {
-            write.other();
+            write.other(wires);
             continue;
         }
         Object* its = held(call.attribute(operation, gate));
@@ -139,7 +140,7 @@ QX_EXPORT(cirq_gates)(Object* operations, Int count, const Int* types, Int num_t
         }
         const Gate& found = gates[number];
         if (found.row == Gate::none || num_wires[found.row] != size) {
-            write.other();
+            write.other(wires);
             continue;
         }
         for (Int j = 0; j < found.num_parameters; ++j) write.parameter(found.parameters[j]);

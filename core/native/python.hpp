@@ -31,6 +31,7 @@ struct Functions {
     Object* (*type)(Object* of);
     double (*real)(Object* of);
     void (*clear)();  // forget the exception
+    Object* (*repr)(Object* of);
 };
 
 // What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.

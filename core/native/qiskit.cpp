@@ -52,15 +52,16 @@ QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, co
             write.measurement(view.qubits[0], view.clbits[0]);
             continue;
         }
-        if (kind == standard_gate && view.num_qubits <= qx::most_wires_of_a_gate) row = rows.of({view.name, view.name_len});
-        if (row >= num_names) {
-            write.other();
-            continue;
-        }
-        std::uint64_t key = row;
-        for (std::uint32_t j = 0; j < view.num_qubits; ++j) {
+        const bool has_key = view.num_qubits <= qx::most_wires_of_a_gate;
+        std::uint64_t wires = 0;
+        for (std::uint32_t j = 0; has_key && j < view.num_qubits; ++j) {
             if (view.qubits[j] >= qx::most_wires) return -1;
-            key |= qx::on_wire(view.qubits[j], j);
+            wires |= qx::on_wire(view.qubits[j], j);
+        }
+        if (kind == standard_gate && has_key) row = rows.of({view.name, view.name_len});
+        if (row >= num_names) {
+            write.other(wires);
+            continue;
         }
         for (std::size_t j = 0; j < view.num_params; ++j) {
             const char* param = view.params + static_cast<Int>(j) * call.stride;
@@ -68,7 +69,7 @@ QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, co
             if (!qx::is_finite(value)) return -1;
             write.parameter(value);
         }
-        write.gate(key);
+        write.gate(wires | row);
     }
     return 0;
 }

@@ -14,7 +14,8 @@ inline std::uint64_t on_wire(plan::Index wire, Int place) { return static_cast<s
 inline bool is_finite(double value) { return value - value == 0; }
 
 // Where gates go, as qsim_ex.frameworks.read_gates hands it over. numbers: of each instruction which key it has. keys: each
-// once. starts [count + 1]: where the parameters of each begin. others: the places of the instructions without a row.
+// once. starts [count + 1]: where the parameters of each begin. others: the places of the instructions without a row;
+// other_wires: of these keys with wires alone, 0 where these are none, or too many for a key.
 // measured: of each measurement of one wire its place, its wire and its classical bit; the wire of a barrier is -1.
 struct Arrays {
     plan::Index* numbers;
@@ -22,6 +23,7 @@ struct Arrays {
     double* parameters;
     Int* starts;
     Int* others;
+    std::uint64_t* other_wires;
     Int (*measured)[3];
     Int num_keys, num_others, num_measured;
 };
@@ -41,7 +43,8 @@ class GateWriter {
         }
         end(number);
     }
-    void other() {
+    void other(std::uint64_t wires) {
+        out_.other_wires[out_.num_others] = wires;
         out_.others[out_.num_others++] = at_;
         end(~plan::Index{0});
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 
 import cirq
@@ -30,13 +30,12 @@ class NativeColumns:
 
     count: of all operations. others: the places of those that have no rows; gates: of these the gate, None for one
     that is no gate alone; tagged: those of these that have tags. matrix_gates: those among the gates; matrices: of
-    these, by their places; wires: of these matrices.
+    these, by their places; wires: of these at least.
     """
 
     def __init__(self, moments: Sequence[cirq.Moment], operations: list[cirq.Operation], read: ReadGates) -> None:
         self.count, self.others = len(operations), read.others
-        self._operations, self._read = operations, read
-        self._ends = list(accumulate(len(moment.operations) for moment in moments))
+        self._moments, self._operations, self._read = moments, operations, read
         of = [operations[place] for place in self.others]
         kinds = {*map(type, of)}  # asking Cirq's classes about each operation takes longer
         gates = {kind for kind in kinds if issubclass(kind, cirq.GateOperation)}
@@ -52,8 +51,14 @@ class NativeColumns:
         last = len(order) - 1
         wire_of = {qubit: last - place for place, qubit in enumerate(order)}
         self._read = self._read.on([wire_of[qubit] for qubit in qubits])
-        at = wire_of.__getitem__
-        self.wires = {place: tuple([at(qubit) for qubit in self._operations[place].qubits]) for place in self.matrices}
+        if self.matrices:
+            self.wires = dict(zip(self.others, self._read.other_wires(), strict=True))
+            for place in [place for place in self.matrices if not self.wires[place]]:  # on many qubits
+                self.wires[place] = tuple([wire_of[qubit] for qubit in self._operations[place].qubits])
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(moment.operations) for moment in self._moments))
 
     def operation(self, place: int) -> MomentOperation:
         """Return an operation and the number of its moment."""

@@ -37,7 +37,7 @@ _VIEW = (
 """The fields of `QkCircuitInstructionView` and their places in bytes, as core/native/qiskit.cpp reads them."""
 
 
-_name, _qubits = attrgetter("name"), attrgetter("qubits")
+_name = attrgetter("name")
 
 
 class _Interface(NamedTuple):
@@ -100,11 +100,10 @@ class NativeColumns:
         self.measured = gates.measurements()
         several, others = self.instructions.values(), gates.others
         self.names = dict(zip(others, map(_name, several), strict=True))
-        self.wires: dict[int, Wires] = {}
-        if others:
+        self.wires: dict[int, Wires] = dict(zip(others, gates.other_wires(), strict=True))
+        if wide := [place for place, on in self.wires.items() if not on]:
             at = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}.__getitem__
-            wires = [(at(on[0]),) if len(on) == 1 else tuple(map(at, on)) for on in map(_qubits, several)]
-            self.wires = dict(zip(others, wires, strict=True))
+            self.wires |= {place: tuple(map(at, self.instructions[place].qubits)) for place in wide}
 
     def gates(
         self,

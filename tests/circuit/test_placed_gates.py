@@ -51,7 +51,8 @@ def _read(wires: list[tuple[int, ...]], names: list[str], parameters: list[list[
     distinct, numbers = np.unique(np.array(keys, dtype=np.uint64), return_inverse=True)
     starts = np.cumsum([0, *map(len, parameters)])
     none = np.empty((0, 3), dtype=np.int64)
-    return ReadGates(rows, numbers.astype(np.uint32), distinct, np.concatenate(parameters), starts, [], none)
+    given = rows, numbers.astype(np.uint32), distinct, np.concatenate(parameters), starts
+    return ReadGates(*given, [], np.empty(0, dtype=np.uint64), none)
 
 
 @pytest.mark.parametrize("shift", [0, 50, 90])

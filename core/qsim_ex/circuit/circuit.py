@@ -279,7 +279,11 @@ class OperandBuilder:
         for offset, entries in self._literal:
             operands[0, offset : offset + entries.size] = entries.reshape(-1)
         for array, offsets, numbers in self._alike.values():
-            operands[0, np.add.outer(offsets, np.arange(array.shape[1]))] = array[numbers]
+            width, first = array.shape[1], offsets[0]
+            if offsets[-1] - first == (len(offsets) - 1) * width:  # one behind the other
+                operands[0, first : offsets[-1] + width] = array[numbers].reshape(-1)
+            else:
+                operands[0, np.add.outer(offsets, np.arange(width))] = array[numbers]
         for name, (places, parameters) in self._by_row().items():
             entries = GATES[name].entries(parameters)
             operands[0, np.add.outer(places, np.arange(entries.shape[1]))] = entries

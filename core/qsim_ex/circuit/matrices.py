@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,35 +64,40 @@ def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLE
 
     None stands for what is no array of complex128, is not square, is not unitary within `tolerance`, or is large.
     """
+    shapes = [one.shape if type(one) is np.ndarray and one.dtype == _OPERAND else () for one in matrices]
+    distinct = {*shapes}
+    if len(distinct) == 1:
+        return _of_one_shape(matrices, distinct.pop(), tolerance)
     found: list[UnitaryMatrix | None] = [None] * len(matrices)
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for k, matrix in enumerate(matrices):
-        if type(matrix) is np.ndarray and matrix.dtype == _OPERAND:
-            alike.setdefault(matrix.shape, []).append(k)
-    for shape, places in alike.items():
-        if len(shape) == 2 and shape[0] == shape[1] <= _LARGEST and shape[0].bit_count() == 1:
-            made = _of_one_size(np.array([matrices[k] for k in places]), tolerance)
-            for k, one in zip(places, made, strict=True):
-                found[k] = one
+    for shape in distinct:
+        places = [k for k, of in enumerate(shapes) if of == shape]
+        for k, one in zip(places, _of_one_shape([matrices[k] for k in places], shape, tolerance), strict=True):
+            found[k] = one
     return found
 
 
-def _of_one_size(array: Complex, tolerance: float) -> list[UnitaryMatrix | None]:
-    """Return matrices [count, size, size] as `unitary_matrices` does."""
-    count, size = array.shape[:2]
+def _of_one_shape(matrices: Sequence[Any], shape: tuple[int, ...], tolerance: float) -> list[UnitaryMatrix | None]:
+    """Return matrices of a shape as `unitary_matrices` does."""
+    count = len(matrices)
+    if not (len(shape) == 2 and shape[0] == shape[1] <= _LARGEST and shape[0].bit_count() == 1):
+        return [None] * count
+    size, array = shape[0], np.concatenate(matrices)
     classes, kinds = np.empty(array.size, dtype=np.uint8), np.empty(count, dtype=np.uint8)
     out = address(classes), address(kinds)
     _classify()(address(array), count, size, tolerance, UNITARY_TOLERANCE, Entry.ZERO, Entry.COMPLEX, *out)
     flat, text = array.reshape(count, size * size), classes.tobytes()
     diagonals = np.ascontiguousarray(flat[:, :: size + 1]) if (kinds == _DIAGONAL).any() else flat
-    made: list[UnitaryMatrix | None] = []
-    for k, kind in enumerate(kinds.tolist()):
-        if kind == _GENERAL:
-            of = text[k * size * size : (k + 1) * size * size]
-            made.append(UnitaryMatrix(size, flat, k, kept_pattern(of)))
-        else:
-            made.append(UnitaryMatrix(size, diagonals, k, None) if kind == _DIAGONAL else None)
-    return made
+    patterns = [text[begin : begin + size * size] for begin in range(0, len(text), size * size)]
+    kept = {pattern: kept_pattern(pattern) for pattern in {*patterns}}
+    new = tuple.__new__  # which takes half as long as the class
+    return [
+        new(UnitaryMatrix, (size, flat, k, kept[pattern]))
+        if kind == _GENERAL
+        else UnitaryMatrix(size, diagonals, k, None)
+        if kind == _DIAGONAL
+        else None
+        for k, (kind, pattern) in enumerate(zip(kinds.tolist(), patterns, strict=True))
+    ]
 
 
 _GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/matrices.cpp

@@ -270,7 +270,7 @@ class Structure:
     @cached_property
     def key(self) -> str:
         """A short digest that is the same in every process."""
-        return digest_of((self.num_qubits, self.num_clbits, self.instructions))
+        return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
 
     @cached_property
     def kinds(self) -> frozenset[type]:

@@ -16,6 +16,7 @@ from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 
 Wires = tuple[int, ...]
@@ -67,7 +68,8 @@ class ReadGates:
 
     rows: which the keys name. numbers: of each instruction which of `keys` it has; the largest integer of one that is
     no row of the gate table. keys: rows on wires, each once. parameters: of all gates, in order; starts: where those
-    of each instruction begin. others: the places of the instructions that are neither rows nor in `measured`.
+    of each instruction begin. others: the places of the instructions that are neither rows nor in `measured`;
+    other_keys: of these keys with wires alone, 0 where these are none, or more than a key has.
     measured [measurements, 3]: of each measurement of one wire its place, its wire and its classical bit;
     −1 stand for those of a barrier.
     """
@@ -78,6 +80,7 @@ class ReadGates:
     parameters: NDArray[np.float64]
     starts: NDArray[np.int64]
     others: Sequence[int]
+    other_keys: NDArray[np.uint64]
     measured: NDArray[np.int64]
 
     @classmethod
@@ -89,24 +92,35 @@ class ReadGates:
         numbers, keys = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint64)
         parameters, starts = np.empty(_MOST_PARAMETERS * count), np.empty(count + 1, dtype=np.int64)
         others, measured = np.empty(count, dtype=np.int64), np.empty((count, 3), dtype=np.int64)
-        arrays = [address(array) for array in (numbers, keys, parameters, starts, others, measured)]
+        other_keys = np.empty(count, dtype=np.uint64)
+        arrays = [address(array) for array in (numbers, keys, parameters, starts, others, other_keys, measured)]
         out = np.array([*arrays, 0, 0, 0], dtype=np.int64)
         if read(address(out)):
             return None
         *_, num_keys, num_others, num_measured = out.tolist()
         given = parameters[: starts[-1]].copy()
-        found = others[:num_others].tolist(), measured[:num_measured].copy()
+        found = others[:num_others].tolist(), other_keys[:num_others].copy(), measured[:num_measured].copy()
         return cls(rows, numbers, keys[:num_keys].copy(), given, starts, *found)
 
     def on(self, wires: Sequence[int]) -> ReadGates:
         """Return the same gates on other wires: wire w becomes ``wires[w]``."""
-        keys, to = np.empty_like(self.keys), np.array(wires, dtype=np.int64)
-        _moved_keys()(address(self.keys), len(keys), address(to), address(keys))
+        to = np.array(wires, dtype=np.int64)
+        keys, other_keys = _moved(self.keys, to), _moved(self.other_keys, to)
         measured = self.measured
         if len(measured):
             measured = measured.copy()
             measured[:, 1] = [wires[wire] if wire >= 0 else -1 for wire in measured[:, 1].tolist()]
-        return ReadGates(self.rows, self.numbers, keys, self.parameters, self.starts, self.others, measured)
+        of = self.rows, self.numbers, keys, self.parameters, self.starts, self.others, other_keys
+        return ReadGates(*of, measured)
+
+    def other_wires(self) -> list[Wires]:
+        """Return the wires of the instructions at `others`: () where these are none, or more than a key has.
+
+        Equal wires are one object.
+        """
+        found: list[Wires] = []
+        _wires_of_keys()(address(self.other_keys), len(self.other_keys), found)
+        return found
 
     def same(self) -> tuple[object, ...]:
         """Return what is equal for two readings of equal gates, and for no others."""
@@ -152,7 +166,20 @@ class ReadGates:
         return set().union(*on)
 
 
+def _moved(keys: NDArray[np.uint64], to: NDArray[np.int64]) -> NDArray[np.uint64]:
+    moved = np.empty_like(keys)
+    _moved_keys()(address(keys), len(keys), address(to), address(moved))
+    return moved
+
+
+# Functions of core/native/read_gates.cpp.
+
+
 @lru_cache(maxsize=1)
 def _moved_keys() -> Callable[..., int]:
-    """Return the function of core/native/read_gates.cpp."""
     return function("keys_moved", "pipp")
+
+
+@lru_cache(maxsize=1)
+def _wires_of_keys() -> Callable[..., int]:
+    return objects.function("keys_wires", "pio")

@@ -39,6 +39,7 @@ _FUNCTIONS = (
     "PyObject_Type",
     "PyFloat_AsDouble",
     "PyErr_Clear",
+    "PyObject_Repr",
 )
 """The functions of the stable ABI that native code calls, in the order of core/native/python.hpp."""
 

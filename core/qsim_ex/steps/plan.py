@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, assert_never
 
 from qsim_ex.circuit.digest import digest_of
-from qsim_ex.circuit.ops import When, mask_of
+from qsim_ex.circuit.ops import Op, When, mask_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Numbers
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -119,7 +119,7 @@ class Plan:
     @cached_property
     def key(self) -> str:
         """A digest of everything that the plan was made from, the same in every process; computed on first use."""
-        return digest_of(self.made_from)
+        return digest_of(self.made_from, Op)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

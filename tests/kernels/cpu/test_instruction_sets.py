@@ -5,30 +5,38 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.noisy_circuits import random_kraus
 
-from qsim_ex import CircuitBuilder, Simulator
+from qsim_ex import CircuitBuilder, Simulator, reference
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.cpu import sums
-from qsim_ex.kernels.cpu import trajectories
+from qsim_ex.kernels.cpu import narrow_density, trajectories
 from qsim_ex.native import library
+from qsim_ex.run.density_table import table_of
 
 SETS = library.instruction_sets()
+
+
+CACHES = (sums._kernel, trajectories._run, narrow_density._run, narrow_density._transfer)
+"""What keeps kernels that were fetched."""
 
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch):
     """Choose the instruction set of kernels that are fetched from now on."""
 
+    def forget() -> None:
+        for cache in CACHES:
+            cache.cache_clear()
+
     def choose(chosen: str) -> None:
         monkeypatch.setattr(library, "instruction_set", lambda: chosen)
-        sums._kernel.cache_clear()
-        trajectories._run.cache_clear()
+        forget()
 
     yield choose
     monkeypatch.undo()
-    sums._kernel.cache_clear()
-    trajectories._run.cache_clear()
+    forget()
 
 
 def random_state(bits: int, dtype: type) -> NDArray[np.complexfloating]:
@@ -81,3 +89,21 @@ def test_trajectories_make_the_same_choices(use, wires: int) -> None:
         use(chosen)
         found = simulator.run_batch(circuit, shots=200, seeds=1, trajectories=200)
         assert (found.packed == result.packed).all()
+
+
+@pytest.mark.parametrize("chosen", SETS)
+def test_narrow_density_matrices(use, chosen: str) -> None:
+    """Gates and channels on one, two and three wires, low and high, have the probabilities of their definition."""
+    wires, rng = 5, np.random.default_rng(1)
+    builder = CircuitBuilder(wires, wires)
+    for on in ((0, 1, 2), (4, 3, 2), (1, 4, 0)):
+        for k in (1, 2, 3):
+            builder.gate("u", on[:1], *rng.uniform(0, 6, 3)).channel(random_kraus(k, 2, rng), on[:k])
+    circuit = builder.measure(list(range(wires)), list(range(wires))).build()
+    table = table_of(circuit.structure)
+    assert table is not None
+    use(chosen)
+    transfers, at = table.transfers(circuit.operands)
+    sizes = len(table.wires), table.ops, table.steps, table.forms
+    found = narrow_density.probabilities(*sizes, circuit.operands, transfers, at)[0]
+    assert found == pytest.approx(reference.density_matrix(circuit).diagonal().real, abs=1e-13)
