@@ -1,11 +1,16 @@
 // The form of an encoded sweep, as qsim_ex.kernels.cpu.encoding describes it; a test compares the two.
 #pragma once
 
+#include <cstdint>
+
 #include "export.hpp"
 
 namespace qx {
 
-enum class Kind : Int {
+// Numbers that a million instructions hold again and again, in four bytes each.
+using Half = std::int32_t;
+
+enum class Kind : std::int16_t {
     LANES,
     LANE,
     SCALE_REAL,
@@ -20,33 +25,33 @@ enum class Kind : Int {
 };
 
 struct Instruction {
-    Kind kind;
     Int outside_mask;
     Int outside_value;
-    Int free;
-    Int fixed;
-    Int count;
     Int table;
-    Int block;
-    Int reads;
-    Int columns;
-    Int size;
-    Int per_lane;
-    Int offsets[8];
+    Half free;
+    Half fixed;
+    Half count;
+    Half block;
+    Half reads;
+    Half columns;
+    Half size;
+    Half offsets[8];
+    Kind kind;
+    std::int16_t per_lane;
 };
 
 struct Fill {
     Int to;
-    Int blocks;
-    Int entries;
-    Int from;
-    Int lane_columns;
-    Int lane_mask;
-    Int lane_value;
-    Int identity;
-    Int splat;
     Int slot;
-    Int kept;
+    Half blocks;
+    Half entries;
+    Half from;
+    Half identity;
+    Half lane_columns;
+    Half kept;
+    Half splat;
+    std::int16_t lane_mask;
+    std::int16_t lane_value;
 };
 
 struct Geometry {

@@ -9,11 +9,12 @@ namespace qx::plan {
 namespace {
 
 constexpr std::size_t few_exchanges = 8;  // exchanges of half the rows that cost as much as one permutation of all
-constexpr Int nowhere = Int{1} << 60;     // see encoding.hpp
 constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
 constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
+
+Half narrow(Int number) { return static_cast<Half>(number); }
 
 // Appends for each set of steps their sum, which is a place in memory, or `none` where a step is nowhere.
 void append_sums(const std::vector<Int>& steps, Int none, std::vector<Int>& out) {
@@ -164,11 +165,11 @@ void Writer::exchange(const Swaps& swaps) {
     Int everywhere = (Int{1} << layout_.rows.size()) - 1, rows = 0;
     for (auto [lane, row] : swaps) rows |= Int{1} << row;
     if (!swaps.empty() && static_cast<int>(swaps.size()) == lane_bits_) {
-        SweepInstruction& made = write(lanes_op, {0, 0, everywhere & ~rows, 0});
+        qx::Instruction& made = write(qx::Kind::LANES, {0, 0, everywhere & ~rows, 0});
         for (std::size_t k = 0; k < swaps.size(); ++k) made.offsets[k] = row_bytes_ << swaps[k].second;
     } else {
         for (auto [lane, row] : swaps) {
-            SweepInstruction& made = write(lane_op, {0, 0, everywhere & ~(Int{1} << row), 0});
+            qx::Instruction& made = write(qx::Kind::LANE, {0, 0, everywhere & ~(Int{1} << row), 0});
             made.size = lane, made.offsets[0] = row_bytes_ << row;
         }
     }
@@ -212,8 +213,20 @@ void Writer::item(const Item& item) {
     for (MatrixBlock& made : blocks_[known]) block(item, made);
 }
 
-SweepInstruction& Writer::write(Operation kind, const RowSelection& where, CoefficientTable table) {
-    out_.instructions.push_back({kind, where, Int{1} << qx::plan::count(static_cast<Mask>(where.free)), table, 0, 0, {}});
+qx::Instruction& Writer::write(qx::Kind kind, const RowSelection& where, CoefficientTable table) {
+    out_.instructions.push_back({.outside_mask = where.outside_mask,
+                                 .outside_value = where.outside_value,
+                                 .table = table.at,
+                                 .free = narrow(where.free),
+                                 .fixed = narrow(where.fixed),
+                                 .count = narrow(Int{1} << qx::plan::count(static_cast<Mask>(where.free))),
+                                 .block = narrow(table.block),
+                                 .reads = narrow(table.reads),
+                                 .columns = narrow(table.columns),
+                                 .size = 0,
+                                 .offsets = {},
+                                 .kind = kind,
+                                 .per_lane = 0});
     return out_.instructions.back();
 }
 
@@ -262,8 +275,17 @@ CoefficientTable Writer::table(
         for (const Codes* codes : {&given.codes, &given.identity})
             for (Int code : *codes) out_.codes.push_back(static_cast<std::int32_t>(code));
     }
-    out_.fills.push_back({coefficients_, blocks, entries, given.at, add(lane_columns), lane_mask, lane_value, given.at + size,
-                          splat, slot, kept_mask});
+    out_.fills.push_back({.to = coefficients_,
+                          .slot = slot,
+                          .blocks = narrow(blocks),
+                          .entries = narrow(entries),
+                          .from = narrow(given.at),
+                          .identity = narrow(given.at + size),
+                          .lane_columns = narrow(add(lane_columns)),
+                          .kept = narrow(kept_mask),
+                          .splat = splat,
+                          .lane_mask = static_cast<std::int16_t>(lane_mask),
+                          .lane_value = static_cast<std::int16_t>(lane_value)});
     Int width = splat ? 1 : Int{1} << lane_bits_;
     CoefficientTable made{coefficients_, entries * width, static_cast<Int>(kept.size()), kept.empty() ? 0 : reads(kept)};
     coefficients_ += (blocks * entries * width + line - 1) / line * line;
@@ -283,7 +305,7 @@ Int Writer::reads(const std::vector<Mask>& masks) {
 void Writer::scale(const Item& item, CodeTable& codes, bool bits, int value) {
     bool per_lane;
     CoefficientTable made = table(item, true, codes, item.slot, true, per_lane);
-    write(codes.entries() == 1 ? scale_real : scale_complex, select(item, bits, value), made).per_lane = per_lane;
+    write(codes.entries() == 1 ? qx::Kind::SCALE_REAL : qx::Kind::SCALE_COMPLEX, select(item, bits, value), made).per_lane = per_lane;
 }
 
 // Appends one set of values that a matrix mixes among themselves.
@@ -300,18 +322,18 @@ void Writer::block(const Item& item, MatrixBlock& block) {
     RowSelection where = select(item, true);
     if (size > 4) {
         Int at = add(rows);
-        SweepInstruction& written = write(dense_op, where, made);
+        qx::Instruction& written = write(qx::Kind::DENSE, where, made);
         written.size = size, written.per_lane = per_lane;
         written.offsets[0] = at, written.offsets[1] = static_cast<Int>(layout_.rows.size());
     } else if (!block.planes.empty()) {
         Int half = row_bytes_ / 2;
-        SweepInstruction& written = write(size == 2 ? pair_real : quad_real, where, made);
+        qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_REAL : qx::Kind::QUAD_REAL, where, made);
         for (int k = 0; k < size; ++k) {
             written.offsets[k] = rows[k] + half * block.planes[k];
             written.offsets[size + k] = rows[k] + half * (1 - block.planes[k]);
         }
     } else {
-        SweepInstruction& written = write(size == 2 ? pair_complex : quad_complex, where, made);
+        qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_COMPLEX : qx::Kind::QUAD_COMPLEX, where, made);
         std::copy(rows.begin(), rows.end(), written.offsets);
     }
 }
@@ -359,7 +381,7 @@ void Writer::permute() {
         if (layout_.rows[k] >= pad)  // no index bit, so no parity: it is unchanged
             out_.integers[first_integer_ + static_cast<std::size_t>(columns) + k] = Int{1} << k;
     Int size = static_cast<Int>(masks.size());
-    write(permute_op, {0, 0, (Int{1} << size) - 1, flips}, {0, 0, size, columns}).offsets[0] = size;
+    write(qx::Kind::PERMUTE, {0, 0, (Int{1} << size) - 1, flips}, {0, 0, size, columns}).offsets[0] = size;
 }
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
@@ -371,10 +393,10 @@ void Writer::rename(const Item& item) {
         if (when_mask(item) & lane_mask_) {
             bool per_lane;
             CoefficientTable made = table(item, false, exchange_codes_, 0, false, per_lane);
-            SweepInstruction& written = write(pair_real, where, made);
+            qx::Instruction& written = write(qx::Kind::PAIR_REAL, where, made);
             for (int k = 0; k < 2; ++k) written.offsets[k] = rows[k], written.offsets[2 + k] = rows[k] + half;
         } else {
-            SweepInstruction& written = write(exchange_op, where);
+            qx::Instruction& written = write(qx::Kind::EXCHANGE, where);
             std::copy(rows, rows + 2, written.offsets);
         }
     }

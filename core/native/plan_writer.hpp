@@ -4,41 +4,20 @@
 
 #include <memory>
 
+#include "encoding.hpp"
 #include "plan_codes.hpp"
 #include "plan_tile.hpp"
 
 namespace qx::plan {
 
-// The fields of an encoded sweep, as in qsim_ex.kernels.cpu.encoding.
-enum Operation : Int {
-    lanes_op, lane_op, scale_real, scale_complex, pair_real, pair_complex, quad_real, quad_complex, dense_op, exchange_op,
-    permute_op
-};
-
+// The rows and tiles that an instruction acts on.
 struct RowSelection {
     Int outside_mask, outside_value, free, fixed;
 };
 
+// Its coefficients.
 struct CoefficientTable {
     Int at, block, reads, columns;
-};
-
-struct SweepInstruction {
-    Int kind;
-    RowSelection where;
-    Int count;
-    CoefficientTable table;
-    Int size, per_lane;
-    Int offsets[8];
-};
-
-struct Fill {
-    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat, slot, kept;
-};
-
-struct Geometry {
-    Int num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, store_direct, last;
-    Int load_base, store_base, grown;
 };
 
 // Where the rows of a sweep end, and how many coefficients it has.
@@ -46,27 +25,15 @@ struct SweepEnd {
     Int instructions, fills, integers, coefficients;
 };
 
-// A sweep as the kernels take it: the struct Program of encoding.hpp.
-struct SweepProgram {
-    const SweepInstruction* instructions;
-    Int num_instructions;
-    const Fill* fills;
-    Int num_fills;
-    const std::int32_t* codes;
-    const Int* integers;
-    const Geometry* geometry;
-    Int coefficients;
-};
-
 // The sweeps of a plan, one behind the other. All of them have their codes in common, once for each pattern.
 struct EncodedSweeps {
-    std::vector<SweepInstruction> instructions;
-    std::vector<Fill> fills;
+    std::vector<qx::Instruction> instructions;
+    std::vector<qx::Fill> fills;
     std::vector<std::int32_t> codes;
     std::vector<Int> integers;
     std::vector<Geometry> geometry;
     std::vector<SweepEnd> ends;
-    std::vector<SweepProgram> programs;
+    std::vector<Program> programs;
 
     // Makes room for the sweeps of a large plan, so that they are hardly ever copied.
     void reserve(std::size_t items, std::size_t steps);
@@ -93,7 +60,7 @@ class Writer {
     void exchange(const Swaps& swaps);
     bool finish();
     void item(const Item& item);
-    SweepInstruction& write(Operation kind, const RowSelection& where, CoefficientTable table = {});
+    qx::Instruction& write(qx::Kind kind, const RowSelection& where, CoefficientTable table = {});
     RowSelection select(const Item& item, bool bits, int value = 0) const;
     CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);

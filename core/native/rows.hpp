@@ -59,7 +59,7 @@ QX_INLINE void with_coefficients(Rows<Real> rows, Table table, const Operation& 
 
 // Multiplies `size` rows by a complex matrix: coefficients are real and imaginary parts in turn, row by row.
 template <class Real, int size, bool per_lane = true>
-inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
+inline void complex_matrix(Rows<Real> rows, const Half* offsets, Table table) {
     constexpr int imag = sizeof(Vector<Real>);
     Int to[size];
 #pragma clang loop unroll(full)
@@ -90,7 +90,7 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
 
 // Multiplies `size` planes by a real matrix, `matrices` times for different planes.
 template <class Real, int size, int matrices>
-inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
+inline void real_matrix(Rows<Real> rows, const Half* offsets, Table table) {
     Int to[size * matrices];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size * matrices; ++k) to[k] = offsets[k];
@@ -202,7 +202,7 @@ QX_INLINE void exchange_in_registers(Vector<Real>* values) {
 // out of pieces of 16 bytes as they are loaded, which leaves only the lane bits within such a piece to be exchanged in
 // registers: half of the work, since loads of pieces need not wait for the one unit that moves lanes.
 template <class Real>
-inline void exchange_lanes(Rows<Real> rows, const Int* offsets) {
+inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
     constexpr int n = lanes<Real>, pieces = sizeof(Vector<Real>) / piece_bytes, near = n / pieces;
     Int to[n] = {};
     for (int r = 0; r < n; ++r) {

@@ -301,7 +301,7 @@ class Interpreter {
         Rows<Real> where{space.tile, it.free, it.fixed, it.count};
         const char* first = reinterpret_cast<const char*>(coefficients + it.table);
         Table table{first, it.reads ? space.low : nullptr, space.high};
-        const Int* offsets = it.offsets;
+        const Half* offsets = it.offsets;
         switch (it.kind) {
             case Kind::QUAD_COMPLEX: return complex_matrix<Real, 4>(where, offsets, table);
             case Kind::PAIR_COMPLEX: return complex_matrix<Real, 2>(where, offsets, table);
@@ -316,10 +316,11 @@ class Interpreter {
             case Kind::SCALE_REAL:
                 if (it.per_lane) return scale_real<Real, true>(where, table);
                 return scale_real<Real, false>(where, table);
-            case Kind::DENSE:
-                offsets = program.integers + it.offsets[0];
-                if (it.per_lane) return dense<Real, true>(where, offsets, it.size, table, space.aside);
-                return dense<Real, false>(where, offsets, it.size, table, space.aside);
+            case Kind::DENSE: {
+                const Int* listed = program.integers + it.offsets[0];
+                if (it.per_lane) return dense<Real, true>(where, listed, it.size, table, space.aside);
+                return dense<Real, false>(where, listed, it.size, table, space.aside);
+            }
             case Kind::EXCHANGE: return exchange_rows<Real>(where, offsets[0], offsets[1]);
             case Kind::PERMUTE: return permute(it);
             case Kind::LANES: return exchange_lanes<Real>(where, offsets);

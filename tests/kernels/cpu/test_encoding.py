@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from qsim_ex.kernels.cpu import encoding, items
@@ -20,10 +23,13 @@ def body(head: str) -> str:
     return found[1]
 
 
-def fields(struct: str) -> list[tuple[str, int]]:
-    """Return the members of a struct and how many numbers each has."""
-    members = re.findall(r"(?:Int|Kind) (\w+)(?:\[(\d+)\])?;", body(f"struct {struct}"))
-    return [(name, int(count or 1)) for name, count in members]
+SIZES = {"Int": 8, "Half": 4, "std::int16_t": 2, "Kind": 2}
+
+
+def fields(struct: str) -> list[tuple[str, int, int]]:
+    """Return the members of a struct, the bytes of each number of them, and how many numbers each has."""
+    members = re.findall(r"^ +([\w:]+) (\w+)(?:\[(\d+)\])?;", body(f"struct {struct}"), re.MULTILINE)
+    return [(name, SIZES[kind], int(count or 1)) for kind, name, count in members]
 
 
 def constant(name: str) -> str:
@@ -35,22 +41,27 @@ def constant(name: str) -> str:
 
 def test_kinds() -> None:
     """Each kind of instruction has one number."""
-    names = [name.strip() for name in body("enum class Kind : Int").split(",") if name.strip()]
+    names = [name.strip() for name in body("enum class Kind : std::int16_t").split(",") if name.strip()]
     assert names == KINDS.split()
     assert [getattr(encoding, name) for name in names] == list(range(len(names)))
 
 
-@pytest.mark.parametrize(
-    ("struct", "size"),
-    [("Instruction", encoding.INSTRUCTION), ("Fill", encoding.FILL), ("Geometry", encoding.GEOMETRY)],
-)
-def test_fields(struct: str, size: int) -> None:
-    """Each field has one place."""
-    place = 0
-    for name, count in fields(struct):
-        assert getattr(encoding, name.upper()) == place
-        place += count
-    assert place == size
+@pytest.mark.parametrize(("struct", "dtype"), [("Instruction", encoding.INSTRUCTION), ("Fill", encoding.FILL)])
+def test_rows(struct: str, dtype: np.dtype[Any]) -> None:
+    """Each field of a row has one place, with no room between."""
+    names = dtype.names
+    assert names is not None
+    ours = [(name, dtype[name].base.itemsize, math.prod(dtype[name].shape)) for name in names]
+    assert ours == fields(struct)
+    assert dtype.itemsize == sum(size * count for _, size, count in ours)
+    assert dtype.itemsize % 8 == 0
+
+
+def test_geometry() -> None:
+    """Each integer of the geometry has one place."""
+    names = [name for name, _, _ in fields("Geometry")]
+    assert [getattr(encoding, name.upper()) for name in names] == list(range(encoding.GEOMETRY))
+    assert {size for _, size, _ in fields("Geometry")} == {8}
 
 
 def test_constants() -> None:

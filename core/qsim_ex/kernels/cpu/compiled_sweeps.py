@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.encoding import (
-    ENTRIES,
     FILL,
-    FROM,
     GEOMETRY,
-    IDENTITY,
     INSTRUCTION,
     NUM_BITS,
     PROGRAM,
@@ -26,8 +23,8 @@ from qsim_ex.native.library import function
 from qsim_ex.steps.compiled import KIND, SWEEP, PlanArrays, arrays_at
 
 _ARRAYS = (
-    ("instructions", "i8", INSTRUCTION),
-    ("fills", "i8", FILL),
+    ("instructions", "i8", INSTRUCTION.itemsize // 8),
+    ("fills", "i8", FILL.itemsize // 8),
     ("codes", "i4", 1),
     ("integers", "i8", 1),
     ("geometry", "i8", GEOMETRY),
@@ -90,6 +87,7 @@ class EncodedPlan:
         *bounds, coefficients = ends[place].tolist()
         a, b, c = map(slice, before, bounds)
         row = geometry[place]
+        instructions, fills = instructions.view(INSTRUCTION)[:, 0], fills.view(FILL)[:, 0]
         outside = int(row[NUM_BITS]) - int(row[TILE_MASK]).bit_count()
         own = _own_codes(fills[b], codes)
         return EncodedSweep(instructions[a], *own, integers[c], row, coefficients, outside, int(row[ROW_BITS]))
@@ -102,17 +100,17 @@ class EncodedPlan:
         self._encoder.free(self._handle)
 
 
-def _own_codes(fills: NDArray[np.int64], codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _own_codes(fills: NDArray[np.void], codes: NDArray[np.int32]) -> tuple[NDArray[np.void], NDArray[np.int32]]:
     """Return the fills of one sweep and the codes that they look up, which the sweeps of a plan have in common."""
     fills, own, at = fills.copy(), [codes[:0]], 0
     begins: dict[int, int] = {}
     for fill in fills:
-        begin, identity, end = int(fill[FROM]), int(fill[IDENTITY]), int(fill[IDENTITY] + fill[ENTRIES])
+        begin, identity, end = int(fill["from"]), int(fill["identity"]), int(fill["identity"] + fill["entries"])
         if begin not in begins:
             begins[begin] = at
             own.append(codes[begin:end])
             at += end - begin
-        fill[FROM], fill[IDENTITY] = begins[begin], begins[begin] + identity - begin
+        fill["from"], fill["identity"] = begins[begin], begins[begin] + identity - begin
     return fills, np.concatenate(own)
 
 

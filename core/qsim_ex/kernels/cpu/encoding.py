@@ -15,19 +15,28 @@ LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD
     range(11)
 )
 
-# Fields of an instruction. Masks and values of rows are in bits of the row number, offsets in bytes.
-KIND = 0
-OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value; other tiles skip it
-FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
-TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer._reads`
-SIZE = 10  # of DENSE; the lane bit of LANE
-PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
-OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
-INSTRUCTION = 20
+INSTRUCTION = np.dtype(
+    [
+        ("outside_mask", "i8"),  # index bits outside the tile that must have a value; other tiles skip it
+        ("outside_value", "i8"),
+        ("table", "i8"),  # first coefficient
+        ("free", "i4"),  # rows it runs over: all values of `free`, with `fixed` set
+        ("fixed", "i4"),
+        ("count", "i4"),
+        ("block", "i4"),  # coefficients of a block
+        ("reads", "i4"),  # parities, see `Writer._reads`
+        ("columns", "i4"),
+        ("size", "i4"),  # of DENSE; the lane bit of LANE
+        ("offsets", "i4", 8),  # of DENSE, where they begin in `integers` and the number of row bits
+        ("kind", "i2"),
+        ("per_lane", "i2"),  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
+    ]
+)
+"""An instruction. Masks and values of rows are in bits of the row number, offsets in bytes."""
 
 
 class TileSelection(NamedTuple):
-    """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `FIXED`."""
+    """The rows and tiles that an instruction acts on."""
 
     outside_mask: int
     outside_value: int
@@ -36,7 +45,7 @@ class TileSelection(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The coefficients of an instruction: the fields from `TABLE` to `COLUMNS`."""
+    """The coefficients of an instruction."""
 
     at: int = 0
     block: int = 0
@@ -44,13 +53,22 @@ class Table(NamedTuple):
     columns: int = 0
 
 
-# PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
+# PERMUTE moves each row to the row that the parities select, XOR `fixed`: a block is a row number there.
 
-# Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of
-# the packed numbers on and are in the order of the item's reads, so that all items of one pattern have them in common:
-# the bits of a block's number are those of KEPT in the number of its codes, and each lane flips others.
-TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT, SLOT, KEPT = range(11)
-FILL = 11
+FILL = np.dtype(
+    [
+        ("to", "i8"),
+        ("slot", "i8"),
+        *((name, "i4") for name in ("blocks", "entries", "from", "identity", "lane_columns", "kept", "splat")),
+        *((name, "i2") for name in ("lane_mask", "lane_value")),
+    ]
+)
+"""A fill, which says how the coefficients of an instruction are looked up.
+
+Its codes count from number `slot` of the packed numbers on and are in the order of the item's reads, so that all items
+of one pattern have them in common: the bits of a block's number are those of `kept` in the number of its codes, and
+each lane flips others.
+"""
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
 # LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
@@ -76,13 +94,13 @@ A place is the XOR of up to three table entries; the second has 2 · NOWHERE ins
 class EncodedSweep:
     """One encoded sweep.
 
-    instructions: [count, INSTRUCTION]; the last of them is the one that is applied while storing, if there is one;
-    fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
+    instructions: of `INSTRUCTION`; the last of them is the one that is applied while storing, if there is one;
+    fills: of `FILL`; codes: see `items`; integers: tables of all kinds; geometry: see above;
     coefficients: the number of real coefficients that are looked up when it runs.
     """
 
-    instructions: Integers
-    fills: Integers
+    instructions: NDArray[np.void]
+    fills: NDArray[np.void]
     codes: NDArray[np.int32]
     integers: Integers
     geometry: Integers

@@ -80,8 +80,8 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         sweep.fresh & mask_of(sweep.tile),
     ]
     return p.EncodedSweep(
-        np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
-        np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
+        np.array(writer.instructions, dtype=p.INSTRUCTION),
+        np.array(writer.fills, dtype=p.FILL),
         np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]).astype(np.int32),
         np.array(writer.integers, dtype=np.int64),
         np.array(geometry, dtype=np.int64),
@@ -98,8 +98,8 @@ class Writer:
         self.layout = layout
         self.lane_bits = lane_bits
         self.row_bytes = row_bytes
-        self.instructions: list[list[int]] = []
-        self.fills: list[list[int]] = []
+        self.instructions: list[tuple[object, ...]] = []
+        self.fills: list[tuple[int, ...]] = []
         self.codes: list[items.Codes] = []
         self.integers: list[int] = []
         self.coefficients = 0
@@ -196,8 +196,11 @@ class Writer:
         per_lane: bool = False,
         offsets: Sequence[int] = (),
     ) -> None:
-        head = [kind, *where, 1 << where.free.bit_count(), *table, size, per_lane, *offsets]
-        self.instructions.append(head + [0] * (p.INSTRUCTION - len(head)))
+        outside_mask, outside_value, free, fixed = where
+        rows = free, fixed, 1 << free.bit_count()
+        look_up = table.block, table.reads, table.columns
+        eight = (*offsets, *[0] * (8 - len(offsets)))
+        self.instructions.append((outside_mask, outside_value, table.at, *rows, *look_up, size, eight, kind, per_lane))
 
     def _where(self, when: When, bits: Sequence[int] = (), value: int = 0) -> TileSelection:
         """Return the rows and tiles of an item, where `bits` have `value`."""
@@ -234,8 +237,8 @@ class Writer:
         splat = scalars and not per_lane
         blocks, entries = 1 << len(kept), codes.shape[1]
         here = self._put(codes, identity)
-        lookup = [self.coefficients, blocks, entries, here, self.add(lane_columns), lane_mask, lane_value]
-        self.fills.append([*lookup, here + codes.size, splat, slot, kept_mask])
+        places = here, here + codes.size, self.add(lane_columns)
+        self.fills.append((self.coefficients, slot, blocks, entries, *places, kept_mask, splat, lane_mask, lane_value))
         width = 1 if splat else 1 << self.lane_bits
         table = Table(self.coefficients, entries * width, len(kept), self._reads(kept) if kept else 0)
         self.coefficients += -(-blocks * entries * width // 16) * 16  # whole cache lines
