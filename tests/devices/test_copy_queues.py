@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from support.gpus import gpu_missing
 
 from qsim_ex.devices import memory
+from qsim_ex.devices import pinned as pinned_memory
 from qsim_ex.devices.base import Copies
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import OutOfMemory
@@ -46,6 +48,22 @@ def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory.host, "memory", lambda: (1 << 20, 1 << 30))
     with pytest.raises(OutOfMemory, match=r"2\.0 MiB.*1\.0 MiB are free"):
         CpuDevice(1).host_memory(1 << 17, np.complex128)
+
+
+def test_locked_memory(device: Any) -> None:
+    """Memory that others have made is locked once, copied from as any other, and unlocked when it is gone."""
+    size, before = 1 << 12, {*pinned_memory._locked}
+    memory = np.arange(size, dtype=np.complex64)
+    kind = device.lock(memory)
+    assert kind in (("plain",) if device.kind == "cpu" else ("pinned", "pageable", "plain"))
+    assert device.lock(memory) == kind
+    buffer, queue = device.allocate(size, memory.dtype), device.copy_queue()
+    queue.copy(buffer, memory)
+    queue.synchronize()
+    np.testing.assert_array_equal(device.read(buffer, 0, size), memory)
+    del memory
+    gc.collect()
+    assert pinned_memory._locked == before
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.hand_made_stages import exchanged, plan_of, quiet, some_mask, steps_of, traded, without, worked_on
 from support.late_device import LateDevice, Machine
+from support.sharing_cpu import SharingCpu
 from support.states import random_state
 from support.together import together
 
@@ -19,7 +20,7 @@ from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import Cancelled, CommunicationError
 from qsim_ex.placement.ranks_over_host import RanksOverHost
 from qsim_ex.placement.windows.arrivals import Arrivals
-from qsim_ex.steps import DenseMatrix, Levels, Migration, Stage
+from qsim_ex.steps import DenseMatrix, Layout, Levels, Migration, Stage
 
 DTYPE = np.dtype(np.complex128)
 NOT = np.array([0, 1, 1, 0], dtype=np.complex128)
@@ -99,6 +100,26 @@ def test_passes_after_trades(data: st.DataObject) -> None:
     found = without(np.concatenate([home for home, _, _ in answers]), fresh)
     assert np.allclose(found, without(psi, fresh), atol=1e-12)
     assert all(moved == sent for _, moved, sent in answers)
+
+
+def test_homes_are_mapped() -> None:
+    """Ranks whose host shares memory trade in each other's homes, and say so."""
+    devices = SharingCpu(), SharingCpu()
+    psi = random_state(7, 1)
+
+    def work(end: Loopback) -> Any:
+        state = RanksOverHost(end, [devices[end.rank]], 7, DTYPE, Levels(3, 0, 1, ranks=1))
+        hold(state, psi)
+        state.arrange(Layout((0, 1, 6, 3, 4, 5, 2)))
+        found, told = state._mine[0].buffer.copy(), state.report()
+        state.release()
+        return found, told
+
+    (low, told), (high, _) = together(2, work)
+    assert told["device_memory"].startswith("mapped by files")
+    assert told["host_memory_kind"] == "plain"
+    assert all(device.swapped for device in devices)
+    assert np.array_equal(np.concatenate([low, high]), exchanged(psi, ((2, 6),)))
 
 
 def traded_and_worked(end: Any, happened: list[str], tick: Any = quiet) -> RanksOverHost:
