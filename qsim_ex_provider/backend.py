@@ -29,7 +29,7 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
+from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult, in_turn
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
@@ -184,7 +184,8 @@ class QsimExBackend(BackendV2):
             memory=bool(chosen.memory),
             base_seed=base,
         )
-        job = QsimExJob(self, job_id, tasks, chosen.executor or self._thread, build, kept)
+        where = chosen.executor or in_turn(engine) or self._thread
+        job = QsimExJob(self, job_id, tasks, where, build, kept)
         job.submit()
         return job
 

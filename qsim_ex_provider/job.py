@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from weakref import WeakSet
 
@@ -16,7 +17,7 @@ from qiskit.result import Result
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup, Save, followed
+from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided
 
 TaskResult = EngineResult | BatchResult
 """The result of a task of one binding, and of several."""
@@ -91,6 +92,19 @@ class OneThread(concurrent.futures.Executor):
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
         return self._pool.submit(fn, *args, **kwargs)
+
+
+def in_turn(options: Options) -> OneThread | None:
+    """Return the thread of all jobs of this process whose states may be divided over processes; None for others.
+
+    All processes have the same jobs, and in this thread they run in the same order.
+    """
+    return _one() if may_be_divided(options) else None
+
+
+@lru_cache(maxsize=1)
+def _one() -> OneThread:
+    return OneThread()
 
 
 _threads: WeakSet[OneThread] = WeakSet()

@@ -15,6 +15,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assigner, Assignment, assign
 from qsim_ex.display.bar import interactive
 from qsim_ex.display.described import shown_options, with_options
@@ -160,6 +161,18 @@ class Simulator:
 
                         self._repeated = RepeatedCircuit(self.options)
                     return self._repeated(circuit, where)
+        with connection.in_turn(self.options.processes):
+            return self._made(circuit, num_wires, initial, cancel, where)
+
+    def _made(
+        self,
+        circuit: Circuit | None,
+        num_wires: int,
+        initial: int | ArrayLike | None,
+        cancel: threading.Event | None,
+        where: Assignment | None,
+    ) -> StateVector:
+        """Return a state vector of its own; where: its assignment, if that is known."""
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
             unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)

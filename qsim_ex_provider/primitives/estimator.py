@@ -30,6 +30,7 @@ from qsim_ex.frameworks import (
     with_options,
 )
 from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
@@ -114,7 +115,7 @@ class EstimatorV2(BaseEstimatorV2):
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
         job = Job(_run, translated, self._simulator, self._trajectories)
-        job._submit()
+        job._submit(in_turn(self._options))
         return job
 
 

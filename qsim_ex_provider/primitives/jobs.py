@@ -13,6 +13,8 @@ from typing import Any
 from qiskit.primitives import PrimitiveJob
 from qiskit.providers import JobError, JobStatus
 
+from qsim_ex_provider.job import OneThread
+
 _MOST = 1024  # jobs at a time; a job has a thread of its own unless one is idle
 _PAUSE = 0.005  # seconds between two looks at jobs that nobody has begun
 _LOOKS = 4  # without such a job, after which nobody looks any more
@@ -22,17 +24,23 @@ class Job(PrimitiveJob):
     """A job of a primitive.
 
     A thread of this process begins its work a moment later. A caller who asks for the result before that does the work
-    itself: loops with a short job in each turn need not wait for another thread.
+    itself: loops with a short job in each turn need not wait for another thread. Jobs whose states may be divided over
+    processes run one after another instead (`job.in_turn`).
     """
 
     _future: Any
     _result: Any = None  # Qiskit 2.0 does not keep it
+    _waits_its_turn = False
 
-    def _submit(self) -> None:
+    def _submit(self, turn: OneThread | None) -> None:
         if self._future is not None:
             raise JobError("the job was submitted before; run its PUBs again for another.")
         self._future = _Work(lambda: self._function(*self._args, **self._kwargs))
-        _background().submit(self._future)
+        if turn is None:
+            _background().submit(self._future)
+        else:
+            self._waits_its_turn = True
+            turn.submit(self._future.begin)
 
     def status(self) -> JobStatus:
         """Return where the job is; one that no thread has begun is queued."""
@@ -41,7 +49,7 @@ class Job(PrimitiveJob):
 
     def result(self) -> Any:
         """Return the results of all PUBs, once they are there; raises what stopped the job."""
-        if self._result is None and self._future is not None:
+        if self._result is None and self._future is not None and not self._waits_its_turn:
             self._future.begin()
         return super().result()
 

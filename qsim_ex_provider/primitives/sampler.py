@@ -17,6 +17,7 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 from qsim_ex import Options, Simulator
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
@@ -99,7 +100,7 @@ class SamplerV2(BaseSamplerV2):
                 warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
             translated.append(_SampledPub(pub, groups))
         job = Job(_run, translated, self._simulator)
-        job._submit()
+        job._submit(in_turn(self._options))
         return job
 
 

@@ -11,13 +11,14 @@ import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qsim_ex.comm import launcher
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import CommunicationError, MissingPackage
+from qsim_ex.kernels.fork import reentrant_lock
 from qsim_ex.options import Processes
 
 LARGE = 20
@@ -66,6 +67,18 @@ _processes: dict[int, Communicator] = {}
 """The connection to the other processes, by the process that made it: a forked child has none."""
 
 _warned: set[str] = set()
+
+
+_turn = reentrant_lock()
+_no_turn = nullcontext()
+
+
+def in_turn(processes: Processes) -> AbstractContextManager[Any]:
+    """Return a context that one thread of this process is in at a time, if states may be divided over processes.
+
+    Calls of two threads that took turns in one connection would be answered with each other's values.
+    """
+    return _no_turn if _own.communicator is not None or not asked(processes) else _turn
 
 
 @contextmanager

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
-    from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
+    from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, may_be_divided, random_generator
     from qsim_ex.kernels.cpu.shots import tallied
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
@@ -113,6 +113,7 @@ _HOMES = {
     "remember_drawn": "qsim_ex.observe.sampling",
     "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
+    "may_be_divided": "qsim_ex.frameworks.seeds",
     "job_seeds": "qsim_ex.frameworks.seeds",
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
@@ -180,6 +181,7 @@ __all__ = [
     "gpu_missing",
     "job_checkpoint",
     "job_seeds",
+    "may_be_divided",
     "observable_groups",
     "random_generator",
     "real_values",

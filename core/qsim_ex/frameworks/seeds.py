@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.comm import connection, launcher
 from qsim_ex.observe.sampling import remember_drawn, were_drawn
+from qsim_ex.options import Options
 
 
 def job_seeds(base: int, count: int) -> list[int]:
@@ -22,6 +23,11 @@ def job_seeds(base: int, count: int) -> list[int]:
     found: list[int] = [base, *derived[1:]][:count]
     _remember(base, found)
     return found
+
+
+def may_be_divided(options: Options) -> bool:
+    """Return whether states may be divided over processes, which then make their calls in one order."""
+    return bool(launcher.LAUNCHED or connection.CONNECTED.is_set()) and connection.asked(options.processes)
 
 
 def derived_seeds(base: int, count: int, *place: int) -> NDArray[np.uint64]:

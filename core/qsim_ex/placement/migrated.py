@@ -105,15 +105,11 @@ class Migrated(Divided):
         self.begin()
 
     def begin(self) -> None:
-        """Set the state to |0…0⟩ in the present layout, all of its bits fresh."""
-        pipe, places = self._slots.pipe, self._slots.places
-        pipe.end_work()
-        self.nothing()
-        self._window = self._rest
-        pipe.begin_work(0)
+        """Set a state that has `nothing` to |0…0⟩ in the present layout."""
+        self._slots.pipe.begin_work(0)
         self.device.begin(self._slots.buffers[0])
-        pipe.end_work()
-        places.written(0, self._existing(self._window.slices(0), self.fresh))
+        self._slots.pipe.end_work()
+        self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
 
     # --- description -----------------------------------------------------------------------------------------------
 
@@ -336,6 +332,11 @@ class Migrated(Divided):
 
     # --- slices that go elsewhere and come from there --------------------------------------------------------------
 
+    @property
+    def parts(self) -> int:
+        """In how many parts a window is brought, with a tick before each."""
+        return self._slots.parts
+
     def settle(self) -> None:
         """Wait until nothing is under way, so that slices are in their places."""
         self._slots.pipe.synchronize()
@@ -343,6 +344,8 @@ class Migrated(Divided):
 
     def nothing(self) -> None:
         """Forget all slices, and mark all index bits as fresh: amplitude 0 has no place either."""
+        self._slots.pipe.end_work()
+        self._window = self._rest
         self.fresh = (1 << self.num_wires) - 1
         self._slots.places.nothing(np.arange(self._slots.places.num_slices, dtype=np.int64))
 

@@ -30,7 +30,6 @@ from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.home import passes_of
-from qsim_ex.placement.windows.slots import parts_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan, fresh_after
@@ -102,10 +101,7 @@ class RanksSpread(Ranks):
         n = self._home + self.levels.ranks
         self.layout = Layout.identity(n)
         self.fresh = (1 << n) - 1
-        if self._number == 0 and self._part is not None:
-            self._part.begin()
-        else:
-            self._empty()
+        self._empty(1 if self._number == 0 else 0)
 
     def release(self) -> None:
         """Release the memory of this rank; the others are not asked."""
@@ -151,7 +147,8 @@ class RanksSpread(Ranks):
     def _ticks(self, fresh: int, steps: int) -> int:
         """Return the ticks of a pass that begins with these fresh positions: for each step and part of each window."""
         far = (1 << self._home) - (1 << self.levels.local)
-        return parts_of(self._room) + steps << (far & ~fresh).bit_count()
+        parts = 1 if self._part is None else self._part.parts
+        return parts + steps << (far & ~fresh).bit_count()
 
     @property
     def bytes_moved(self) -> int:
@@ -186,11 +183,13 @@ class RanksSpread(Ranks):
         """Return whether the part of a device number is not known to be zero."""
         return number is not None and not number << self._home & self.fresh
 
-    def _empty(self) -> None:
-        """Make the part of this rank zero, with all of its bits fresh."""
+    def _empty(self, first: int = 0) -> None:
+        """Make the part of this rank zero but for its first amplitude, with all of its bits fresh."""
         if self._part is not None:
+            self._part.nothing()
             self._part.begin()
-            self._part.write(0, np.zeros(1, dtype=self.dtype))
+            if not first:
+                self._part.write(0, np.zeros(1, dtype=self.dtype))
 
     # --- work --------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.comm import connection
+from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
@@ -136,7 +136,9 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
-    with nullcontext() if cancel is None else cancelled_by(cancel):
+    several = launcher.LAUNCHED or connection.CONNECTED.is_set()
+    turn = connection.in_turn(options.processes) if several else nullcontext()
+    with nullcontext() if cancel is None else cancelled_by(cancel), turn:
         if not isinstance(options.processes, str):
             from qsim_ex.run.spread import run_shared, shared_out
 

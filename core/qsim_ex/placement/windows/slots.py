@@ -27,11 +27,6 @@ PART = 1 << 32
 """The bytes that are brought to a window between two ticks."""
 
 
-def parts_of(room: MigratedMemory) -> int:
-    """Return in how many parts a window is brought."""
-    return max(1, room.rows * room.slice_bytes // PART)
-
-
 class Slots:
     """The slots of a migrated state, its table of places, and the copies between them.
 
@@ -45,7 +40,7 @@ class Slots:
         num_slices = 1 << room.num_wires - room.slice
         self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
         self.pipe = Pipeline(device, memory.slots, memory.host, memory.scratch, room.rows, room.piece)
-        self.parts = parts_of(room)
+        self.parts = max(1, room.rows * room.slice_bytes // PART)
         self._at_once = room.scratch
         self._turns = list(range(room.slots))  # the least recently used slot first
 
