@@ -26,4 +26,6 @@ class FirstRun(NamedTuple):
 def first_run(plan: Plan, itemsize: int, rates: Rates = H200) -> FirstRun:
     """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes."""
     costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, interpreted=True)
-    return FirstRun(rates.plan + rates.plan_gate * plan.num_gates, seconds(plan.stages, costs))
+    levelled = plan.levels.local < plan.num_wires
+    once, gate = (rates.levels, rates.levels_gate) if levelled else (rates.plan, rates.plan_gate)
+    return FirstRun(once + gate * plan.num_gates, seconds(plan.stages, costs))

@@ -17,28 +17,32 @@ from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_af
 class Rates:
     """The rates of each device of a machine, per second; the defaults were measured on H200s.
 
-    memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
-        double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
+    memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; double: the share
+        of them in double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
     peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
-    interpreted: `fma` of the interpreter. plan, plan_gate: seconds in which the host prepares a first run, once and for
-        each gate.
+    interpreted, interpreted_seen: `fma` and `seen` of the interpreter. plan, plan_gate: seconds in which the host prepares
+        a first run, once and for each gate; levels, levels_gate: where a state is on several levels, which takes longer.
     """
 
     memory: float = 4.24e12
-    fma: float = 27e12
-    seen: float = 0.4
+    fma: float = 28e12
+    seen: float = 0.2
     peer: float = 396e9
     host: float = 55e9
     host_both: float = 101e9
     host_all: float = 150e9
     launch: float = 15e-6
     trade: float = 1.2e-3
+    double: float = 0.55
     interpreted: float = 21.4e12
+    interpreted_seen: float = 0.4
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
+    levels: float = 20e-3
+    levels_gate: float = 20e-6
 
 
 H200 = Rates()
@@ -150,11 +154,13 @@ def _stage(
     each_rank = 1 << _there(device_bits, stage.fresh)
     devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
-    rate = (rates.interpreted if interpreted else rates.fma) * SINGLE.itemsize / itemsize
+    rate, seen = rates.fma * (rates.double if itemsize > SINGLE.itemsize else 1.0), rates.seen
+    if interpreted:
+        rate, seen = rates.interpreted * SINGLE.itemsize / itemsize, rates.interpreted_seen
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
-        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + each_rank * rates.launch for step in each),
+        "work": windows * sum(step.seconds(rates.memory, rate, seen) + each_rank * rates.launch for step in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import patterns
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -21,9 +22,6 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-TRANSPOSED = 4.0
-"""The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
-
 
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
 """What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
@@ -35,18 +33,20 @@ with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted
 class Cost:
     """The bytes and the arithmetic of a step.
 
-    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds, or work that takes as long.
+    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds that
+        take as long as what is exchanged within tiles, from phase to phase and when they are written back permuted.
     """
 
     bytes: float = 0.0
     fma: float = 0.0
+    exchanged: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.bytes + other.bytes, self.fma + other.fma)
+        return Cost(self.bytes + other.bytes, self.fma + other.fma, self.exchanged + other.exchanged)
 
     def seconds(self, bytes_per_second: float, fma_per_second: float, seen: float = 0.0) -> float:
         """Return the longer of the times of memory and arithmetic, plus the share `seen` of the shorter one."""
-        memory, work = self.bytes / bytes_per_second, self.fma / fma_per_second
+        memory, work = self.bytes / bytes_per_second, (self.fma + self.exchanged) / fma_per_second
         return max(memory, work) + seen * min(memory, work)
 
 
@@ -76,6 +76,12 @@ def interpreted_work(sweep: Sweep) -> float:
     return sum(map(item_work, items)) + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 
+def exchange_work(sweep: Sweep, itemsize: int) -> float:
+    """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
+    row = BY_ITEMSIZE.get(itemsize, SINGLE)
+    return row.phase_work * len(sweep.phases) + (row.permuted_work if sweep.store else 0.0)
+
+
 def step_cost(
     step: Step, num_bits: int, itemsize: int, block: float | None = None, *, interpreted: bool = False
 ) -> Cost:
@@ -87,14 +93,11 @@ def step_cost(
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
         case Sweep(tile, phases, _, _, fresh):
-            if interpreted:
-                work = interpreted_work(step)
-            else:
-                work = sum(item_work(item, block) for phase in phases for item in phase.items)
-                work += TRANSPOSED if step.store else 0.0
+            work = sum(item_work(item, block) for phase in phases for item in phase.items)
+            exchanged = interpreted_work(step) - work if interpreted else exchange_work(step, itemsize)
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            return Cost((before + after) * itemsize, work * after)
+            return Cost((before + after) * itemsize, work * after, exchanged * after)
         case ZeroFill(fresh):
             return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
         case DenseMatrix(bits, _, when):
