@@ -61,6 +61,8 @@ def test_explain_tells_the_run_that_will_happen() -> None:
 def test_a_state_in_host_memory_has_a_first_run_too() -> None:
     """The prediction of a migrated state has both times, unless its first run waits for the compiler."""
     options = replace(GPU, max_memory=1 << 30)
+    (plan,) = Simulator(options).plans(ladder(28))
+    assert first_run(plan, 8).host == pytest.approx(H200.levels + H200.levels_gate * plan.num_gates)
     assert "; a first run, interpreted: " in str(Simulator(options).explain(ladder(28)))
     assert "first run" not in str(Simulator(replace(options, compile="always")).explain(ladder(28)))
 

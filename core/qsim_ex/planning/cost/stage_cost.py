@@ -18,13 +18,13 @@ class Rates:
     """The rates of each device of a machine, per second; the defaults were measured on H200s.
 
     memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; double: the share
-        of them in double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
+        of them in double. seen: the share of the shorter time, of memory and arithmetic, that the longer does not hide.
     peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
-    interpreted, interpreted_seen: `fma` and `seen` of the interpreter. plan, plan_gate: seconds in which the host prepares
-        a first run, once and for each gate; levels, levels_gate: where a state is on several levels, which takes longer.
+    interpreted, interpreted_seen: `fma` and `seen` of the interpreter. plan, plan_gate: seconds in which the host
+        prepares a first run, once and for each gate; levels, levels_gate: the same for states on several levels.
     """
 
     memory: float = 4.24e12
@@ -42,7 +42,7 @@ class Rates:
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
     levels: float = 20e-3
-    levels_gate: float = 20e-6
+    levels_gate: float = 16e-6
 
 
 H200 = Rates()

@@ -22,7 +22,6 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
 """What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
 with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted to 15 families at 28 wires (decision
@@ -33,8 +32,8 @@ with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted
 class Cost:
     """The bytes and the arithmetic of a step.
 
-    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds that
-        take as long as what is exchanged within tiles, from phase to phase and when they are written back permuted.
+    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds
+        that take as long as what moves within tiles, from phase to phase and when they are written back permuted.
     """
 
     bytes: float = 0.0
