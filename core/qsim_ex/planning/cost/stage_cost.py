@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
@@ -43,6 +43,14 @@ class Rates:
     plan_gate: float = 0.8e-6
     levels: float = 20e-3
     levels_gate: float = 16e-6
+
+    def shared(self, count: int) -> Rates:
+        """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""
+        if count == 1:
+            return self
+        each = {name: getattr(self, name) / count for name in ("memory", "fma", "interpreted", "host", "host_both")}
+        within = each["memory"] / 4  # a trade reads and writes both pieces
+        return replace(self, peer=within, **each)
 
 
 H200 = Rates()
@@ -133,6 +141,18 @@ def seconds(stages: Sequence[Stage], costs: Sequence[StageCost]) -> float:
         work = sum(costs[k].work + costs[k].moving for k in group)
         total += max(work, costs[group[0]].copying - costs[group[0]].ends) + costs[group[0]].ends
     return total
+
+
+def seconds_beside_copies(
+    costs: Sequence[StageCost], rates: Rates, copied: tuple[int, int], *, overlaps: bool
+) -> float:
+    """Return the time of a plan of which it is known how many bytes are copied from the host to a device, and back.
+
+    overlaps: whether one window is copied while another one is worked on.
+    """
+    copies = max(copied[0] / rates.host, copied[1] / rates.host, sum(copied) / rates.host_both)
+    work = sum(cost.work for cost in costs)
+    return max(copies, work) if overlaps else copies + work
 
 
 def _stage(
