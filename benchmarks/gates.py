@@ -85,6 +85,10 @@ def _sx() -> Matrix:
     return _array([[1 + 1j, 1 - 1j], [1 - 1j, 1 + 1j]]) / 2
 
 
+def _sxdg() -> Matrix:
+    return _sx().conj()
+
+
 def _rx(angle: float) -> Matrix:
     c, s = cos(angle / 2), sin(angle / 2)
     return _array([[c, -1j * s], [-1j * s, c]])
@@ -97,6 +101,16 @@ def _ry(angle: float) -> Matrix:
 
 def _rz(angle: float) -> Matrix:
     return _array([[exp(-0.5j * angle), 0], [0, exp(0.5j * angle)]])
+
+
+def _rxx(angle: float) -> Matrix:
+    c, s = cos(angle / 2), -1j * sin(angle / 2)
+    return _array([[c, 0, 0, s], [0, c, s, 0], [0, s, c, 0], [s, 0, 0, c]])
+
+
+def _ryy(angle: float) -> Matrix:
+    c, s = cos(angle / 2), 1j * sin(angle / 2)
+    return _array([[c, 0, 0, s], [0, c, -s, 0], [0, -s, c, 0], [s, 0, 0, c]])
 
 
 def _rzz(angle: float) -> Matrix:
@@ -130,9 +144,12 @@ _TABLE: dict[str, _Row] = {
     "cz": _Row(1, _z, Shape.DIAGONAL),
     "cp": _Row(1, _p, Shape.DIAGONAL),
     "sx": _Row(0, _sx, Shape.DENSE),
+    "sxdg": _Row(0, _sxdg, Shape.DENSE),
     "rx": _Row(0, _rx, Shape.DENSE),
     "ry": _Row(0, _ry, Shape.DENSE),
     "rz": _Row(0, _rz, Shape.DIAGONAL),
+    "rxx": _Row(0, _rxx, Shape.DENSE),
+    "ryy": _Row(0, _ryy, Shape.DENSE),
     "rzz": _Row(0, _rzz, Shape.DIAGONAL),
     "swap": _Row(0, _swap, Shape.DENSE),
     "u": _Row(0, _u, Shape.DENSE),

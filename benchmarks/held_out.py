@@ -1,4 +1,4 @@
-"""Families that `families.py` lacks, as neutral gates: those full of CX, deep ones, and some that are used in papers."""
+"""Families that `families.py` lacks, as neutral gates: full of CX, deep, or used in papers."""
 
 from __future__ import annotations
 

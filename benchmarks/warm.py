@@ -2,7 +2,7 @@
 
 A run is the whole call for a new circuit object whose structure was run before, as in `benchmarks.run`; peers take
 turns, and amplitudes are compared. Each family is also run in rz, sx and cx, by ours alone, from circuits that
-``--transpile FILE`` wrote where Qiskit is, or in this process. Beside each time stands what the planner counts and predicts.
+``--transpile FILE`` wrote where Qiskit is. Beside each time stands what the planner counts and predicts.
 On a GPU all kernels are compiled together, before anything is timed.
 """
 
@@ -158,7 +158,7 @@ def main() -> None:
         made = {name: transpiled(gates, given.n) for name, gates in circuits.items() if name != "grover"}
         given.transpile.write_bytes(pickle.dumps(made))
         return
-    basis: dict[str, list[Gate]] = pickle.loads(given.transpiled.read_bytes()) if given.transpiled else {}  # noqa: S301
+    basis: dict[str, list[Gate]] = pickle.loads(given.transpiled.read_bytes()) if given.transpiled else {}
 
     from benchmarks.run import load_peers, set_threads
 

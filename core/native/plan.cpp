@@ -227,7 +227,8 @@ const Value* address(qx::Int integer) {
 }  // namespace
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block.
+// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
+// seen, transposed.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -235,7 +236,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
                  shape[9] != 0,              given[16] != 0,             given[17] != 0,
-                 rates[0],                   rates[1],                   rates[2]};
+                 rates[0],                   rates[1],                   rates[2],
+                 rates[3],                   rates[4]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));

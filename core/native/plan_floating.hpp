@@ -13,9 +13,6 @@ struct StepArrays;
 
 using BitPlaces = std::vector<int>;  // for each bit that work names the index bit that it is on
 
-// The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted.
-constexpr double transposed = 4.0;
-
 // Where bits are while sweeps move them.
 class Floating {
   public:

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of bits by which growing a large state is tried
 constexpr int most_at_once = 6;
-constexpr double seen = 0.4;                   // the share of the shorter time, of memory and arithmetic, that is seen
 constexpr double rounded = 1 + 1e-9;           // of sums of times, so that no choice is discarded that is as good
 
 double power_of_two(int exponent) { return static_cast<double>(Mask{1} << exponent); }
@@ -81,9 +80,9 @@ double Outlook::foresee(Mask low, bool floats, double most) {
         double after = power_of_two(growth.size()), ran = 0;
         for (Index number : ready_) ran += work_[number].work;
         left -= ran;  // exact: costs are small multiples of a power of two
-        if (floats && growth.float_low(ready_, pending, tile)) ran += transposed;
+        if (floats && growth.float_low(ready_, pending, tile)) ran += shape_.transposed;
         double memory = (before + after) / 2, arithmetic = ran * after / shape_.balance;
-        time += std::max(memory, arithmetic) + seen * std::min(memory, arithmetic) + power_of_two(shape_.start);
+        time += std::max(memory, arithmetic) + shape_.seen * std::min(memory, arithmetic) + power_of_two(shape_.start);
         double least = time + left * after / shape_.balance;  // the state never shrinks
         if (least > most * rounded) return least;
     }

@@ -13,7 +13,7 @@ using Run = RunJoiner::Run;
 
 namespace {
 
-constexpr double least = 24;  // multiply-adds of a run that is joined: one matrix costs 16, and needs both bits near
+constexpr double least = 22;  // multiply-adds of a run that is joined: one matrix costs 16, and needs both bits near
 constexpr double rotation = 4;  // multiply-adds of the real rotation that is left of a complex matrix on one bit
 constexpr Index none = ~Index{0};
 constexpr int runs_at_once = 256, pieces_at_once = 1024;

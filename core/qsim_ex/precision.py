@@ -43,6 +43,8 @@ class Precision:
     tensor_depth: the columns of the 16-row matrix that one instruction of the tensor cores multiplies.
     pass_work: multiply-adds per amplitude in the time in which a GPU reads and writes the state once.
     block_work: multiply-adds per amplitude in the time that a dense block on four bits takes on the tensor cores.
+    phase_work: multiply-adds per amplitude in the time in which a GPU exchanges a tile between two phases.
+    permuted_work: multiply-adds per amplitude in the time by which a GPU takes longer to write a tile back permuted.
     rounding, rounding_per_gate: the relative error of a state vector that rounding explains: a constant, and an amount
         for each gate.
     same_shots: whether every device draws the same shots. With coarse rounding a random number may fall on the other
@@ -64,6 +66,8 @@ class Precision:
     tensor_depth: int
     pass_work: float
     block_work: float
+    phase_work: float
+    permuted_work: float
     rounding: float
     rounding_per_gate: float
     same_shots: bool
@@ -90,6 +94,8 @@ SINGLE = Precision(
     tensor_depth=8,
     pass_work=88.0,  # 22e12 a second, while 16 bytes are moved at 4e12 a second (one H200)
     block_work=36.0,  # 0.44 ms for 2^28 amplitudes, at the same rates (one H200)
+    phase_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
+    permuted_work=6.0,
     rounding=1e-6,
     rounding_per_gate=3e-8,
     same_shots=False,
@@ -111,6 +117,8 @@ DOUBLE = Precision(
     tensor_depth=4,
     pass_work=100.0,  # 12e12 a second, while 32 bytes are moved at 4e12 a second (one H200)
     block_work=27.0,  # 0.6 ms for 2^28 amplitudes, at the same rates (one H200)
+    phase_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer (one H200)
+    permuted_work=30.0,
     rounding=1e-12,
     rounding_per_gate=0.0,
     same_shots=True,

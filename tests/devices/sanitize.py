@@ -181,9 +181,15 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
 
 
 def bricks(num_bits: int, seed: int) -> Circuit:
-    """Eight layers of random gates on neighbours."""
+    """Eight layers of random gates on neighbours, and between them matrices on four wires under conditions."""
     builder, rng = CircuitBuilder(num_bits), np.random.default_rng([num_bits, seed])
     for layer in range(8):
+        if layer % 3 == 2:
+            wires = (
+                np.random.default_rng(layer).permutation(num_bits).tolist()
+            )  # of the structure, and not of the numbers
+            matrix = np.linalg.qr(rng.normal(size=(16, 16)) + 1j * rng.normal(size=(16, 16)))[0]
+            builder.unitary(matrix, wires[:4], controls=wires[4 : 4 + layer // 2])
         for wire in range(layer % 2, num_bits - 1, 2):
             matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
             builder.unitary(matrix, [wire, wire + 1])

@@ -10,6 +10,7 @@ import numpy as np
 
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
+from qsim_ex.planning.cost.first_run import FirstRun, first_run
 from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
@@ -20,6 +21,17 @@ def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment
     """Return the sum of the costs of all plans; all zero without any, as for a run of compiled trajectories."""
     copying = None if KINDS[deployment.kind].copies is None else deployment
     return sum((_summary(plan, dtype, copying, rates) for plan in plans), NO_WORK)
+
+
+def first_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment, rates: Rates = H200) -> FirstRun:
+    """Return the predicted times of the first run of all plans."""
+    copies = KINDS[deployment.kind].copies
+    host = work = 0.0
+    for plan in plans:
+        copied = None if copies is None else copies(deployment, plan, dtype)
+        found = first_run(plan, dtype.itemsize, rates, copied, overlaps=deployment.in_flight > 1)
+        host, work = host + found.host, work + found.work
+    return FirstRun(host, work)
 
 
 @lru_cache(maxsize=256)

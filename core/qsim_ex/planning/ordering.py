@@ -14,7 +14,6 @@ from math import inf
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.compiled import TRIES
-from qsim_ex.planning.cost.step_cost import TRANSPOSED
 from qsim_ex.planning.locality import split
 from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
@@ -26,9 +25,6 @@ _PATIENCE = 2.0
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
-
-SEEN = 0.4
-"""The share of the shorter time, of memory and arithmetic, that the longer one does not hide; as in `cost.Rates`."""
 
 _ROUNDED = 1 + 1e-9
 """The error of a sum of times by rounding, so that no choice is discarded that is as good as another."""
@@ -104,10 +100,10 @@ def foresee(
         if floats:
             low = growth.low
             growth.float_low(ready, left, tile)
-            work += TRANSPOSED * (growth.low != low)
+            work += shape.transposed * (growth.low != low)
         arithmetic = work * after / shape.balance
         memory = ((1 << before) + after) / 2
-        time += max(memory, arithmetic) + SEEN * min(memory, arithmetic) + (1 << shape.start)
+        time += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + (1 << shape.start)
         least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:
             return least

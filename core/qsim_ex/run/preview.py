@@ -10,7 +10,7 @@ from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import OptionError
-from qsim_ex.execution.costs import total_of
+from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
@@ -105,6 +105,7 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     """Return the costs of the plans of a circuit, on this machine or on another one."""
     options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
     totals = []
+    rates = rates.shared(options.virtual_peers)
     for part, program in _parts(circuit, options, machine)[1]:
         found, _, deployment = _plans(part, program, options, machine)
         totals.append(total_of(found, options.dtype, deployment, rates))
@@ -149,7 +150,7 @@ def _explained(
 ) -> tuple[list[str], list[PlanChart]]:
     """Return lines and charts on a circuit that is simulated as a whole; title: the charts' title."""
     found, device, deployment = _plans(circuit, program, options, machine)
-    rates = H200 if machine is None else machine.speeds
+    rates = (H200 if machine is None else machine.speeds).shared(options.virtual_peers)
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
         lines = [f"{head} ({deployment.reason}), {options.dtype.name}"]
@@ -166,11 +167,15 @@ def _explained(
         if trajectories.suits(program, device, deployment, options):
             lines.append(trajectories.DESCRIPTION)
     following = iter(found)
+    interprets = device.kind == "gpu" and options.compile != "always"
+    migrates = KINDS[deployment.kind].copies is not None
     for node in program.nodes:
         match node:
             case Segment():
-                interprets = device.kind == "gpu" and options.compile != "always"
-                lines.append(explain_plan(next(following), options.dtype.itemsize, rates=rates, interprets=interprets))
+                told = explain_plan(
+                    next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
+                )
+                lines.append(told)
             case Save(label, what):
                 kept = "the state" if what == "statevector" else f"the {what} of the state"
                 lines.append(f"{kept} is saved as {label!r}")
@@ -186,19 +191,23 @@ def _explained(
                 assert_never(node)
     if found and deployment.in_one_piece and device.kind == "gpu":
         lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
-    if (told := _migration(found, deployment, options, rates)) is not None:
-        lines.append(told)
+    if migrates:
+        lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
 
 
-def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options, rates: Rates) -> str | None:
-    """Return a line on the copies between host and device for a placement that migrates; None for others."""
-    if KINDS[deployment.kind].copies is None:
-        return None
+def _migration(
+    found: tuple[Plan, ...], deployment: Deployment, options: Options, rates: Rates, interprets: bool
+) -> str:
+    """Return a line on the copies between host and device for a placement that migrates, and on the times of runs."""
     from qsim_ex.devices.memory import human
 
     total = total_of(found, options.dtype, deployment, rates)
-    return (
+    told = (
         f"windows that are on the device already are not copied: {human(total.bytes_host)} are copied from and to the "
         f"host, with {deployment.in_flight} sub state vectors on the device; predicted: {total.seconds:.3g} s"
     )
+    if interprets:
+        first = first_of(found, options.dtype, deployment, rates)
+        told += f"; a first run, interpreted: {first.total:.3g} s, of which planning {first.host:.3g} s"
+    return told

@@ -150,6 +150,9 @@ class Shape:
         shown, since plans are named by it: a plan in which bits float has another name.)
     relabels: whether SWAPs and Xs change the layout; if not, they are work, and a plan ends in the layout in which it
         begins. (Not shown either.)
+    seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
+        shown either, nor is the next.)
+    transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
     linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
     """
 
@@ -168,6 +171,8 @@ class Shape:
     blocks_from: int = 0
     floats: bool = field(default=False, repr=False)
     relabels: bool = field(default=True, repr=False)
+    seen: float = field(default=0.4, repr=False)
+    transposed: float = field(default=4.0, repr=False)
     linear: bool = field(default=False, repr=False)
 
     def plain(self) -> Shape:

@@ -66,6 +66,8 @@ def test_explain_tells_the_run_that_will_happen() -> None:
 def test_a_state_in_host_memory_has_a_first_run_too() -> None:
     """The prediction of a migrated state has both times, unless its first run waits for the compiler."""
     options = replace(GPU, max_memory=1 << 30)
+    (plan,) = Simulator(options).plans(ladder(28))
+    assert first_run(plan, 8).host == pytest.approx(H200.levels + H200.levels_gate * plan.num_gates)
     assert "; a first run, interpreted: " in str(Simulator(options).explain(ladder(28)))
     assert "first run" not in str(Simulator(replace(options, compile="always")).explain(ladder(28)))
 
@@ -87,3 +89,27 @@ def test_blocks_on_tensor_cores_are_cheaper_in_a_first_run_too() -> None:
     assert dense
     for sweep in dense:
         assert interpreted_work(sweep, shape.block) < interpreted_work(sweep)
+
+
+def test_virtual_peers_share_a_device() -> None:
+    """Sub state vectors that share a GPU share its memory and its link to the host, so their run takes longer."""
+    each = H200.shared(4)
+    assert (each.memory, each.fma, each.host) == (H200.memory / 4, H200.fma / 4, H200.host / 4)
+    assert each.host_all == H200.host_all
+    assert H200.shared(1) is H200
+    divided = replace(GPU, devices=(0, 1), device_wires=24)
+    alone, together = (
+        Simulator(options).summary(ladder(28)).seconds
+        for options in (divided, replace(divided, devices=None, virtual_peers=2))
+    )
+    assert 1.5 * alone < together < 2.5 * alone
+
+
+def test_windows_that_stay_are_not_copied_in_a_first_run_either() -> None:
+    """Where it is known what is copied, a first run takes the longer of copies and work, and the host's time before."""
+    (plan,) = Simulator(replace(GPU, max_memory=1 << 30)).plans(ladder(28))
+    short, long = (first_run(plan, 8, copied=(0, size)) for size in (1 << 20, 1 << 36))
+    assert short.host == long.host
+    assert long.work == pytest.approx((1 << 36) / H200.host)
+    assert short.work < first_run(plan, 8).work < long.work
+    assert first_run(plan, 8, copied=(0, 1 << 36), overlaps=False).work > long.work

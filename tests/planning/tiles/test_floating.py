@@ -15,11 +15,12 @@ from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning import ordering
-from qsim_ex.planning.cost.step_cost import TRANSPOSED, step_cost
+from qsim_ex.planning.cost.step_cost import step_cost
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.tiles.floating import Floating, beginning
 from qsim_ex.planning.verify import verify
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, floats=True)
@@ -140,8 +141,8 @@ def test_its_price_and_its_words() -> None:
     """A tile that is stored permuted costs the time of a transposition, and `explain` says where bits go."""
     plan = make_plan(drawn(1, 10, 60).instructions, 10, Layout.identity(10), GPU)
     sweep = next(sweep for sweep in plan.sweeps if sweep.store)
-    more = step_cost(sweep, 10, 8).fma - step_cost(replace(sweep, store=()), 10, 8).fma
-    assert more == TRANSPOSED * 1024
+    more = step_cost(sweep, 10, 8).exchanged - step_cost(replace(sweep, store=()), 10, 8).exchanged
+    assert more == SINGLE.permuted_work * 1024
     moved = next(f"{bit}→{to}" for bit, to in zip(sweep.tile, sweep.stored, strict=True) if bit != to)
     assert f"written back with bits {moved}" in explain(plan, 8)
 

@@ -36,6 +36,9 @@ _BLOCKS_FROM = 26
 """At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
 another run (H200s)."""
 
+_SEEN = 0.2
+"""The share of the shorter time of a sweep, of memory and arithmetic, that is seen; as in `cost.Rates`."""
+
 _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
@@ -291,4 +294,6 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         block=row.block_work if tensor else None,
         blocks_from=_BLOCKS_FROM,
         floats=True,
+        seen=_SEEN,
+        transposed=row.permuted_work,
     )

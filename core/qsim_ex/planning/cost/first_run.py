@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from qsim_ex.planning.cost.stage_cost import H200, Rates, seconds, stage_costs
+from qsim_ex.planning.cost.stage_cost import H200, Rates, seconds, seconds_beside_copies, stage_costs
 from qsim_ex.steps.plan import Plan
 
 
@@ -23,11 +23,25 @@ class FirstRun(NamedTuple):
         return self.host + self.work
 
 
-def first_run(plan: Plan, itemsize: int, rates: Rates = H200) -> FirstRun:
-    """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes."""
-    costs = stage_costs(
-        plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block, interpreted=True
-    )
+def first_run(
+    plan: Plan,
+    itemsize: int,
+    rates: Rates = H200,
+    copied: tuple[int, int] | None = None,
+    *,
+    overlaps: bool = True,
+) -> FirstRun:
+    """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes.
+
+    copied, overlaps: as `summary` takes them.
+    """
+    block = plan.shape.block
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=block, interpreted=True)
+    levelled = plan.levels.local < plan.num_wires
+    once, gate = (rates.levels, rates.levels_gate) if levelled else (rates.plan, rates.plan_gate)
+    if copied is None:
+        work = seconds(plan.stages, costs)
+    else:
+        work = seconds_beside_copies(costs, rates, copied, overlaps=overlaps)
     entries = sum(sweep.tables for sweep in plan.sweeps)
-    host = rates.plan + rates.plan_gate * plan.num_gates + rates.plan_entry * entries
-    return FirstRun(host, seconds(plan.stages, costs))
+    return FirstRun(once + gate * plan.num_gates + rates.plan_entry * entries, work)

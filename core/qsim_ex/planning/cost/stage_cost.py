@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
@@ -17,21 +17,21 @@ from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_af
 class Rates:
     """The rates of each device of a machine, per second; the defaults were measured on H200s.
 
-    memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
-        double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
+    memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; double: the share
+        of them in double. seen: the share of the shorter time, of memory and arithmetic, that the longer does not hide.
     peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together. homes: bytes that ranks of one host send from home to
         home while as many arrive, by the processor.
     launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
-    interpreted: `fma` of the interpreter, of whose instructions only a part takes twice as long in double.
-    plan, plan_gate, plan_entry: seconds in which the host prepares a first run: once, for each gate, and for each entry
-        of a table.
+    interpreted, interpreted_seen: `fma` and `seen` of the interpreter, of whose instructions only a part takes twice as
+        long in double. plan, plan_gate, plan_entry: seconds in which the host prepares a first run: once, for each
+        gate, and for each entry of a table; levels, levels_gate: the first two for states on several levels.
     """
 
     memory: float = 4.24e12
-    fma: float = 27e12
-    seen: float = 0.4
+    fma: float = 28e12
+    seen: float = 0.2
     peer: float = 396e9
     host: float = 55e9
     host_both: float = 101e9
@@ -39,10 +39,22 @@ class Rates:
     homes: float = 24e9
     launch: float = 15e-6
     trade: float = 1.2e-3
+    double: float = 0.55
     interpreted: float = 21.4e12
+    interpreted_seen: float = 0.4
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
     plan_entry: float = 0.2e-6
+    levels: float = 20e-3
+    levels_gate: float = 16e-6
+
+    def shared(self, count: int) -> Rates:
+        """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""
+        if count == 1:
+            return self
+        each = {name: getattr(self, name) / count for name in ("memory", "fma", "interpreted", "host", "host_both")}
+        within = each["memory"] / 4  # a trade reads and writes both pieces
+        return replace(self, peer=within, **each)
 
 
 H200 = Rates()
@@ -135,6 +147,18 @@ def seconds(stages: Sequence[Stage], costs: Sequence[StageCost]) -> float:
     return total
 
 
+def seconds_beside_copies(
+    costs: Sequence[StageCost], rates: Rates, copied: tuple[int, int], *, overlaps: bool
+) -> float:
+    """Return the time of a plan of which it is known how many bytes are copied from the host to a device, and back.
+
+    overlaps: whether one window is copied while another one is worked on.
+    """
+    copies = max(copied[0] / rates.host, copied[1] / rates.host, sum(copied) / rates.host_both)
+    work = sum(cost.work for cost in costs)
+    return max(copies, work) if overlaps else copies + work
+
+
 def _stage(
     stage: Stage,
     num_bits: int,
@@ -155,11 +179,13 @@ def _stage(
     devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
     share = SINGLE.itemsize / itemsize
-    rate = rates.interpreted * share**0.5 if interpreted else rates.fma * share
+    rate, seen = rates.fma * (rates.double if itemsize > SINGLE.itemsize else 1.0), rates.seen
+    if interpreted:
+        rate, seen = rates.interpreted * share**0.5, rates.interpreted_seen
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
-        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + each_rank * rates.launch for step in each),
+        "work": windows * sum(step.seconds(rates.memory, rate, seen) + each_rank * rates.launch for step in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import patterns
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -21,10 +22,6 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-TRANSPOSED = 4.0
-"""The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
-
-
 BLOCK = 0.8
 """The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
 
@@ -38,18 +35,20 @@ with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted
 class Cost:
     """The bytes and the arithmetic of a step.
 
-    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds, or work that takes as long.
+    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds
+        that take as long as what moves within tiles, from phase to phase and when they are written back permuted.
     """
 
     bytes: float = 0.0
     fma: float = 0.0
+    exchanged: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.bytes + other.bytes, self.fma + other.fma)
+        return Cost(self.bytes + other.bytes, self.fma + other.fma, self.exchanged + other.exchanged)
 
     def seconds(self, bytes_per_second: float, fma_per_second: float, seen: float = 0.0) -> float:
         """Return the longer of the times of memory and arithmetic, plus the share `seen` of the shorter one."""
-        memory, work = self.bytes / bytes_per_second, self.fma / fma_per_second
+        memory, work = self.bytes / bytes_per_second, (self.fma + self.exchanged) / fma_per_second
         return max(memory, work) + seen * min(memory, work)
 
 
@@ -83,6 +82,12 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 
+def exchange_work(sweep: Sweep, itemsize: int) -> float:
+    """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
+    row = BY_ITEMSIZE.get(itemsize, SINGLE)
+    return row.phase_work * len(sweep.phases) + (row.permuted_work if sweep.store else 0.0)
+
+
 def step_cost(
     step: Step, num_bits: int, itemsize: int, block: float | None = None, *, interpreted: bool = False
 ) -> Cost:
@@ -94,14 +99,11 @@ def step_cost(
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
         case Sweep(tile, phases, _, _, fresh):
-            if interpreted:
-                work = interpreted_work(step, block)
-            else:
-                work = sum(item_work(item, block) for phase in phases for item in phase.items)
-                work += TRANSPOSED if step.store else 0.0
+            work = sum(item_work(item, block) for phase in phases for item in phase.items)
+            exchanged = interpreted_work(step, block) - work if interpreted else exchange_work(step, itemsize)
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            return Cost((before + after) * itemsize, work * after)
+            return Cost((before + after) * itemsize, work * after, exchanged * after)
         case ZeroFill(fresh):
             return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
         case DenseMatrix(bits, _, when):

@@ -6,7 +6,14 @@ from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from qsim_ex.planning.cost.stage_cost import H200, Rates, StageCost, seconds, stage_costs
+from qsim_ex.planning.cost.stage_cost import (
+    H200,
+    Rates,
+    StageCost,
+    seconds,
+    seconds_beside_copies,
+    stage_costs,
+)
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
 from qsim_ex.steps.plan import Exchange, Migration, Plan
 
@@ -102,9 +109,7 @@ def summary(
     time = seconds(plan.stages, costs)
     if copied is not None:
         bytes_host = sum(copied)
-        copies = max(copied[0] / rates.host, copied[1] / rates.host, bytes_host / rates.host_both)
-        work = sum(cost.work for cost in costs)
-        time = max(copies, work) if overlaps else copies + work
+        time = seconds_beside_copies(costs, rates, copied, overlaps=overlaps)
     sweeps = plan.sweeps
     layers = [*zip(*(cost.layers for cost in costs if cost.layers), strict=True)]
     phases = [phase for sweep in sweeps for phase in sweep.phases]

@@ -19,7 +19,6 @@ from qsim_ex.planning.linear.ends import Rest, places, then
 from qsim_ex.planning.linear.frame import Frame, Framed, framed
 from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.ordering import SEEN
 from qsim_ex.planning.tiles.schedule import Packed, phases_of, sweep_of
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Map, Span, image, inverse, units
@@ -70,7 +69,7 @@ def _time(steps: Packed, num_bits: int, shape: Shape) -> float:
             kinds = [isinstance(item, Rename) for phase in step.phases for item in phase.items]
             work += shape.item_work * sum(not (now and before) for before, now in pairwise([False, *kinds]))
         arithmetic = work / shape.balance
-        total += max(memory, arithmetic) + SEEN * min(memory, arithmetic) + 2.0 ** (shape.start - num_bits)
+        total += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + 2.0 ** (shape.start - num_bits)
     return total
 
 

@@ -15,9 +15,10 @@ from qsim_ex.planning.rewrite.fuse import TABLE_WORK, fuse, product_of, small, w
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, splits
 from qsim_ex.planning.work import Work
 
-_LEAST = 24.0
+_LEAST = 22.0
 """The least multiply-adds per amplitude of a run that is joined: one matrix costs 16 at most, and needs both bits near
-at once. With 20 there were more sweeps on a CPU; with 28 dense gates of three CX stayed apart on a GPU."""
+at once. With 20 there were more sweeps on a CPU; with 24 dense gates of three CX stayed apart on a GPU where the
+transpiler had merged what is between two of them."""
 
 _ROTATION = 4.0
 """The multiply-adds per amplitude of the real rotation that is left of a complex matrix on one bit."""
