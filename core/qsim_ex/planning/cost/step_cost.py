@@ -78,7 +78,7 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     """
     items = [item for phase in sweep.phases for item in phase.items]
     tables, renamings = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Rename)]
-    work = sum(item_work(item, block and BLOCK * block) for item in items)
+    work = sum(item_work(item, None if item.when.mask else block and BLOCK * block) for item in items)
     return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 

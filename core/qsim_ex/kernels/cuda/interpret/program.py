@@ -148,7 +148,7 @@ def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
     numbers = _Numbers(sweep.numbers + sweep.tables, itemsize)
     fragments: list[int] = []  # of the matrices for the tensor cores since the last exchange
     for number, place in enumerate(arranged):
-        dense = block(place.phase) if tensor and size >= SMALLEST_TILE else None
+        dense = block(place.phase, conditions=False) if tensor and size >= SMALLEST_TILE else None
         if dense:
             fragments += _fragments(dense, tile, itemsize, numbers)
             continue
@@ -168,8 +168,8 @@ def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
 
 def _with_fragments(sweep: Sweep) -> Sweep:
     """Return the sweep with phases of their own for the tensor cores, the last phase not being one."""
-    made = parted(sweep)
-    last_is_one = len(sweep.tile) >= SMALLEST_TILE and made.phases and block(made.phases[-1])
+    made = parted(sweep, conditions=False)
+    last_is_one = len(sweep.tile) >= SMALLEST_TILE and made.phases and block(made.phases[-1], conditions=False)
     return replace(made, phases=(*made.phases, Phase((), ()))) if last_is_one else made
 
 
