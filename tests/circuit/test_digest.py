@@ -30,7 +30,16 @@ MANY: tuple[Any, ...] = (
     (OPS[0], ()),
     *OPS,
 )
-PARTS = [(), (1,), (OPS,), (3, 0, OPS), (3, 0, MANY), (3, 0, OPS[:1], "a"), (OPS[:8], OPS[0], None), ((3, (MANY,)), 1.5)]
+PARTS = [
+    (),
+    (1,),
+    (OPS,),
+    (3, 0, OPS),
+    (3, 0, MANY),
+    (3, 0, OPS[:1], "a"),
+    (OPS[:8], OPS[0], None),
+    ((3, (MANY,)), 1.5),
+]
 
 
 @pytest.mark.parametrize("parts", PARTS)
