@@ -76,7 +76,7 @@ class Moments:
         self.moments, self._read = moments, read
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another circuit has the same moments, and their matrices are as they were read for this one."""
+        """Return whether another circuit has the same moments, and matrices are as they were read for this one."""
         if not isinstance(other, Moments) or len(self.moments) != len(other.moments):
             return False
         same = all(map(operator.is_, self.moments, other.moments))

@@ -205,8 +205,8 @@ class Columns:
     rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
     itself. gates: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a
     row. count: of all operations. others: the places of those that have no row. matrix_gates: those among the gates;
-    matrices: of these, by their places. numbered: the operations, each with its moment's number. literal: whether one was written without a symbol.
-    number: makes of a gate's parameter what the builder takes.
+    matrices: of these, by their places. numbered: the operations, each with its moment's number. literal: whether one
+    was written without a symbol. number: makes of a gate's parameter what the builder takes.
     """
 
     def __init__(

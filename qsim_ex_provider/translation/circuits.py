@@ -33,7 +33,6 @@ from qsim_ex.frameworks import (
     binding_groups,
     digest,
     stacked,
-    uncollected,
 )
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
@@ -71,7 +70,6 @@ class NoisyCircuit(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
-@uncollected
 def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
     """Return a circuit in the engine's words as a noisy machine would run it; see `noise.noise_of`.
 

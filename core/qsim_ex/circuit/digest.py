@@ -24,7 +24,7 @@ _ROOM = 1 << 22
 
 
 def digest_of(parts: tuple[object, ...], operation: type) -> str:
-    """Return a short digest of ``repr(parts)``; operation: the class `Op`, of which long tuples are, for the most part."""
+    """Return a short digest of ``repr(parts)``; operation: the class `Op`, of which most items of long tuples are."""
     digest = hashlib.blake2b(digest_size=8)
     for piece in _text(parts, operation):
         digest.update(piece)
