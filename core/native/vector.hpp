@@ -72,10 +72,15 @@ inline Vector<Real> splat(Real value) {
     return value - Vector<Real>{};
 }
 
-// Writes a vector to an aligned address, past the caches: nothing is read for it. See `after_streaming`.
+// Writes a vector to an aligned address, past the caches: nothing is read for it. See `after_streaming`. Compilers other
+// than clang have no such function for all vectors, and write through the caches.
 template <class Real>
 inline void stream(void* address, Vector<Real> value) {
+#if defined(__clang__)
     __builtin_nontemporal_store(value, static_cast<Vector<Real>*>(address));
+#else
+    store<Real>(address, value);
+#endif
 }
 
 // Lets other threads see what was streamed before they see anything that this thread writes from now on.
