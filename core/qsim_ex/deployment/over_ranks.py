@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qsim_ex.comm.connection import ranks_of, renew
+from qsim_ex.comm.connection import RanksInUse, ranks_of, renew
 from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
@@ -70,6 +70,19 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     if ranks is None:
         return None, why
     communicator = renew()
+    try:
+        return _assigned(num_wires, options, states, ranks, communicator), ""
+    except QsimExError:  # which all ranks raise
+        raise
+    except BaseException as error:
+        communicator.abort(error)
+        raise
+
+
+def _assigned(
+    num_wires: int, options: Options, states: int, ranks: RanksInUse, communicator: Communicator
+) -> Assignment:
+    """Return the assignment of a state to some ranks; see `over_ranks`."""
     own = local_options(options, communicator)
     numbers = tuple(own.devices or (own.device_id,))
     windowed = StateRequest(num_wires, own, NOT_ASKED, numbers, ranks.used).windowed
@@ -102,7 +115,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
 
     assert device is not None
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
-    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
+    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator)
 
 
 def _laid_out(request: StateRequest) -> Iterator[Deployment]:
