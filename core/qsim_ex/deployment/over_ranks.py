@@ -205,7 +205,7 @@ def _found(own: Options, communicator: Communicator, used: int, num_wires: int, 
     each = len(own.devices or (0,)) * own.virtual_peers
     if each == 1:
         return layers
-    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpu_count()]
+    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpus_here()]
     kinds: set[Link] = {link(one, other) for one in gpus for other in gpus if one is not other}
     slowest = max((_INSIDE.index(kind) for kind in kinds), default=0)
     name = _NAMES[max(communicator.allgather(slowest))]
@@ -221,10 +221,10 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     changes: dict[str, Any] = {}
     if options.threads is None:
         changes["threads"] = max(1, host.cores() // Counter(seats)[mine])
-    if options.devices is not None and (count := discover.gpu_count()):
+    if options.devices is not None and (count := discover.gpus_here()):
         first = before * len(options.devices)
         changes["devices"] = tuple((number + first) % count for number in options.devices)
-    elif options.device != "cpu" and (count := discover.gpu_count()):
+    elif options.device != "cpu" and (count := discover.gpus_here()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
 
