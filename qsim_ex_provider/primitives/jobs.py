@@ -32,7 +32,7 @@ class Job(PrimitiveJob):
     _result: Any = None  # Qiskit 2.0 does not keep it
     _waits_its_turn = False
 
-    def _submit(self, turn: OneThread | None) -> None:
+    def _submit(self, turn: OneThread | None = None) -> None:
         if self._future is not None:
             raise JobError("the job was submitted before; run its PUBs again for another.")
         self._future = _Work(lambda: self._function(*self._args, **self._kwargs))

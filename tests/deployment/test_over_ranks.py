@@ -109,6 +109,21 @@ def test_windows_lie_on_the_gpu_of_each_rank(monkeypatch: pytest.MonkeyPatch) ->
         assert (where.deployment.kind, where.deployment.devices) == ("ranks over host", (number,))
 
 
+def test_ranks_without_gpus_and_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that nobody has named is the CPU where there is no driver, and CuPy is not asked for."""
+    monkeypatch.undo()
+    if discover.gpu_missing() is None:
+        pytest.skip("a GPU is present")
+
+    def work(end: Loopback) -> Assignment:
+        with connected(end, this_thread=True):
+            return assign(5, Options(processes=2, network="switch"))
+
+    for where in together(2, work):
+        assert where.device.kind == "cpu", where
+        assert where.deployment.kind == "ranks"
+
+
 def test_it_is_explained() -> None:
     """`explain` tells the parts, the passes and what hosts exchange, without any process."""
     builder = CircuitBuilder(24)

@@ -271,6 +271,7 @@ def frameworks() -> None:
     counts = backend.run(ghz, shots=100, seed_simulator=5).result().get_counts()
     assert same(counts) == QsimExBackend(**ALONE).run(ghz, shots=100, seed_simulator=5).result().get_counts()
     same(SamplerV2(**divided()).run([ghz], shots=50).result()[0].data.meas.get_counts())
+    _at_once(ghz)
     qubits = cirq.LineQubit.range(WIRES)
     circuit = cirq.Circuit(cirq.H(qubits[0]), *(cirq.CNOT(a, b) for a, b in pairwise(qubits)))
     same(QsimExSimulator(**divided()).run(circuit + cirq.measure(*qubits, key="m"), repetitions=40).measurements["m"])
@@ -279,6 +280,26 @@ def frameworks() -> None:
     for state in (backend.state(ghz), QsimExSimulator(**divided()).state(circuit)):
         with state:
             _slices(state)
+
+
+def _at_once(ghz: Any) -> None:
+    """Jobs in the background at the same time, and what primitives draw themselves, are the same everywhere."""
+    from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
+
+    sampler, backend, estimator = (
+        kind(**divided(), **more)
+        for kind, more in ((SamplerV2, {}), (QsimExBackend, {}), (EstimatorV2, {"default_precision": 0.1}))
+    )
+    gates = ghz.remove_final_measurements(inplace=False)
+    jobs = [sampler.run([ghz], shots=30) for _ in range(3)]
+    counts, values = backend.run(ghz, shots=30), estimator.run([(gates, "Z" * WIRES)])
+    samples, found = [job.result() for job in jobs], values.result()
+    same(counts.result().get_counts())
+    for sample in samples:
+        same(sample.metadata["seed"])
+        same(sample[0].data.meas.get_counts())
+    same(found.metadata["seed"])
+    same(float(found[0].data.evs))
 
 
 def disagreements() -> None:

@@ -7,13 +7,13 @@ processes believe what they are told there. Nothing is left in it when all have 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import socket
 import stat
 import struct
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ FOLDER = "QSIM_EX_FOLDER"
 _HELLO = struct.Struct("<qqq")
 """The first words of a connection: rank, size, and which of the two sockets it is."""
 
-_PATIENCE = 20.0
+_PATIENCE = 10.0
 """Seconds after which a rank says whom it waits for."""
 
 
@@ -99,7 +99,7 @@ def _call(rank: int, size: int, where: Path, other: int, which: int) -> socket.s
             return made
         if time.monotonic() - began > _PATIENCE and not told:
             told = True
-            _log(rank, size, [other])
+            _tell(rank, size, [other])
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
 
@@ -109,7 +109,7 @@ def _answer(door: socket.socket, rank: int, size: int, found: dict[tuple[int, in
     try:
         made, _ = door.accept()
     except TimeoutError:
-        _log(rank, size, [other for other in range(size) if other != rank and (other, 0) not in found])
+        _tell(rank, size, [other for other in range(size) if other != rank and (other, 0) not in found])
         return
     made.settimeout(_PATIENCE)
     hello = made.recv(_HELLO.size, socket.MSG_WAITALL)
@@ -123,7 +123,11 @@ def _answer(door: socket.socket, rank: int, size: int, found: dict[tuple[int, in
     found[other, which] = made
 
 
-def _log(rank: int, size: int, missing: list[int]) -> None:
-    logging.getLogger("qsim_ex").warning(
-        "rank %d of %d still waits for rank %s to take part", rank, size, ", ".join(map(str, missing))
+def _tell(rank: int, size: int, missing: list[int]) -> None:
+    shared = "" if FOLDER in os.environ else f", and {FOLDER} where they have different parent processes"
+    warnings.warn(
+        f"rank {rank} of {size} still waits for rank {', '.join(map(str, missing))} to take part. All processes need "
+        f"the same calls{shared}.",
+        RuntimeWarning,
+        stacklevel=2,
     )

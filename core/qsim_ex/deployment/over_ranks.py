@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qsim_ex.comm.connection import ranks_of, renew
+from qsim_ex.comm.connection import RanksInUse, ranks_of, renew
 from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
@@ -67,6 +67,19 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     if ranks is None:
         return None, why
     communicator = renew()
+    try:
+        return _assigned(num_wires, options, states, ranks, communicator), ""
+    except QsimExError:  # which all ranks raise
+        raise
+    except BaseException as error:
+        communicator.abort(error)
+        raise
+
+
+def _assigned(
+    num_wires: int, options: Options, states: int, ranks: RanksInUse, communicator: Communicator
+) -> Assignment:
+    """Return the assignment of a state to some ranks; see `over_ranks`."""
     own = local_options(options, communicator)
     numbers = tuple(own.devices or (own.device_id,))
     windowed = _by_options(num_wires, own, numbers, ranks.used).windowed
@@ -101,7 +114,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
 
     assert device is not None
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
-    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
+    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator)
 
 
 def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:
@@ -200,7 +213,7 @@ def _found(own: Options, communicator: Communicator, used: int, num_wires: int, 
     each = len(own.devices or (0,)) * own.virtual_peers
     if each == 1:
         return layers
-    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpu_count()]
+    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpus_here()]
     kinds: set[Link] = {link(one, other) for one in gpus for other in gpus if one is not other}
     slowest = max((_INSIDE.index(kind) for kind in kinds), default=0)
     name = _NAMES[max(communicator.allgather(slowest))]
@@ -216,10 +229,10 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     changes: dict[str, Any] = {}
     if options.threads is None:
         changes["threads"] = max(1, host.cores() // Counter(seats)[mine])
-    if options.devices is not None and (count := discover.gpu_count()):
+    if options.devices is not None and (count := discover.gpus_here()):
         first = before * len(options.devices)
         changes["devices"] = tuple((number + first) % count for number in options.devices)
-    elif options.device != "cpu" and (count := discover.gpu_count()):
+    elif options.device != "cpu" and (count := discover.gpus_here()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
 

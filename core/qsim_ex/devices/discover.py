@@ -111,6 +111,11 @@ def gpu_count() -> int:
     return int(cupy.cuda.runtime.getDeviceCount())
 
 
+def gpus_here() -> int:
+    """Return the number of GPUs that can be used; 0 without a driver or CuPy."""
+    return 0 if gpu_missing() else gpu_count()
+
+
 def present(count: int) -> str:
     """Return the numbers of the GPUs of this machine, in words."""
     return "only GPU 0 is there" if count == 1 else f"GPUs 0 to {count - 1} are there"
