@@ -16,15 +16,15 @@ enum class Kind : Int {
     QUAD_COMPLEX,
     DENSE,
     EXCHANGE,
-    PERMUTE,
 };
 
 struct Instruction {
     Kind kind;
     Int outside_mask;
     Int outside_value;
-    Int free;
+    Int rows;
     Int fixed;
+    Int origin;
     Int count;
     Int table;
     Int block;
@@ -59,7 +59,6 @@ struct Geometry {
     Int store;
     Int store_lanes;
     Int store_direct;
-    Int last;
     Int load_base;
     Int store_base;
     Int grown;

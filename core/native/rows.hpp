@@ -6,22 +6,33 @@
 
 namespace qx::QX_SET {
 
-// The rows that an instruction runs over: all values of the bits in `free`, with `fixed` set. It and `Table` are passed
-// by value, so that they stay in registers while rows are written.
+// The rows that an instruction runs over: `first`, and what some columns add to it; all of it in bytes. An offset is
+// XORed to a row, since positions may be any directions. It and `Table` are passed by value, so that they stay in
+// registers while rows are written.
 template <class Real>
 struct Rows {
     static constexpr Int bytes = 2 * sizeof(Vector<Real>);
     char* base;
-    Int free, fixed, count;
+    const Int* steps;  // sums of the first columns, one more in each: what changes when a binary number is counted up
+    Int first, count;
 
     template <class Function>
     QX_INLINE void each(const Function& function) const {
-        Int x = 0;
-        for (Int k = 0; k < count; ++k) {
-            function(x | fixed);
-            x = (x | ~free) + 1 & free;
+        Int row = first;
+        for (auto k = static_cast<unsigned long long>(count - 1);; --k) {  // lowest bits change as in counting up
+            function(row);
+            if (!k) return;
+            row ^= steps[__builtin_ctzll(k)];
         }
     }
+};
+
+// One row of an instruction, and those at an offset from it.
+struct Place {
+    char* base;
+    Int row;
+
+    QX_INLINE char* at(Int offset) const { return base + (row ^ offset); }
 };
 
 // The coefficients of an instruction. If rows select theirs, the two tables give the offset in bytes of a row's block:
@@ -31,7 +42,12 @@ struct Table {
     const Int* low;  // nullptr: all rows have the same
     const Int* high;
 
-    const char* of(Int row) const { return at + (low[row & low_mask] ^ high[row >> low_rows]); }
+    // row: in bytes.
+    template <class Real>
+    QX_INLINE const char* of(Int row) const {
+        constexpr Int size = Rows<Real>::bytes;
+        return at + (low[row / size & low_mask] ^ high[row / size >> low_rows]);
+    }
 };
 
 // Coefficient `k`: a vector with a number for each lane, or one number for all lanes.
@@ -41,20 +57,20 @@ QX_INLINE Vector<Real> coefficient(const char* table, int k) {
     return splat<Real>(reinterpret_cast<const Real*>(table)[k]);
 }
 
-// Calls `operation(row, c)` for all rows, where c(k) is coefficient `k` of the row. Those that rows share are loaded
+// Calls `operation(place, c)` for all rows, where c(k) is coefficient `k` of the row. Those that rows share are loaded
 // once, to stay in registers.
 template <class Real, int count, bool per_lane, class Operation>
 QX_INLINE void with_coefficients(Rows<Real> rows, Table table, const Operation& operation) {
     if (table.low != nullptr) {
         return rows.each([&](Int row) {
-            const char* own = table.of(row);
-            operation(rows.base + row * Rows<Real>::bytes, [=](int k) { return coefficient<Real, per_lane>(own, k); });
+            const char* own = table.of<Real>(row);
+            operation(Place{rows.base, row}, [=](int k) { return coefficient<Real, per_lane>(own, k); });
         });
     }
     Vector<Real> shared[count];
 #pragma clang loop unroll(full)
     for (int k = 0; k < count; ++k) shared[k] = coefficient<Real, per_lane>(table.at, k);
-    rows.each([&](Int row) { operation(rows.base + row * Rows<Real>::bytes, [&](int k) { return shared[k]; }); });
+    rows.each([&](Int row) { operation(Place{rows.base, row}, [&](int k) { return shared[k]; }); });
 }
 
 // Multiplies `size` rows by a complex matrix: coefficients are real and imaginary parts in turn, row by row.
@@ -64,12 +80,12 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
     Int to[size];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size; ++k) to[k] = offsets[k];
-    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
+    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](Place row, auto c) __attribute__((always_inline)) {
         Vector<Real> x[size], y[size];
 #pragma clang loop unroll(full)
         for (int k = 0; k < size; ++k) {
-            x[k] = at<Real>(row + to[k]);
-            y[k] = at<Real>(row + to[k] + imag);
+            x[k] = at<Real>(row.at(to[k]));
+            y[k] = at<Real>(row.at(to[k]) + imag);
         }
 #pragma clang loop unroll(full)
         for (int r = 0; r < size; ++r) {
@@ -82,8 +98,8 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
                 re -= q * y[k];
                 im += q * x[k];
             }
-            at<Real>(row + to[r]) = re;
-            at<Real>(row + to[r] + imag) = im;
+            at<Real>(row.at(to[r])) = re;
+            at<Real>(row.at(to[r]) + imag) = im;
         }
     });
 }
@@ -91,22 +107,29 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
 // Multiplies `size` planes by a real matrix, `matrices` times for different planes.
 template <class Real, int size, int matrices>
 inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
-    Int to[size * matrices];
+    constexpr Int rest = Rows<Real>::bytes - 1;
+    Int to[size], planes[size * matrices];  // all matrices have the same rows
 #pragma clang loop unroll(full)
-    for (int k = 0; k < size * matrices; ++k) to[k] = offsets[k];
-    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
+    for (int k = 0; k < size; ++k) to[k] = offsets[k] & ~rest;
+#pragma clang loop unroll(full)
+    for (int k = 0; k < size * matrices; ++k) planes[k] = offsets[k] & rest;
+    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](Place row, auto c) __attribute__((always_inline)) {
+        Int here[size];
+#pragma clang loop unroll(full)
+        for (int k = 0; k < size; ++k) here[k] = row.row ^ to[k];
+        auto plane = [&](int m, int k) -> Vector<Real>& { return at<Real>(row.base + planes[m * size + k] + here[k]); };
 #pragma clang loop unroll(full)
         for (int m = 0; m < matrices; ++m) {
             Vector<Real> x[size];
 #pragma clang loop unroll(full)
-            for (int k = 0; k < size; ++k) x[k] = at<Real>(row + to[m * size + k]);
+            for (int k = 0; k < size; ++k) x[k] = plane(m, k);
 #pragma clang loop unroll(full)
             for (int r = 0; r < size; ++r) {
                 int first = (m * size + r) * size;
                 Vector<Real> sum = c(first) * x[0];
 #pragma clang loop unroll(full)
                 for (int k = 1; k < size; ++k) sum += c(first + k) * x[k];
-                at<Real>(row + to[m * size + r]) = sum;
+                plane(m, r) = sum;
             }
         }
     });
@@ -115,21 +138,22 @@ inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
 // Multiplies rows by real numbers.
 template <class Real, bool per_lane>
 inline void scale_real(Rows<Real> rows, Table table) {
-    with_coefficients<Real, 1, per_lane>(rows, table, [](char* row, auto c) __attribute__((always_inline)) {
-        at<Real>(row) *= c(0);
-        at<Real>(row + sizeof(Vector<Real>)) *= c(0);
+    with_coefficients<Real, 1, per_lane>(rows, table, [](Place row, auto c) __attribute__((always_inline)) {
+        at<Real>(row.at(0)) *= c(0);
+        at<Real>(row.at(0) + sizeof(Vector<Real>)) *= c(0);
     });
 }
 
-// Exchanges each row with the one at `offset`.
+// Exchanges the rows at two offsets.
 template <class Real>
 inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
     rows.each([&](Int row) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
-            Vector<Real> kept = at<Real>(here + first);
-            at<Real>(here + first) = at<Real>(here + second);
-            at<Real>(here + second) = kept;
+        Place place{rows.base, row};
+        char *one = place.at(first), *other = place.at(second);
+        for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
+            Vector<Real> kept = at<Real>(one + plane);
+            at<Real>(one + plane) = at<Real>(other + plane);
+            at<Real>(other + plane) = kept;
         }
     });
 }
@@ -138,12 +162,13 @@ inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
 template <class Real, int lane>
 inline void exchange_lane(Rows<Real> rows, Int offset) {
     rows.each([&](Int row) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
-            Vector<Real> low = at<Real>(here), high = at<Real>(here + offset);
+        Place place{rows.base, row};
+        char *one = place.at(0), *other = place.at(offset);
+        for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
+            Vector<Real> low = at<Real>(one + plane), high = at<Real>(other + plane);
             exchange<Real, lane>(low, high);
-            at<Real>(here) = low;
-            at<Real>(here + offset) = high;
+            at<Real>(one + plane) = low;
+            at<Real>(other + plane) = high;
         }
     });
 }
@@ -162,15 +187,15 @@ inline void exchange_lanes(Rows<Real> rows, const Int* offsets) {
     constexpr int n = lanes<Real>;
     Int to[n] = {};
     for (int r = 0; r < n; ++r) {
-        for (int k = 0; k < lane_bits<Real>; ++k) to[r] += r >> k & 1 ? offsets[k] : 0;
+        for (int k = 0; k < lane_bits<Real>; ++k) to[r] ^= r >> k & 1 ? offsets[k] : 0;
     }
     rows.each([&](Int row) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
+        Place place{rows.base, row};
+        for (Int plane = 0; plane < 2; ++plane, place.base += sizeof(Vector<Real>)) {
             Vector<Real> values[n];
-            for (int r = 0; r < n; ++r) values[r] = at<Real>(here + to[r]);
+            for (int r = 0; r < n; ++r) values[r] = at<Real>(place.at(to[r]));
             exchange_in_registers<Real, 0>(values);
-            for (int r = 0; r < n; ++r) at<Real>(here + to[r]) = values[r];
+            for (int r = 0; r < n; ++r) at<Real>(place.at(to[r])) = values[r];
         }
     });
 }
@@ -207,12 +232,12 @@ template <class Real, bool per_lane>
 inline void dense(Rows<Real> rows, const Int* offsets, Int size, Table table, char* aside) {
     constexpr Int number = per_lane ? sizeof(Vector<Real>) : sizeof(Real);
     rows.each([&](Int row) {
-        const char* matrix = table.low ? table.of(row) : table.at;
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (Int k = 0; k < size; ++k) copy_row<Real>(here + offsets[k], aside + k * Rows<Real>::bytes);
+        const char* matrix = table.low ? table.of<Real>(row) : table.at;
+        Place place{rows.base, row};
+        for (Int k = 0; k < size; ++k) copy_row<Real>(place.at(offsets[k]), aside + k * Rows<Real>::bytes);
         for (Int group = 0; group < size; group += 4, matrix += 8 * size * number) {
             char* outputs[4];
-            for (int k = 0; k < 4; ++k) outputs[k] = here + offsets[group + k];
+            for (int k = 0; k < 4; ++k) outputs[k] = place.at(offsets[group + k]);
             four_outputs<Real, per_lane>(aside, size, matrix, outputs);
         }
     });

@@ -11,28 +11,31 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 # What an instruction does.
-LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX, DENSE, EXCHANGE, PERMUTE = (
-    range(11)
-)
+LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX, DENSE, EXCHANGE = range(10)
 
-# Fields of an instruction. Masks and values of rows are in bits of the row number, offsets in bytes.
+# Fields of an instruction. Rows and offsets from them are in bytes, and are XORed: see `row_frame`.
 KIND = 0
 OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value; other tiles skip it
-FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
-TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer._reads`
-SIZE = 10  # of DENSE; the lane bit of LANE
-PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
-OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
-INSTRUCTION = 20
+ROWS, FIXED, ORIGIN, COUNT = 3, 4, 5, 6  # rows it runs over: where their steps begin, the first, and what is added to it
+TABLE, BLOCK, READS, COLUMNS = 7, 8, 9, 10  # first coefficient, coefficients of a block, parities, see `Writer._reads`
+SIZE = 11  # of DENSE; the lane bit of LANE
+PER_LANE = 12  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
+OFFSETS = 13  # eight of them; of DENSE, where they begin in `integers`
+INSTRUCTION = 21
 
 
 class TileSelection(NamedTuple):
-    """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `FIXED`."""
+    """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `COUNT`.
+
+    origin: where the masks begin that say which bits of FIXED other index bits outside the tile flip; −1 for none.
+    """
 
     outside_mask: int
     outside_value: int
-    free: int
+    rows: int
     fixed: int
+    origin: int
+    count: int
 
 
 class Table(NamedTuple):
@@ -44,8 +47,6 @@ class Table(NamedTuple):
     columns: int = 0
 
 
-# PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
-
 # Fields of a fill, which says how the coefficients of an instruction are looked up. Its codes count from number SLOT of
 # the packed numbers on and are in the order of the item's reads, so that all items of one pattern have them in common:
 # the bits of a block's number are those of KEPT in the number of its codes, and each lane flips others.
@@ -53,12 +54,15 @@ TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT,
 FILL = 11
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
-# LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
-# LAST permutation, it happens while storing. LOAD_BASE, STORE_BASE: what flips, too, with each index bit outside the
-# tile, −1 if nothing does. GROWN: bits of the tile at whose 1 memory holds nothing until then.
-NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST = range(10)
-LOAD_BASE, STORE_BASE, GROWN = 10, 11, 12
-GEOMETRY = 13
+# LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. LOAD_BASE,
+# STORE_BASE: what flips, too, with each index bit outside the tile, −1 if nothing does. GROWN: bits of the tile at whose
+# 1 memory holds nothing until then.
+NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT = range(9)
+LOAD_BASE, STORE_BASE, GROWN = 9, 10, 11
+GEOMETRY = 12
+
+INDEX = 63
+"""The most bits of an index, and the entries of LOAD_BASE and STORE_BASE."""
 
 PROGRAM = 8
 """The integers of a sweep as kernels take it: addresses of the arrays of `EncodedSweep`, two lengths, coefficients."""
@@ -76,8 +80,7 @@ A place is the XOR of up to three table entries; the second has 2 · NOWHERE ins
 class EncodedSweep:
     """One encoded sweep.
 
-    instructions: [count, INSTRUCTION]; the last of them is the one that is applied while storing, if there is one;
-    fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
+    instructions: [count, INSTRUCTION]; fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
     coefficients: the number of real coefficients that are looked up when it runs.
     """
 
