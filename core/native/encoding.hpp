@@ -22,7 +22,8 @@ struct Instruction {
     Kind kind;
     Int outside_mask;
     Int outside_value;
-    Int rows;
+    Int free;
+    Int steps;
     Int fixed;
     Int origin;
     Int count;

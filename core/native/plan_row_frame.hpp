@@ -14,11 +14,12 @@ class RowFrame {
     void begin(std::size_t size) {
         columns.resize(size), parities.resize(size), outside.assign(size, 0);
         for (std::size_t k = 0; k < size; ++k) columns[k] = parities[k] = unit(static_cast<int>(k));
-        flips = 0;
+        flips = 0, moved = false;
     }
 
     // Adds one position to another; a control at 0 inverts the target, too.
     void cx(int control, int target, bool value) {
+        moved = true;
         columns[at(control)] ^= columns[at(target)];
         parities[at(target)] ^= parities[at(control)];
         outside[at(target)] ^= outside[at(control)];
@@ -27,6 +28,7 @@ class RowFrame {
 
     // Adds an index bit outside the tile to a position.
     void cx_outside(int control, int target, bool value) {
+        moved = true;
         outside[at(target)] ^= unit(control);
         flips ^= Mask{!value} << target;
     }
@@ -63,6 +65,7 @@ class RowFrame {
 
     std::vector<Mask> columns, parities, outside;
     Mask flips = 0;
+    bool moved = false;  // whether there was a CX
 
   private:
     static std::size_t at(int position) { return static_cast<std::size_t>(position); }

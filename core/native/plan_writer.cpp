@@ -242,20 +242,23 @@ RowSelection Writer::select(const Item& item, bool bits, int value) {
 
 // The rows with some positions free, and the tiles in which index bits outside them have a value.
 RowSelection Writer::rows(Mask free, Mask fixed, Mask outside_mask, Mask outside_value) {
+    RowSelection made{static_cast<Int>(outside_mask), static_cast<Int>(outside_value), row_bytes_ * static_cast<Int>(free), -1,
+                      row_bytes_ * static_cast<Int>(frame_.row(fixed)), -1, Int{1} << qx::plan::count(free)};
+    if (!frame_.moved) return made;
     Index& known = steps_at_[frames_ << 32 | free];
-    std::vector<Int> made;
+    std::vector<Int> integers;
     if (known == Memo::none) {
-        frame_.steps(free, row_bytes_, made);
-        known = static_cast<Index>(add(made));
+        frame_.steps(free, row_bytes_, integers);
+        known = static_cast<Index>(add(integers));
     }
-    Int at = known;
+    made.steps = known;
     if (origin_ < 0) {
-        made.clear();
-        frame_.origin(made);
-        if (!made.empty()) origin_ = add(made);
+        integers.clear();
+        frame_.origin(integers);
+        if (!integers.empty()) origin_ = add(integers);
     }
-    Int first = row_bytes_ * static_cast<Int>(frame_.row(fixed)), size = Int{1} << qx::plan::count(free);
-    return {static_cast<Int>(outside_mask), static_cast<Int>(outside_value), at, first, origin_, size};
+    made.origin = origin_;
+    return made;
 }
 
 // Begins steps and an origin for another frame.

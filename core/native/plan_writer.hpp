@@ -16,7 +16,7 @@ enum Operation : Int {
 };
 
 struct RowSelection {
-    Int outside_mask, outside_value, rows, fixed, origin, count;
+    Int outside_mask, outside_value, free, steps, fixed, origin, count;
 };
 
 struct CoefficientTable {

@@ -6,33 +6,45 @@
 
 namespace qx::QX_SET {
 
-// The rows that an instruction runs over: `first`, and what some columns add to it; all of it in bytes. An offset is
-// XORed to a row, since positions may be any directions. It and `Table` are passed by value, so that they stay in
-// registers while rows are written.
-template <class Real>
-struct Rows {
-    static constexpr Int bytes = 2 * sizeof(Vector<Real>);
-    char* base;
-    const Int* steps;  // sums of the first columns, one more in each: what changes when a binary number is counted up
-    Int first, count;
-
-    template <class Function>
-    QX_INLINE void each(const Function& function) const {
-        Int row = first;
-        for (auto k = static_cast<unsigned long long>(count - 1);; --k) {  // lowest bits change as in counting up
-            function(row);
-            if (!k) return;
-            row ^= steps[__builtin_ctzll(k)];
-        }
-    }
-};
-
-// One row of an instruction, and those at an offset from it.
+// One row of an instruction, and those at an offset from it. `moved` rows may have bits of the offset themselves.
+template <bool moved>
 struct Place {
     char* base;
     Int row;
 
-    QX_INLINE char* at(Int offset) const { return base + (row ^ offset); }
+    QX_INLINE char* at(Int offset) const {
+        if constexpr (moved) return base + (row ^ offset);
+        return base + row + offset;
+    }
+};
+
+// The rows that an instruction runs over: `first`, and all values of the bits in `free` or, where a CX was before, what
+// some columns add to it. All of it is in bytes. An offset is XORed to a row, since positions may be any directions. It
+// and `Table` are passed by value, so that they stay in registers while rows are written.
+template <class Real>
+struct Rows {
+    static constexpr Int bytes = 2 * sizeof(Vector<Real>);
+    char* base;
+    const Int* steps;  // sums of the first columns, one more in each: what changes in counting up; nullptr for `free`
+    Int free, first, count;
+
+    template <class Function>
+    QX_INLINE void each(const Function& function) const {
+        if (steps == nullptr) {
+            Int x = 0;
+            for (Int k = 0; k < count; ++k) {
+                function(Place<false>{base, x | first});
+                x = (x | ~free) + 1 & free;
+            }
+            return;
+        }
+        Int row = first;
+        for (auto k = static_cast<unsigned long long>(count - 1);; --k) {  // lowest bits change as in counting up
+            function(Place<true>{base, row});
+            if (!k) return;
+            row ^= steps[__builtin_ctzll(k)];
+        }
+    }
 };
 
 // The coefficients of an instruction. If rows select theirs, the two tables give the offset in bytes of a row's block:
@@ -62,15 +74,15 @@ QX_INLINE Vector<Real> coefficient(const char* table, int k) {
 template <class Real, int count, bool per_lane, class Operation>
 QX_INLINE void with_coefficients(Rows<Real> rows, Table table, const Operation& operation) {
     if (table.low != nullptr) {
-        return rows.each([&](Int row) {
-            const char* own = table.of<Real>(row);
-            operation(Place{rows.base, row}, [=](int k) { return coefficient<Real, per_lane>(own, k); });
+        return rows.each([&](auto place) __attribute__((always_inline)) {
+            const char* own = table.of<Real>(place.row);
+            operation(place, [=](int k) { return coefficient<Real, per_lane>(own, k); });
         });
     }
     Vector<Real> shared[count];
 #pragma clang loop unroll(full)
     for (int k = 0; k < count; ++k) shared[k] = coefficient<Real, per_lane>(table.at, k);
-    rows.each([&](Int row) { operation(Place{rows.base, row}, [&](int k) { return shared[k]; }); });
+    rows.each([&](auto place) __attribute__((always_inline)) { operation(place, [&](int k) { return shared[k]; }); });
 }
 
 // Multiplies `size` rows by a complex matrix: coefficients are real and imaginary parts in turn, row by row.
@@ -80,7 +92,7 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
     Int to[size];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size; ++k) to[k] = offsets[k];
-    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](Place row, auto c) __attribute__((always_inline)) {
+    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](auto row, auto c) __attribute__((always_inline)) {
         Vector<Real> x[size], y[size];
 #pragma clang loop unroll(full)
         for (int k = 0; k < size; ++k) {
@@ -107,29 +119,22 @@ inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
 // Multiplies `size` planes by a real matrix, `matrices` times for different planes.
 template <class Real, int size, int matrices>
 inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
-    constexpr Int rest = Rows<Real>::bytes - 1;
-    Int to[size], planes[size * matrices];  // all matrices have the same rows
+    Int to[size * matrices];
 #pragma clang loop unroll(full)
-    for (int k = 0; k < size; ++k) to[k] = offsets[k] & ~rest;
-#pragma clang loop unroll(full)
-    for (int k = 0; k < size * matrices; ++k) planes[k] = offsets[k] & rest;
-    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](Place row, auto c) __attribute__((always_inline)) {
-        Int here[size];
-#pragma clang loop unroll(full)
-        for (int k = 0; k < size; ++k) here[k] = row.row ^ to[k];
-        auto plane = [&](int m, int k) -> Vector<Real>& { return at<Real>(row.base + planes[m * size + k] + here[k]); };
+    for (int k = 0; k < size * matrices; ++k) to[k] = offsets[k];
+    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](auto row, auto c) __attribute__((always_inline)) {
 #pragma clang loop unroll(full)
         for (int m = 0; m < matrices; ++m) {
             Vector<Real> x[size];
 #pragma clang loop unroll(full)
-            for (int k = 0; k < size; ++k) x[k] = plane(m, k);
+            for (int k = 0; k < size; ++k) x[k] = at<Real>(row.at(to[m * size + k]));
 #pragma clang loop unroll(full)
             for (int r = 0; r < size; ++r) {
                 int first = (m * size + r) * size;
                 Vector<Real> sum = c(first) * x[0];
 #pragma clang loop unroll(full)
                 for (int k = 1; k < size; ++k) sum += c(first + k) * x[k];
-                plane(m, r) = sum;
+                at<Real>(row.at(to[m * size + r])) = sum;
             }
         }
     });
@@ -138,7 +143,7 @@ inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
 // Multiplies rows by real numbers.
 template <class Real, bool per_lane>
 inline void scale_real(Rows<Real> rows, Table table) {
-    with_coefficients<Real, 1, per_lane>(rows, table, [](Place row, auto c) __attribute__((always_inline)) {
+    with_coefficients<Real, 1, per_lane>(rows, table, [](auto row, auto c) __attribute__((always_inline)) {
         at<Real>(row.at(0)) *= c(0);
         at<Real>(row.at(0) + sizeof(Vector<Real>)) *= c(0);
     });
@@ -147,8 +152,7 @@ inline void scale_real(Rows<Real> rows, Table table) {
 // Exchanges the rows at two offsets.
 template <class Real>
 inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
-    rows.each([&](Int row) {
-        Place place{rows.base, row};
+    rows.each([&](auto place) {
         char *one = place.at(first), *other = place.at(second);
         for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
             Vector<Real> kept = at<Real>(one + plane);
@@ -161,8 +165,7 @@ inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
 // Exchanges lane bit `lane` with the row bit whose offset is given.
 template <class Real, int lane>
 inline void exchange_lane(Rows<Real> rows, Int offset) {
-    rows.each([&](Int row) {
-        Place place{rows.base, row};
+    rows.each([&](auto place) {
         char *one = place.at(0), *other = place.at(offset);
         for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
             Vector<Real> low = at<Real>(one + plane), high = at<Real>(other + plane);
@@ -189,8 +192,7 @@ inline void exchange_lanes(Rows<Real> rows, const Int* offsets) {
     for (int r = 0; r < n; ++r) {
         for (int k = 0; k < lane_bits<Real>; ++k) to[r] ^= r >> k & 1 ? offsets[k] : 0;
     }
-    rows.each([&](Int row) {
-        Place place{rows.base, row};
+    rows.each([&](auto place) {
         for (Int plane = 0; plane < 2; ++plane, place.base += sizeof(Vector<Real>)) {
             Vector<Real> values[n];
             for (int r = 0; r < n; ++r) values[r] = at<Real>(place.at(to[r]));
@@ -231,9 +233,8 @@ inline void four_outputs(const char* inputs, Int size, const char* matrix, char*
 template <class Real, bool per_lane>
 inline void dense(Rows<Real> rows, const Int* offsets, Int size, Table table, char* aside) {
     constexpr Int number = per_lane ? sizeof(Vector<Real>) : sizeof(Real);
-    rows.each([&](Int row) {
-        const char* matrix = table.low ? table.of<Real>(row) : table.at;
-        Place place{rows.base, row};
+    rows.each([&](auto place) {
+        const char* matrix = table.low ? table.of<Real>(place.row) : table.at;
         for (Int k = 0; k < size; ++k) copy_row<Real>(place.at(offsets[k]), aside + k * Rows<Real>::bytes);
         for (Int group = 0; group < size; group += 4, matrix += 8 * size * number) {
             char* outputs[4];

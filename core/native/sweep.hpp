@@ -237,7 +237,8 @@ class Interpreter {
     void run_instruction(const Instruction& it, const Real* coefficients) {
         if ((index & it.outside_mask) != it.outside_value) return;
         if (it.reads) select(it, it.block * Int{sizeof(Real)});
-        Rows<Real> where{space.tile, program.integers + it.rows, it.fixed ^ origin(it.origin), it.count};
+        const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
+        Rows<Real> where{space.tile, steps, it.free, it.fixed ^ origin(it.origin), it.count};
         const char* first = reinterpret_cast<const char*>(coefficients + it.table);
         Table table{first, it.reads ? space.low : nullptr, space.high};
         const Int* offsets = it.offsets;

@@ -16,23 +16,26 @@ LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD
 # Fields of an instruction. Rows and offsets from them are in bytes, and are XORed: see `row_frame`.
 KIND = 0
 OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value; other tiles skip it
-ROWS, FIXED, ORIGIN, COUNT = 3, 4, 5, 6  # rows it runs over: where their steps begin, the first, and what is added to it
-TABLE, BLOCK, READS, COLUMNS = 7, 8, 9, 10  # first coefficient, coefficients of a block, parities, see `Writer._reads`
-SIZE = 11  # of DENSE; the lane bit of LANE
-PER_LANE = 12  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
-OFFSETS = 13  # eight of them; of DENSE, where they begin in `integers`
-INSTRUCTION = 21
+FREE, STEPS, FIXED, ORIGIN, COUNT = 3, 4, 5, 6, 7  # rows it runs over, see `TileSelection`
+TABLE, BLOCK, READS, COLUMNS = 8, 9, 10, 11  # first coefficient, coefficients of a block, parities, see `Writer._reads`
+SIZE = 12  # of DENSE; the lane bit of LANE
+PER_LANE = 13  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
+OFFSETS = 14  # eight of them; of DENSE, where they begin in `integers`
+INSTRUCTION = 22
 
 
 class TileSelection(NamedTuple):
     """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `COUNT`.
 
-    origin: where the masks begin that say which bits of FIXED other index bits outside the tile flip; −1 for none.
+    free, fixed: all values of the bits of FREE, with FIXED set. steps: where the differences begin between rows that
+    follow each other, if FREE does not say them: behind a CX; else −1. origin: where the masks begin that say which bits
+    of FIXED index bits outside the tile flip, −1 for none. count: how many rows.
     """
 
     outside_mask: int
     outside_value: int
-    rows: int
+    free: int
+    steps: int
     fixed: int
     origin: int
     count: int

@@ -212,13 +212,15 @@ class Writer:
 
     def _rows(self, free: int, fixed: int = 0, outside_mask: int = 0, outside_value: int = 0) -> TileSelection:
         """Return the rows with some positions free, and the tiles in which index bits outside them have a value."""
+        first, count = self.row_bytes * self._frame.row(fixed), 1 << free.bit_count()
+        if not self._frame.moved:
+            return TileSelection(outside_mask, outside_value, self.row_bytes * free, -1, first, -1, count)
         at = self._steps_at.get(free)
         if at is None:
             at = self._steps_at[free] = self.add([self.row_bytes * step for step in self._frame.steps(free)])
         if self._origin < 0 and (origin := self._frame.origin()):
             self._origin = self.add(origin)
-        first, count = self.row_bytes * self._frame.row(fixed), 1 << free.bit_count()
-        return TileSelection(outside_mask, outside_value, at, first, self._origin, count)
+        return TileSelection(outside_mask, outside_value, self.row_bytes * free, at, first, self._origin, count)
 
     def _table(
         self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, slot: int, *, scalars: bool
