@@ -28,8 +28,8 @@ class TileSelection(NamedTuple):
     """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `COUNT`.
 
     free, fixed: all values of the bits of FREE, with FIXED set. steps: where the differences begin between rows that
-    follow each other, if FREE does not say them: behind a CX; else −1. origin: where the masks begin that say which bits
-    of FIXED index bits outside the tile flip, −1 for none. count: how many rows.
+    follow each other, if FREE does not say them: behind a CX; else −1. origin: where the masks begin that say which
+    bits of FIXED index bits outside the tile flip, −1 for none. size: how many rows.
     """
 
     outside_mask: int
@@ -38,7 +38,7 @@ class TileSelection(NamedTuple):
     steps: int
     fixed: int
     origin: int
-    count: int
+    size: int
 
 
 class Table(NamedTuple):
@@ -58,8 +58,8 @@ FILL = 11
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
 # LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. LOAD_BASE,
-# STORE_BASE: what flips, too, with each index bit outside the tile, −1 if nothing does. GROWN: bits of the tile at whose
-# 1 memory holds nothing until then.
+# STORE_BASE: what flips, too, with each index bit outside the tile, −1 if nothing does. GROWN: bits of the tile at
+# whose 1 memory holds nothing until then.
 NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT = range(9)
 LOAD_BASE, STORE_BASE, GROWN = 9, 10, 11
 GEOMETRY = 12
@@ -83,7 +83,8 @@ A place is the XOR of up to three table entries; the second has 2 · NOWHERE ins
 class EncodedSweep:
     """One encoded sweep.
 
-    instructions: [count, INSTRUCTION]; fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
+    instructions: [count, INSTRUCTION]; fills: [count, FILL]; codes: see `items`; integers: tables of all kinds;
+    geometry: see above;
     coefficients: the number of real coefficients that are looked up when it runs.
     """
 

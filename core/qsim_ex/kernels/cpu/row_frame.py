@@ -1,9 +1,9 @@
 """Where rows are while a sweep runs: a CX between bits of a tile moves no amplitudes, only the frame.
 
-A row has *positions*, each with an index bit, and a number, which says where it lies in the tile. Both are bits, and the
-frame is an affine map over GF(2) between them: position k is the parity of some bits of the number, of some index bits
-outside the tile, and perhaps inverted. A CX adds its control to all of these. So instructions run over other rows, and
-the tile is stored at other places.
+A row has *positions*, each with an index bit, and a number, which says where it lies in the tile. Both are bits, and
+the frame is an affine map over GF(2) between them: position k is the parity of some bits of the number, of some index
+bits outside the tile, and perhaps inverted. A CX adds its control to all of these. So instructions run over other
+rows, and the tile is stored at other places.
 """
 
 from __future__ import annotations

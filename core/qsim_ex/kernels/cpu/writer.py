@@ -23,6 +23,7 @@ from qsim_ex.kernels.cpu.row_frame import RowFrame
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
+
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
     """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes.
 
