@@ -29,9 +29,8 @@ def classical(wires: int, gates: int, seed: int) -> Circuit:
 @pytest.mark.parametrize("gates", [300, 10_000])
 def test_cx_alone_sweep_over_nothing(gates: int) -> None:
     """From |0…0⟩ a circuit of X, CX and SWAP on 30 wires has no sweep; only its zeros are written."""
-    plan = make_plan(
-        classical(30, gates, 1).instructions, 30, Layout.identity(30), SHAPE, (1 << 30) - 1, None, place=True
-    )
+    circuit, every = classical(30, gates, 1), (1 << 30) - 1
+    plan = make_plan(circuit.instructions, 30, Layout.identity(30), SHAPE, every, None, place=True)
     assert summary(plan, 8).sweeps == 0
     value = simulate_bits(circuit)
     assert plan.end.index(value) == 0

@@ -4,8 +4,8 @@ A SWAP, an X, or any uncontrolled operation that is a relabelling of wires follo
 relatives …) changes the layout; only its phases remain as work. Later operations are rewritten for wires that
 have moved or that are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
 
-A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose control
-is such a bit is nothing, or an X.
+A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose
+control is such a bit is nothing, or an X.
 """
 
 from __future__ import annotations
