@@ -21,7 +21,6 @@ enum class Kind : std::int16_t {
     QUAD_COMPLEX,
     DENSE,
     EXCHANGE,
-    PERMUTE,
 };
 
 struct Instruction {
@@ -29,7 +28,9 @@ struct Instruction {
     Int outside_value;
     Int table;
     Half free;
+    Half steps;
     Half fixed;
+    Half origin;
     Half count;
     Half block;
     Half reads;
@@ -64,7 +65,6 @@ struct Geometry {
     Int store;
     Int store_lanes;
     Int store_direct;
-    Int last;
     Int load_base;
     Int store_base;
     Int grown;

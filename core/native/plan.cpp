@@ -43,7 +43,7 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
                  std::vector<Mask> lows)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
-      absorber_(new Absorber(this->start, shape_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
+      absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
       lows_(std::move(lows)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }

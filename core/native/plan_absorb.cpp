@@ -18,7 +18,8 @@ bool all_ones(Interned::Bytes of) {
 
 }  // namespace
 
-Absorber::Absorber(const Layout& start, const Shape& shape, Book& book) : layout_(start), shape_(shape), book_(book) {
+Absorber::Absorber(const Layout& start, const Shape& shape, Mask zero, Book& book)
+    : layout_(start), shape_(shape), zero_(zero), book_(book) {
     for (std::size_t wire = 0; wire < start.address.size(); ++wire)
         identity_ = identity_ && start.address[wire] == static_cast<int>(wire);
 }
@@ -34,11 +35,15 @@ bool Absorber::next(Piece& out) {
     out.label = row.name;
     bits_of_mixes();
     bool left = true;
+    Mask mixed = 0;
     switch (row.type) {
         case Circuit::op: left = op(out); break;
         case Circuit::permutation: left = permutation(out); break;
         default: initialize(out);
     }
+    if (left && zero_)
+        for (int bit : bits_) mixed |= unit(bit);
+    zero_ &= ~mixed;
     mixes_ += row.num_mixes;
     reads_ += row.num_reads;
     ++at_;
@@ -74,12 +79,27 @@ void Absorber::relabel(const Relabeling& found) {
     }
 }
 
+// Leaves out of a condition on wires what is known of bits that are 0; returns whether it may hold.
+bool Absorber::holds(Mask& mask, Mask& value) const {
+    if (!zero_ || !mask) return true;
+    Mask never = 0, known = 0;
+    each(mask, [&](int wire) {
+        int bit = layout_.address[static_cast<std::size_t>(wire)];
+        if (!(zero_ >> bit & 1)) return;
+        known |= unit(wire);
+        never |= (value >> wire & 1) ^ (layout_.flip >> bit & 1);
+    });
+    mask &= ~known, value &= ~known;
+    return !never;
+}
+
 bool Absorber::op(Piece& out) {
     const Circuit::Row& row = circuit_->rows[at_];
+    Mask condition = row.when.mask, wanted = row.when.value;
+    if (!holds(condition, wanted)) return false;
     Index pattern = row.pattern;
     Index length = static_cast<Index>(book_.patterns[pattern].size());
     int num_mixes = static_cast<int>(bits_.size()), size = 1 << num_mixes;
-    Mask condition = row.when.mask;
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
@@ -123,7 +143,7 @@ bool Absorber::op(Piece& out) {
     }
     out.pattern = pattern;
     out.when.mask = moved(condition);
-    out.when.value = condition ? moved(row.when.value) ^ (layout_.flip & out.when.mask) : 0;
+    out.when.value = condition ? moved(wanted) ^ (layout_.flip & out.when.mask) : 0;
     return place(out, bits_, masks_);
 }
 

@@ -14,7 +14,8 @@ struct Layout {
 // Reads a circuit, one instruction at a time.
 class Absorber {
   public:
-    Absorber(const Layout& start, const Shape& shape, Book& book);
+    // zero: index bits that are 0 in all of the state.
+    Absorber(const Layout& start, const Shape& shape, Mask zero, Book& book);
 
     // Takes the next part of the circuit.
     void begin(const Circuit& circuit);
@@ -26,6 +27,7 @@ class Absorber {
 
   private:
     bool op(Piece& out);
+    bool holds(Mask& mask, Mask& value) const;
     bool permutation(Piece& out);
     void initialize(Piece& out);
     bool place(Piece& out, const std::vector<int>& bits, const std::vector<Mask>& reads);
@@ -37,6 +39,7 @@ class Absorber {
     const Circuit* circuit_ = nullptr;
     Layout layout_;
     const Shape& shape_;
+    Mask zero_;  // index bits that are 0 in all of the state still
     Book& book_;
     bool identity_ = true;
     std::size_t at_ = 0;

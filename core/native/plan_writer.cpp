@@ -8,20 +8,22 @@ namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t few_exchanges = 8;  // exchanges of half the rows that cost as much as one permutation of all
 constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
+constexpr std::size_t index_bits = 63;    // the most bits of an index
 constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
 
 Half narrow(Int number) { return static_cast<Half>(number); }
 
-// Appends for each set of steps their sum, which is a place in memory, or `none` where a step is nowhere.
-void append_sums(const std::vector<Int>& steps, Int none, std::vector<Int>& out) {
+// Appends for each set of steps their sum, which is a place in memory, or `none` where a step is nowhere; `first` is the
+// sum of no steps.
+void append_sums(const std::vector<Int>& steps, Int none, std::vector<Int>& out, Int first = 0) {
     std::size_t begin = out.size();
-    out.push_back(0);
+    out.push_back(first);
     for (Int step : steps)
-        for (std::size_t k = begin, end = out.size(); k < end; ++k) out.push_back(step == nowhere ? none : std::min(out[k] + step, none));
+        for (std::size_t k = begin, end = out.size(); k < end; ++k)
+            out.push_back(step == nowhere || out[k] == none ? none : out[k] ^ step);
 }
 
 // Exchanges of two places that, one after the other, move the content of x to to[x].
@@ -83,6 +85,8 @@ void Writer::encode(const Step& sweep) {
         pending.push_back({&item, mix, all | mix});
     }
     bool direct = layout_.first(static_cast<Mask>(sweep.tile), pending, lane_bits_);
+    frame_.begin(layout_.rows.size());
+    frame_changed();
     look();
     Geometry geometry{};
     Mask fresh = static_cast<Mask>(sweep.fresh);
@@ -103,11 +107,10 @@ void Writer::encode(const Step& sweep) {
     }
     if (direct && !layout_.rows.empty())
         for (const Swaps& swaps : layout_.swaps_home(home)) exchange(swaps);
-    geometry.last = finish();
     places(0, to, geometry.store, geometry.store_lanes);
     geometry.grown = static_cast<Int>(fresh & static_cast<Mask>(sweep.tile));
     geometry.num_bits = num_bits_;
-    geometry.load_base = geometry.store_base = -1;
+    geometry.load_base = -1, geometry.store_base = bases(to);
     geometry.row_bits = static_cast<Int>(layout_.rows.size());
     geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));
     geometry.store_direct = direct && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
@@ -120,15 +123,19 @@ void Writer::encode(const Step& sweep) {
 // Notes the place of each index bit.
 void Writer::look() {
     row_mask_ = lane_mask_ = 0, all_rows_ = 0;
+    padded_ = false;
     std::fill(row_of_, row_of_ + 64, -1);
     for (std::size_t k = 0; k < layout_.rows.size(); ++k)
         if (int bit = layout_.rows[k]; bit < pad) {
             row_of_[bit] = static_cast<int>(k);
             row_mask_ |= unit(bit);
-            all_rows_ |= Int{1} << k;
+            all_rows_ |= Mask{1} << k;
+        } else {
+            padded_ = true;
         }
     for (std::size_t k = 0; k < layout_.lanes.size(); ++k)
         if (int bit = layout_.lanes[k]; bit < pad) lane_of_[bit] = static_cast<int>(k), lane_mask_ |= unit(bit);
+        else padded_ = true;
     outside_ = ~(row_mask_ | lane_mask_);
 }
 
@@ -148,10 +155,17 @@ void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
         for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : Int{1} << to[bit]);
         return steps;
     };
-    std::vector<Int> low = steps_of(layout_.rows), high, sums;
+    std::vector<Int> steps = steps_of(layout_.rows), low(steps.size()), high, sums;
+    Int flipped = 0;
+    each(frame_.flips, [&](int position) { flipped ^= steps[static_cast<std::size_t>(position)]; });
+    for (std::size_t k = 0; k < steps.size(); ++k)
+        each(frame_.parities[k], [&](int bit) {
+            Int& step = low[static_cast<std::size_t>(bit)];
+            step = steps[k] == nowhere || step == nowhere ? nowhere : step ^ steps[k];
+        });
     if (low.size() > low_rows) high.assign(low.begin() + low_rows, low.end());
     low.resize(low_rows);
-    append_sums(low, nowhere, sums);
+    append_sums(low, nowhere, sums, flipped);
     append_sums(high, 2 * nowhere, sums);
     at = add(sums);
     sums.clear();
@@ -159,42 +173,37 @@ void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
     lanes = add(sums);
 }
 
+// Writes what each bit outside the tile flips in memory, now that rows may depend on it; returns where, −1: nothing.
+Int Writer::bases(const int* to) {
+    std::vector<Int> added(index_bits);
+    for (std::size_t k = 0; k < layout_.rows.size(); ++k)
+        each(frame_.outside[k], [&](int bit) { added[static_cast<std::size_t>(bit)] ^= Int{1} << to[layout_.rows[k]]; });
+    return std::any_of(added.begin(), added.end(), [](Int mask) { return mask != 0; }) ? add(added) : -1;
+}
+
 // Exchanges lane bits and row bits, all at once if these are all lanes.
 void Writer::exchange(const Swaps& swaps) {
-    flush();
-    Int everywhere = (Int{1} << layout_.rows.size()) - 1, rows = 0;
-    for (auto [lane, row] : swaps) rows |= Int{1} << row;
+    Mask everywhere = (Mask{1} << layout_.rows.size()) - 1, with = 0;
+    for (auto [lane, row] : swaps) with |= unit(row);
     if (!swaps.empty() && static_cast<int>(swaps.size()) == lane_bits_) {
-        qx::Instruction& made = write(qx::Kind::LANES, {0, 0, everywhere & ~rows, 0});
-        for (std::size_t k = 0; k < swaps.size(); ++k) made.offsets[k] = row_bytes_ << swaps[k].second;
+        qx::Instruction& made = write(qx::Kind::LANES, rows(everywhere & ~with));
+        for (std::size_t k = 0; k < swaps.size(); ++k) made.offsets[k] = offset(unit(swaps[k].second));
     } else {
         for (auto [lane, row] : swaps) {
-            qx::Instruction& made = write(qx::Kind::LANE, {0, 0, everywhere & ~(Int{1} << row), 0});
-            made.size = lane, made.offsets[0] = row_bytes_ << row;
+            qx::Instruction& made = write(qx::Kind::LANE, rows(everywhere & ~unit(row)));
+            made.size = lane, made.offsets[0] = offset(unit(row));
         }
     }
     layout_.exchange(swaps);
     look();
 }
 
-// Writes the remaining instructions; returns whether the last is a permutation that storing can apply.
-bool Writer::finish() {
-    if (moves_.empty()) return false;
-    permute();
-    return true;
-}
-
 void Writer::item(const Item& item) {
     if (item.kind == static_cast<Int>(Kind::rename)) {
-        if (is_cx(item)) {
-            moves_.push_back(&item);
-            return;
-        }
-        flush();
-        rename(item);
+        if (is_cx(item)) cx(item);
+        else rename(item);
         return;
     }
-    flush();
     Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
     if (item.kind == static_cast<Int>(Kind::diagonal)) {
         Index& known = known_diagonals_[static_cast<std::uint64_t>(item.pattern)];
@@ -218,8 +227,10 @@ qx::Instruction& Writer::write(qx::Kind kind, const RowSelection& where, Coeffic
                                  .outside_value = where.outside_value,
                                  .table = table.at,
                                  .free = narrow(where.free),
+                                 .steps = narrow(where.steps),
                                  .fixed = narrow(where.fixed),
-                                 .count = narrow(Int{1} << qx::plan::count(static_cast<Mask>(where.free))),
+                                 .origin = narrow(where.origin),
+                                 .count = narrow(where.count),
                                  .block = narrow(table.block),
                                  .reads = narrow(table.reads),
                                  .columns = narrow(table.columns),
@@ -231,17 +242,44 @@ qx::Instruction& Writer::write(qx::Kind kind, const RowSelection& where, Coeffic
 }
 
 // The rows and tiles of an item; with `bits`, those where its bits have `value`.
-RowSelection Writer::select(const Item& item, bool bits, int value) const {
-    Int free = all_rows_, fixed = 0;
+RowSelection Writer::select(const Item& item, bool bits, int value) {
+    Mask free = all_rows_, fixed = 0;
     for (int k = 0; bits && k < item.num_bits; ++k) {
-        free &= ~(Int{1} << row_of(item, k));
-        fixed |= static_cast<Int>(value >> k & 1) << row_of(item, k);
+        free &= ~unit(row_of(item, k));
+        fixed |= static_cast<Mask>(value >> k & 1) << row_of(item, k);
     }
     each(when_mask(item) & row_mask_, [&](int bit) {
-        free &= ~(Int{1} << row_of_[bit]);
-        fixed |= static_cast<Int>(when_value(item) >> bit & 1) << row_of_[bit];
+        free &= ~unit(row_of_[bit]);
+        fixed |= (when_value(item) >> bit & 1) << row_of_[bit];
     });
-    return {static_cast<Int>(when_mask(item) & outside_), static_cast<Int>(when_value(item) & outside_), free, fixed};
+    return rows(free, fixed, when_mask(item) & outside_, when_value(item) & outside_);
+}
+
+// The rows with some positions free, and the tiles in which index bits outside them have a value.
+RowSelection Writer::rows(Mask free, Mask fixed, Mask outside_mask, Mask outside_value) {
+    RowSelection made{static_cast<Int>(outside_mask), static_cast<Int>(outside_value), row_bytes_ * static_cast<Int>(free), -1,
+                      row_bytes_ * static_cast<Int>(frame_.row(fixed)), -1, Int{1} << qx::plan::count(free)};
+    if (!frame_.moved) return made;
+    Index& known = steps_at_[frames_ << 32 | free];
+    std::vector<Int> integers;
+    if (known == Memo::none) {
+        frame_.steps(free, row_bytes_, integers);
+        known = static_cast<Index>(add(integers));
+    }
+    made.steps = known;
+    if (origin_ < 0) {
+        integers.clear();
+        frame_.origin(integers);
+        if (!integers.empty()) origin_ = add(integers);
+    }
+    made.origin = origin_;
+    return made;
+}
+
+// Begins steps and an origin for another frame.
+void Writer::frame_changed() {
+    ++frames_;
+    origin_ = -1;
 }
 
 // Appends the look-up of coefficients [2^reads, entries]; sets whether they are per lane.
@@ -292,12 +330,22 @@ CoefficientTable Writer::table(
     return made;
 }
 
-// Writes how parities select a block: for each row bit what it flips, then the masks outside the tile.
+// Writes how parities select a block: for each bit of a row's number what it flips, then the masks outside the tile, then
+// what is always flipped.
 Int Writer::reads(const std::vector<Mask>& masks) {
     std::vector<Int> columns(layout_.rows.size());
-    for (std::size_t k = 0; k < masks.size(); ++k)
-        each(masks[k] & row_mask_, [&](int bit) { columns[row_of_[bit]] |= Int{1} << k; });
-    for (Mask mask : masks) columns.push_back(static_cast<Int>(mask & outside_));
+    Int flips = 0;
+    for (std::size_t k = 0; k < masks.size(); ++k) {
+        Mask outside = masks[k] & outside_, inside = 0;
+        each(masks[k] & row_mask_, [&](int bit) {
+            std::size_t position = static_cast<std::size_t>(row_of_[bit]);
+            inside ^= frame_.parities[position], outside ^= frame_.outside[position];
+            flips ^= static_cast<Int>(frame_.flips >> position & 1) << k;
+        });
+        each(inside, [&](int bit) { columns[static_cast<std::size_t>(bit)] |= Int{1} << k; });
+        columns.push_back(static_cast<Int>(outside));
+    }
+    columns.push_back(flips);
     return add(columns);
 }
 
@@ -315,89 +363,68 @@ void Writer::block(const Item& item, MatrixBlock& block) {
         scale(item, block.table, true, block.values[0]);
         return;
     }
-    std::vector<Int> rows;
-    for (int value : block.values) rows.push_back(row_offset(item, value));
+    std::vector<Int> offsets;
+    for (int value : block.values) offsets.push_back(row_offset(item, value));
     bool per_lane;
     CoefficientTable made = table(item, true, block.table, item.slot, size > 4, per_lane);
     RowSelection where = select(item, true);
     if (size > 4) {
-        Int at = add(rows);
+        Int at = add(offsets);
         qx::Instruction& written = write(qx::Kind::DENSE, where, made);
         written.size = size, written.per_lane = per_lane;
-        written.offsets[0] = at, written.offsets[1] = static_cast<Int>(layout_.rows.size());
+        written.offsets[0] = at;
     } else if (!block.planes.empty()) {
         Int half = row_bytes_ / 2;
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_REAL : qx::Kind::QUAD_REAL, where, made);
         for (int k = 0; k < size; ++k) {
-            written.offsets[k] = rows[k] + half * block.planes[k];
-            written.offsets[size + k] = rows[k] + half * (1 - block.planes[k]);
+            written.offsets[k] = offsets[k] + half * block.planes[k];
+            written.offsets[size + k] = offsets[k] + half * (1 - block.planes[k]);
         }
     } else {
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_COMPLEX : qx::Kind::QUAD_COMPLEX, where, made);
-        std::copy(rows.begin(), rows.end(), written.offsets);
+        std::copy(offsets.begin(), offsets.end(), written.offsets);
     }
 }
 
 // The distance from the row with 0 on the item's bits to the row with `value`.
 Int Writer::row_offset(const Item& item, int value) const {
-    Int sum = 0;
+    Mask positions = 0;
     for (int k = 0; k < item.num_bits; ++k)
-        if (value >> k & 1) sum += row_bytes_ << row_of(item, k);
-    return sum;
+        if (value >> k & 1) positions |= unit(row_of(item, k));
+    return offset(positions);
 }
 
-// Tells whether a renaming adds one bit to another, on rows: a chain of them is one permutation of rows.
+// Tells whether a renaming adds one bit to another, and moves whole rows: then none has to be moved. Where there is
+// padding, it has to, since what a row is there for has to show in its number.
 bool Writer::is_cx(const Item& item) const {
     const Index* to = book_.values.data() + item.to;
     bool flips = item.num_bits == 1 && to[0] == 1 && to[1] == 0;
-    return flips && count(when_mask(item)) == 1 && !(when_mask(item) & lane_mask_);
+    return flips && count(when_mask(item)) == 1 && !(when_mask(item) & lane_mask_) && !padded_;
 }
 
-// Writes the collected moves.
-void Writer::flush() {
-    if (moves_.size() > few_exchanges) {
-        permute();
-        return;
-    }
-    std::vector<const Item*> moves;
-    moves.swap(moves_);
-    for (const Item* item : moves) rename(*item);
-}
-
-// Writes the collected moves as one permutation: each new row bit is a parity of the old index.
-void Writer::permute() {
-    std::vector<Mask> masks;
-    for (int bit : layout_.rows) masks.push_back(bit < pad ? unit(bit) : 0);
-    Int flips = 0;
-    for (const Item* item : moves_) {
-        int target = row_of(*item, 0), row = row_of_[lowest(when_mask(*item))];
-        masks[target] ^= row < 0 ? when_mask(*item) : masks[row];
-        Int flip = (row < 0 ? 0 : flips >> row & 1) ^ (item->when_value == 0);
-        flips ^= flip << target;
-    }
-    moves_.clear();
-    Int columns = reads(masks);
-    for (std::size_t k = 0; k < layout_.rows.size(); ++k)
-        if (layout_.rows[k] >= pad)  // no index bit, so no parity: it is unchanged
-            out_.integers[first_integer_ + static_cast<std::size_t>(columns) + k] = Int{1} << k;
-    Int size = static_cast<Int>(masks.size());
-    write(qx::Kind::PERMUTE, {0, 0, (Int{1} << size) - 1, flips}, {0, 0, size, columns}).offsets[0] = size;
+// Lets the frame follow a CX.
+void Writer::cx(const Item& item) {
+    int control = lowest(when_mask(item)), target = row_of(item, 0);
+    bool value = when_value(item) != 0;
+    if (row_of_[control] >= 0) frame_.cx(row_of_[control], target, value);
+    else frame_.cx_outside(control, target, value);
+    frame_changed();
 }
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
 void Writer::rename(const Item& item) {
     Int half = row_bytes_ / 2;
     for (auto [a, b] : transpositions(book_.values.data() + item.to, 1 << item.num_bits)) {
-        Int rows[] = {row_offset(item, a), row_offset(item, b)};
+        Int offsets[] = {row_offset(item, a), row_offset(item, b)};
         RowSelection where = select(item, true);
         if (when_mask(item) & lane_mask_) {
             bool per_lane;
             CoefficientTable made = table(item, false, exchange_codes_, 0, false, per_lane);
             qx::Instruction& written = write(qx::Kind::PAIR_REAL, where, made);
-            for (int k = 0; k < 2; ++k) written.offsets[k] = rows[k], written.offsets[2 + k] = rows[k] + half;
+            for (int k = 0; k < 2; ++k) written.offsets[k] = offsets[k], written.offsets[2 + k] = offsets[k] + half;
         } else {
             qx::Instruction& written = write(qx::Kind::EXCHANGE, where);
-            std::copy(rows, rows + 2, written.offsets);
+            std::copy(offsets, offsets + 2, written.offsets);
         }
     }
 }

@@ -6,13 +6,14 @@
 
 #include "encoding.hpp"
 #include "plan_codes.hpp"
+#include "plan_row_frame.hpp"
 #include "plan_tile.hpp"
 
 namespace qx::plan {
 
 // The rows and tiles that an instruction acts on.
 struct RowSelection {
-    Int outside_mask, outside_value, free, fixed;
+    Int outside_mask, outside_value, free, steps, fixed, origin, count;
 };
 
 // Its coefficients.
@@ -57,19 +58,21 @@ class Writer {
     void look();
     Int add(const std::vector<Int>& values);
     void places(Mask fresh, const int* to, Int& at, Int& lanes);
+    Int bases(const int* to);
     void exchange(const Swaps& swaps);
-    bool finish();
     void item(const Item& item);
     qx::Instruction& write(qx::Kind kind, const RowSelection& where, CoefficientTable table = {});
-    RowSelection select(const Item& item, bool bits, int value = 0) const;
+    RowSelection select(const Item& item, bool bits, int value = 0);
+    RowSelection rows(Mask free, Mask fixed = 0, Mask outside_mask = 0, Mask outside_value = 0);
     CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);
     void scale(const Item& item, CodeTable& codes, bool bits, int value);
     void block(const Item& item, MatrixBlock& block);
     Int row_offset(const Item& item, int value) const;
+    Int offset(Mask positions) const { return row_bytes_ * static_cast<Int>(frame_.direction(positions)); }
     bool is_cx(const Item& item) const;
-    void flush();
-    void permute();
+    void cx(const Item& item);
+    void frame_changed();
     void rename(const Item& item);
 
     Bits bits_of(const Item& item) const { return book_.words.data() + item.words; }
@@ -87,10 +90,14 @@ class Writer {
     TileLayout layout_;
     int row_of_[64], lane_of_[64];
     Mask row_mask_ = 0, lane_mask_ = 0, outside_ = 0;
-    Int all_rows_ = 0;
+    Mask all_rows_ = 0;
+    bool padded_ = false;
     std::size_t first_integer_ = 0;
     Int coefficients_ = 0;
-    std::vector<const Item*> moves_;  // each is a CX on rows; they are collected, since many cost as much as one
+    RowFrame frame_;
+    std::uint64_t frames_ = 0;  // counts the frames, each of which has steps and an origin of its own
+    Memo steps_at_;
+    Int origin_ = -1;
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;
     std::vector<CodeTable> diagonals_;

@@ -6,20 +6,43 @@
 
 namespace qx::QX_SET {
 
-// The rows that an instruction runs over: all values of the bits in `free`, with `fixed` set. It and `Table` are passed
-// by value, so that they stay in registers while rows are written.
+// One row of an instruction, and those at an offset from it. `moved` rows may have bits of the offset themselves.
+template <bool moved>
+struct Place {
+    char* base;
+    Int row;
+
+    QX_INLINE char* at(Int offset) const {
+        if constexpr (moved) return base + (row ^ offset);
+        return base + row + offset;
+    }
+};
+
+// The rows that an instruction runs over: `first`, and all values of the bits in `free` or, where a CX was before, what
+// some columns add to it. All of it is in bytes. An offset is XORed to a row, since positions may be any directions. It
+// and `Table` are passed by value, so that they stay in registers while rows are written.
 template <class Real>
 struct Rows {
     static constexpr Int bytes = 2 * sizeof(Vector<Real>);
     char* base;
-    Int free, fixed, count;
+    const Int* steps;  // sums of the first columns, one more in each: what changes in counting up; nullptr for `free`
+    Int free, first, count;
 
     template <class Function>
     QX_INLINE void each(const Function& function) const {
-        Int x = 0;
-        for (Int k = 0; k < count; ++k) {
-            function(x | fixed);
-            x = (x | ~free) + 1 & free;
+        if (steps == nullptr) {
+            Int x = 0;
+            for (Int k = 0; k < count; ++k) {
+                function(Place<false>{base, x | first});
+                x = (x | ~free) + 1 & free;
+            }
+            return;
+        }
+        Int row = first;
+        for (auto k = static_cast<unsigned long long>(count - 1);; --k) {  // lowest bits change as in counting up
+            function(Place<true>{base, row});
+            if (!k) return;
+            row ^= steps[__builtin_ctzll(k)];
         }
     }
 };
@@ -31,7 +54,12 @@ struct Table {
     const Int* low;  // nullptr: all rows have the same
     const Int* high;
 
-    const char* of(Int row) const { return at + (low[row & low_mask] ^ high[row >> low_rows]); }
+    // row: in bytes.
+    template <class Real>
+    QX_INLINE const char* of(Int row) const {
+        constexpr Int size = Rows<Real>::bytes;
+        return at + (low[row / size & low_mask] ^ high[row / size >> low_rows]);
+    }
 };
 
 // Coefficient `k`: a vector with a number for each lane, or one number for all lanes.
@@ -41,20 +69,20 @@ QX_INLINE Vector<Real> coefficient(const char* table, int k) {
     return splat<Real>(reinterpret_cast<const Real*>(table)[k]);
 }
 
-// Calls `operation(row, c)` for all rows, where c(k) is coefficient `k` of the row. Those that rows share are loaded
+// Calls `operation(place, c)` for all rows, where c(k) is coefficient `k` of the row. Those that rows share are loaded
 // once, to stay in registers.
 template <class Real, int count, bool per_lane, class Operation>
 QX_INLINE void with_coefficients(Rows<Real> rows, Table table, const Operation& operation) {
     if (table.low != nullptr) {
-        return rows.each([&](Int row) {
-            const char* own = table.of(row);
-            operation(rows.base + row * Rows<Real>::bytes, [=](int k) { return coefficient<Real, per_lane>(own, k); });
+        return rows.each([&](auto place) __attribute__((always_inline)) {
+            const char* own = table.of<Real>(place.row);
+            operation(place, [=](int k) { return coefficient<Real, per_lane>(own, k); });
         });
     }
     Vector<Real> shared[count];
 #pragma clang loop unroll(full)
     for (int k = 0; k < count; ++k) shared[k] = coefficient<Real, per_lane>(table.at, k);
-    rows.each([&](Int row) { operation(rows.base + row * Rows<Real>::bytes, [&](int k) { return shared[k]; }); });
+    rows.each([&](auto place) __attribute__((always_inline)) { operation(place, [&](int k) { return shared[k]; }); });
 }
 
 // Multiplies `size` rows by a complex matrix: coefficients are real and imaginary parts in turn, row by row.
@@ -64,12 +92,12 @@ inline void complex_matrix(Rows<Real> rows, const Half* offsets, Table table) {
     Int to[size];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size; ++k) to[k] = offsets[k];
-    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
+    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](auto row, auto c) __attribute__((always_inline)) {
         Vector<Real> x[size], y[size];
 #pragma clang loop unroll(full)
         for (int k = 0; k < size; ++k) {
-            x[k] = at<Real>(row + to[k]);
-            y[k] = at<Real>(row + to[k] + imag);
+            x[k] = at<Real>(row.at(to[k]));
+            y[k] = at<Real>(row.at(to[k]) + imag);
         }
 #pragma clang loop unroll(full)
         for (int r = 0; r < size; ++r) {
@@ -82,8 +110,8 @@ inline void complex_matrix(Rows<Real> rows, const Half* offsets, Table table) {
                 re -= q * y[k];
                 im += q * x[k];
             }
-            at<Real>(row + to[r]) = re;
-            at<Real>(row + to[r] + imag) = im;
+            at<Real>(row.at(to[r])) = re;
+            at<Real>(row.at(to[r]) + imag) = im;
         }
     });
 }
@@ -94,19 +122,19 @@ inline void real_matrix(Rows<Real> rows, const Half* offsets, Table table) {
     Int to[size * matrices];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size * matrices; ++k) to[k] = offsets[k];
-    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
+    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](auto row, auto c) __attribute__((always_inline)) {
 #pragma clang loop unroll(full)
         for (int m = 0; m < matrices; ++m) {
             Vector<Real> x[size];
 #pragma clang loop unroll(full)
-            for (int k = 0; k < size; ++k) x[k] = at<Real>(row + to[m * size + k]);
+            for (int k = 0; k < size; ++k) x[k] = at<Real>(row.at(to[m * size + k]));
 #pragma clang loop unroll(full)
             for (int r = 0; r < size; ++r) {
                 int first = (m * size + r) * size;
                 Vector<Real> sum = c(first) * x[0];
 #pragma clang loop unroll(full)
                 for (int k = 1; k < size; ++k) sum += c(first + k) * x[k];
-                at<Real>(row + to[m * size + r]) = sum;
+                at<Real>(row.at(to[m * size + r])) = sum;
             }
         }
     });
@@ -131,9 +159,8 @@ inline void two_real_matrices(Rows<Real> rows, Int first, Int second, const char
     Vector<Real> p[8], q[8];
 #pragma clang loop unroll(full)
     for (int k = 0; k < 8; ++k) p[k] = at<Real>(first_table + k * size), q[k] = at<Real>(second_table + k * size);
-    rows.each([&](Int row) __attribute__((always_inline)) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        auto place = [=](int k) { return here + (k >> 2) * first + (k >> 1 & 1) * second + (k & 1) * size; };
+    rows.each([&](auto row) __attribute__((always_inline)) {
+        auto place = [=](int k) { return row.at((k >> 2 ? first : 0) ^ (k >> 1 & 1 ? second : 0)) + (k & 1) * size; };
         Vector<Real> v[2][2][2];  // [value of the first bit][of the second][plane]
 #pragma clang loop unroll(full)
         for (int k = 0; k < 8; ++k) v[k >> 2][k >> 1 & 1][k & 1] = at<Real>(place(k));
@@ -153,21 +180,21 @@ inline void two_real_matrices(Rows<Real> rows, Int first, Int second, const char
 // Multiplies rows by real numbers.
 template <class Real, bool per_lane>
 inline void scale_real(Rows<Real> rows, Table table) {
-    with_coefficients<Real, 1, per_lane>(rows, table, [](char* row, auto c) __attribute__((always_inline)) {
-        at<Real>(row) *= c(0);
-        at<Real>(row + sizeof(Vector<Real>)) *= c(0);
+    with_coefficients<Real, 1, per_lane>(rows, table, [](auto row, auto c) __attribute__((always_inline)) {
+        at<Real>(row.at(0)) *= c(0);
+        at<Real>(row.at(0) + sizeof(Vector<Real>)) *= c(0);
     });
 }
 
-// Exchanges each row with the one at `offset`.
+// Exchanges the rows at two offsets.
 template <class Real>
 inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
-    rows.each([&](Int row) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
-            Vector<Real> kept = at<Real>(here + first);
-            at<Real>(here + first) = at<Real>(here + second);
-            at<Real>(here + second) = kept;
+    rows.each([&](auto place) {
+        char *one = place.at(first), *other = place.at(second);
+        for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
+            Vector<Real> kept = at<Real>(one + plane);
+            at<Real>(one + plane) = at<Real>(other + plane);
+            at<Real>(other + plane) = kept;
         }
     });
 }
@@ -175,13 +202,13 @@ inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
 // Exchanges lane bit `lane` with the row bit whose offset is given.
 template <class Real, int lane>
 inline void exchange_lane(Rows<Real> rows, Int offset) {
-    rows.each([&](Int row) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
-            Vector<Real> low = at<Real>(here), high = at<Real>(here + offset);
+    rows.each([&](auto place) {
+        char *one = place.at(0), *other = place.at(offset);
+        for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
+            Vector<Real> low = at<Real>(one + plane), high = at<Real>(other + plane);
             exchange<Real, lane>(low, high);
-            at<Real>(here) = low;
-            at<Real>(here + offset) = high;
+            at<Real>(one + plane) = low;
+            at<Real>(other + plane) = high;
         }
     });
 }
@@ -206,23 +233,22 @@ inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
     constexpr int n = lanes<Real>, pieces = sizeof(Vector<Real>) / piece_bytes, near = n / pieces;
     Int to[n] = {};
     for (int r = 0; r < n; ++r) {
-        for (int k = 0; k < lane_bits<Real>; ++k) to[r] += r >> k & 1 ? offsets[k] : 0;
+        for (int k = 0; k < lane_bits<Real>; ++k) to[r] ^= r >> k & 1 ? offsets[k] : 0;
     }
-    rows.each([&](Int row) __attribute__((always_inline)) {
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
+    rows.each([&](auto place) __attribute__((always_inline)) {
+        for (int plane = 0; plane < 2; ++plane, place.base += sizeof(Vector<Real>)) {
             Vector<Real> values[n];
 #pragma clang loop unroll(full)
             for (int r = 0; r < n; ++r) {
                 const char* from[pieces];
 #pragma clang loop unroll(full)
-                for (int k = 0; k < pieces; ++k) from[k] = here + to[k * near + r % near] + r / near * piece_bytes;
+                for (int k = 0; k < pieces; ++k) from[k] = place.at(to[k * near + r % near]) + r / near * piece_bytes;
                 values[r] = joined<Real, n>(from);
             }
 #pragma clang loop unroll(full)
             for (int r = 0; r < n; r += near) exchange_in_registers<Real, bits_of(near)>(values + r);
 #pragma clang loop unroll(full)
-            for (int r = 0; r < n; ++r) at<Real>(here + to[r]) = values[r];
+            for (int r = 0; r < n; ++r) at<Real>(place.at(to[r])) = values[r];
         }
     });
 }
@@ -258,13 +284,12 @@ inline void four_outputs(const char* inputs, Int size, const char* matrix, char*
 template <class Real, bool per_lane>
 inline void dense(Rows<Real> rows, const Int* offsets, Int size, Table table, char* aside) {
     constexpr Int number = per_lane ? sizeof(Vector<Real>) : sizeof(Real);
-    rows.each([&](Int row) {
-        const char* matrix = table.low ? table.of(row) : table.at;
-        char* here = rows.base + row * Rows<Real>::bytes;
-        for (Int k = 0; k < size; ++k) copy_row<Real>(here + offsets[k], aside + k * Rows<Real>::bytes);
+    rows.each([&](auto place) {
+        const char* matrix = table.low ? table.of<Real>(place.row) : table.at;
+        for (Int k = 0; k < size; ++k) copy_row<Real>(place.at(offsets[k]), aside + k * Rows<Real>::bytes);
         for (Int group = 0; group < size; group += 4, matrix += 8 * size * number) {
             char* outputs[4];
-            for (int k = 0; k < 4; ++k) outputs[k] = here + offsets[group + k];
+            for (int k = 0; k < 4; ++k) outputs[k] = place.at(offsets[group + k]);
             four_outputs<Real, per_lane>(aside, size, matrix, outputs);
         }
     });

@@ -60,7 +60,6 @@ struct Workspace {
     char* tile;
     char* aside;
     Int* high;              // [rows >> low_rows]
-    std::int32_t* origins;  // [rows], of a permutation
     Int low[low_mask + 1];
 
     static std::size_t tile_bytes(Int row_bits) { return ((Int{1} << row_bits) + aside_rows) * Rows<Real>::bytes; }
@@ -68,12 +67,11 @@ struct Workspace {
     // The bytes of all of it, whole cache lines.
     static std::size_t bytes(Int row_bits) {
         std::size_t rows = std::size_t{1} << row_bits, high = (rows >> low_rows) + 1;
-        return (tile_bytes(row_bits) + high * sizeof(Int) + rows * sizeof(std::int32_t) + 63) / 64 * 64;
+        return (tile_bytes(row_bits) + high * sizeof(Int) + 63) / 64 * 64;
     }
 
     Workspace(char* memory, Int row_bits) : tile(memory), aside(memory + (Rows<Real>::bytes << row_bits)) {
         high = reinterpret_cast<Int*>(memory + tile_bytes(row_bits));
-        origins = reinterpret_cast<std::int32_t*>(high + ((Int{1} << row_bits) >> low_rows) + 1);
     }
 };
 
@@ -99,12 +97,12 @@ class Interpreter {
         Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
         Int place = placed(first, outside);
         for (Int tile = first; tile < last; ++tile) {
-            Int from = moved(place, geometry.load_base), to = moved(place, geometry.store_base);
+            index = place | high << geometry.num_bits;
+            Int from = place ^ moved(place, geometry.load_base), to = place ^ moved(index, geometry.store_base);
             if (geometry.load_direct) load_rows(state, from);
             else load_lanes(state, from);
-            index = place | high << geometry.num_bits;
-            Int following = ((place | ~outside) + 1) & outside, ahead = moved(following, geometry.load_base);
-            Int count = program.num_instructions - geometry.last;
+            Int following = ((place | ~outside) + 1) & outside, ahead = following ^ moved(following, geometry.load_base);
+            Int count = program.num_instructions;
             for (Int k = 0, next = 0; k < count; k = next) {
                 const Instruction* it = program.instructions + k;
                 next = k + (k + 1 < count && are_together(it[0], it[1]) ? 2 : 1);
@@ -115,9 +113,8 @@ class Interpreter {
                 if (next == k + 2) run_together(it[0], it[1], coefficients);
                 else run_instruction(*it, coefficients);
             }
-            if (geometry.last) store_permuted(state, to, program.instructions[count]);
-            else if (geometry.store_direct) store_rows(state, to, [](Int row) { return row; });
-            else store_lanes(state, to, [](Int row) { return row; });
+            if (geometry.store_direct) store_rows(state, to);
+            else store_lanes(state, to);
             place = following;
         }
         if (streamed) after_streaming();
@@ -133,12 +130,20 @@ class Interpreter {
     Workspace<Real> space;
     Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
 
-    // Where a tile begins in memory, given its index: a map may add to each bit of it.
+    // How much further a tile begins in memory than its index says: a map may add to each bit of it.
     Int moved(Int tile, Int base) const {
-        if (base < 0) return tile;
-        Int out = tile;
+        if (base < 0) return 0;
+        Int out = 0;
         for (Int left = tile; left; left &= left - 1) out ^= program.integers[base + __builtin_ctzll(left)];
         return out;
+    }
+
+    // By how many bytes rows differ in this tile, since CX have added bits outside it to some positions.
+    Int origin(Int masks) const {
+        if (masks < 0) return 0;
+        Int out = 0;
+        for (Int bit = 0; bit < geometry.row_bits; ++bit) out |= parity(index & program.integers[masks + bit]) << bit;
+        return out * row_bytes;
     }
 
     // The place of a row relative to its tile's first amplitude: both are XORed, since a tile may be any subspace.
@@ -169,12 +174,11 @@ class Interpreter {
         }
     }
 
-    template <class Function>
-    void store_rows(char* state, Int tile, const Function& to) const {
+    void store_rows(char* state, Int tile) const {
         for (Int row = 0; row < rows; ++row) {
             const char* here = space.tile + row * row_bytes;
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
-            Int place = tile ^ place_of(store_places, to(row));
+            Int place = tile ^ place_of(store_places, row);
             if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
             else merge<Real>(real, imag, state + place * amplitude_bytes);
         }
@@ -195,13 +199,12 @@ class Interpreter {
         }
     }
 
-    template <class Function>
-    void store_lanes(char* state, Int tile, const Function& to) const {
+    void store_lanes(char* state, Int tile) const {
         const Int* lane_places = program.integers + geometry.store_lanes;
         Real* amplitudes = reinterpret_cast<Real*>(state);
         const Real* from = reinterpret_cast<const Real*>(space.tile);
         for (Int row = 0; row < rows; ++row, from += 2 * lanes<Real>) {
-            Int place = tile ^ place_of(store_places, to(row));
+            Int place = tile ^ place_of(store_places, row);
             for (int lane = 0; lane < lanes<Real>; ++lane) {
                 Int here = place ^ lane_places[lane];
                 if (here >= nowhere) continue;
@@ -211,50 +214,18 @@ class Interpreter {
         }
     }
 
-    // Stores each row where a permutation of rows moves it.
-    void store_permuted(char* state, Int tile, const Instruction& permutation) {
-        select(permutation, 1);
-        Int flips = permutation.fixed;
-        auto to = [&](Int row) { return space.low[row & low_mask] ^ space.high[row >> low_rows] ^ flips; };
-        if (geometry.store_direct) store_rows(state, tile, to);
-        else store_lanes(state, tile, to);
-    }
-
     // Fills the two tables whose XOR is the block that a row selects, as an offset in bytes. Offsets XOR as the numbers
     // of blocks do, since a block is a power of two.
     void select(const Instruction& instruction, Int block_bytes) {
         const Int* columns = program.integers + instruction.columns;
-        Int block = 0;
-        for (Int k = 0; k < instruction.reads; ++k) block |= parity(index & columns[geometry.row_bits + k]) << k;
+        Int block = columns[geometry.row_bits + instruction.reads];
+        for (Int k = 0; k < instruction.reads; ++k) block ^= parity(index & columns[geometry.row_bits + k]) << k;
         space.low[0] = block * block_bytes;
         space.high[0] = 0;
         for (Int bit = 0; bit < geometry.row_bits; ++bit) {
             Int* table = bit < low_rows ? space.low : space.high;
             Int size = Int{1} << (bit < low_rows ? bit : bit - low_rows), column = columns[bit] * block_bytes;
             for (Int x = 0; x < size; ++x) table[size + x] = table[x] ^ column;
-        }
-    }
-
-    // Moves rows along the cycles of a permutation; one of each cycle is kept aside.
-    void permute(const Instruction& instruction) {
-        std::int32_t* origins = space.origins;
-        auto row_at = [&](Int row) { return space.tile + row * row_bytes; };
-        for (Int row = 0; row < rows; ++row) {
-            Int to = space.low[row & low_mask] ^ space.high[row >> low_rows] ^ instruction.fixed;
-            origins[to] = static_cast<std::int32_t>(row);
-        }
-        for (Int start = 0; start < rows; ++start) {
-            if (origins[start] == start) continue;
-            copy_row<Real>(row_at(start), space.aside);
-            Int row = start;
-            while (origins[row] != start) {
-                Int origin = origins[row];
-                copy_row<Real>(row_at(origin), row_at(row));
-                origins[row] = static_cast<std::int32_t>(row);
-                row = origin;
-            }
-            copy_row<Real>(space.aside, row_at(row));
-            origins[row] = static_cast<std::int32_t>(row);
         }
     }
 
@@ -268,10 +239,11 @@ class Interpreter {
 
     bool acts(const Instruction& it) const { return (index & it.outside_mask) == it.outside_value; }
 
-    // The row bit that a pair of rows differs in, of two real matrices that all rows share; 0 for other instructions.
+    // The row bit that a pair of rows differs in, in bytes, of two real matrices that all rows share; 0 for other
+    // instructions.
     static Int mixed_bit(const Instruction& it) {
-        if (it.kind != Kind::PAIR_REAL || it.reads || it.offsets[0]) return 0;
-        Int bits = it.offsets[1] / row_bytes;
+        if (it.kind != Kind::PAIR_REAL || it.reads || it.offsets[0] || it.steps >= 0) return 0;
+        Int bits = it.offsets[1] & -row_bytes;
         return bits & (bits - 1) ? 0 : bits;
     }
 
@@ -280,12 +252,12 @@ class Interpreter {
         if constexpr (!many_registers) return false;
         Int first = mixed_bit(one), second = mixed_bit(other);
         return first && second && first != second && (one.free | first) == (other.free | second) &&
-               one.fixed == other.fixed && acts(one) && acts(other);
+               one.fixed == other.fixed && one.origin == other.origin && acts(one) && acts(other);
     }
 
     void run_together(const Instruction& one, const Instruction& other, const Real* coefficients) {
-        Rows<Real> where{space.tile, one.free & other.free, one.fixed, one.count / 2};
-        Int first = mixed_bit(one) * row_bytes, second = mixed_bit(other) * row_bytes;
+        Rows<Real> where{space.tile, nullptr, one.free & other.free, one.fixed ^ origin(one.origin), one.count / 2};
+        Int first = mixed_bit(one), second = mixed_bit(other);
         const char* p = reinterpret_cast<const char*>(coefficients + one.table);
         const char* q = reinterpret_cast<const char*>(coefficients + other.table);
         bool first_crossed = one.offsets[1] != first, second_crossed = other.offsets[1] != second;
@@ -297,8 +269,9 @@ class Interpreter {
 
     void run_instruction(const Instruction& it, const Real* coefficients) {
         if (!acts(it)) return;
-        if (it.reads) select(it, it.kind == Kind::PERMUTE ? 1 : it.block * Int{sizeof(Real)});
-        Rows<Real> where{space.tile, it.free, it.fixed, it.count};
+        if (it.reads) select(it, it.block * Int{sizeof(Real)});
+        const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
+        Rows<Real> where{space.tile, steps, it.free, it.fixed ^ origin(it.origin), it.count};
         const char* first = reinterpret_cast<const char*>(coefficients + it.table);
         Table table{first, it.reads ? space.low : nullptr, space.high};
         const Half* offsets = it.offsets;
@@ -322,7 +295,6 @@ class Interpreter {
                 return dense<Real, false>(where, listed, it.size, table, space.aside);
             }
             case Kind::EXCHANGE: return exchange_rows<Real>(where, offsets[0], offsets[1]);
-            case Kind::PERMUTE: return permute(it);
             case Kind::LANES: return exchange_lanes<Real>(where, offsets);
             case Kind::LANE: return exchange_one_lane<0>(where, it);
         }

@@ -114,7 +114,7 @@ def python_plan(
     if levels.local < num_wires:
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
-    work, end, program = _rewritten(instructions, num_wires, start, fitted)
+    work, end, program = _rewritten(instructions, num_wires, start, fitted, fresh)
     left = 0
     stages: tuple[Stage, ...]
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
@@ -169,7 +169,7 @@ def python_plan(
 
 
 def _rewritten(
-    instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape
+    instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape, fresh: int
 ) -> tuple[list[Work], Layout, NumberProgram]:
     """Return the work of instructions after all rewriting, the layout at its end, and the program of its numbers."""
     from qsim_ex.planning.numbers.program import NumberProgram
@@ -177,7 +177,7 @@ def _rewritten(
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
     from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 
-    work, end = absorb(instructions, start, shape)
+    work, end = absorb(instructions, start, shape, fresh)
     renamed = [piece.touch for piece in work if piece.kind == "rename"]
     if shape.relabels and len(set(renamed)) < len(renamed):  # which may exchange bits
         from qsim_ex.planning.rewrite.cancel import cancel

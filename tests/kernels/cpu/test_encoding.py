@@ -13,7 +13,7 @@ import pytest
 from qsim_ex.kernels.cpu import encoding, items
 
 HEADER = Path(__file__).parents[3] / "core/native/encoding.hpp"
-KINDS = "LANES LANE SCALE_REAL SCALE_COMPLEX PAIR_REAL PAIR_COMPLEX QUAD_REAL QUAD_COMPLEX DENSE EXCHANGE PERMUTE"
+KINDS = "LANES LANE SCALE_REAL SCALE_COMPLEX PAIR_REAL PAIR_COMPLEX QUAD_REAL QUAD_COMPLEX DENSE EXCHANGE"
 
 
 def body(head: str) -> str:

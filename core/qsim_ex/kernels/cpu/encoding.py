@@ -11,37 +11,45 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 # What an instruction does.
-LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX, DENSE, EXCHANGE, PERMUTE = (
-    range(11)
-)
+LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX, DENSE, EXCHANGE = range(10)
 
 INSTRUCTION = np.dtype(
     [
         ("outside_mask", "i8"),  # index bits outside the tile that must have a value; other tiles skip it
         ("outside_value", "i8"),
         ("table", "i8"),  # first coefficient
-        ("free", "i4"),  # rows it runs over: all values of `free`, with `fixed` set
+        ("free", "i4"),  # rows it runs over, see `TileSelection`
+        ("steps", "i4"),
         ("fixed", "i4"),
+        ("origin", "i4"),
         ("count", "i4"),
         ("block", "i4"),  # coefficients of a block
         ("reads", "i4"),  # parities, see `Writer._reads`
         ("columns", "i4"),
         ("size", "i4"),  # of DENSE; the lane bit of LANE
-        ("offsets", "i4", 8),  # of DENSE, where they begin in `integers` and the number of row bits
+        ("offsets", "i4", 8),  # of DENSE, where they begin in `integers`
         ("kind", "i2"),
         ("per_lane", "i2"),  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
     ]
 )
-"""An instruction. Masks and values of rows are in bits of the row number, offsets in bytes."""
+"""An instruction. Rows and offsets from them are in bytes, and are XORed: see `row_frame`."""
 
 
 class TileSelection(NamedTuple):
-    """The rows and tiles that an instruction acts on."""
+    """The rows and tiles that an instruction acts on.
+
+    free, fixed: all values of the bits of `free`, with `fixed` set. steps: where the differences begin between rows
+    that follow each other, if `free` does not say them: behind a CX; else −1. origin: where the masks begin that say
+    which bits of `fixed` index bits outside the tile flip, −1 for none. size: how many rows.
+    """
 
     outside_mask: int
     outside_value: int
     free: int
+    steps: int
     fixed: int
+    origin: int
+    size: int
 
 
 class Table(NamedTuple):
@@ -52,8 +60,6 @@ class Table(NamedTuple):
     reads: int = 0
     columns: int = 0
 
-
-# PERMUTE moves each row to the row that the parities select, XOR `fixed`: a block is a row number there.
 
 FILL = np.dtype(
     [
@@ -71,12 +77,15 @@ each lane flips others.
 """
 
 # The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
-# LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
-# LAST permutation, it happens while storing. LOAD_BASE, STORE_BASE: what flips, too, with each index bit outside the
-# tile, −1 if nothing does. GROWN: bits of the tile at whose 1 memory holds nothing until then.
-NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST = range(10)
-LOAD_BASE, STORE_BASE, GROWN = 10, 11, 12
-GEOMETRY = 13
+# LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. LOAD_BASE,
+# STORE_BASE: what flips, too, with each index bit outside the tile, −1 if nothing does. GROWN: bits of the tile at
+# whose 1 memory holds nothing until then.
+NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT = range(9)
+LOAD_BASE, STORE_BASE, GROWN = 9, 10, 11
+GEOMETRY = 12
+
+INDEX = 63
+"""The most bits of an index, and the entries of LOAD_BASE and STORE_BASE."""
 
 PROGRAM = 8
 """The integers of a sweep as kernels take it: addresses of the arrays of `EncodedSweep`, two lengths, coefficients."""
@@ -94,8 +103,8 @@ A place is the XOR of up to three table entries; the second has 2 · NOWHERE ins
 class EncodedSweep:
     """One encoded sweep.
 
-    instructions: of `INSTRUCTION`; the last of them is the one that is applied while storing, if there is one;
-    fills: of `FILL`; codes: see `items`; integers: tables of all kinds; geometry: see above;
+    instructions: of `INSTRUCTION`; fills: of `FILL`; codes: see `items`; integers: tables of all kinds;
+    geometry: see above;
     coefficients: the number of real coefficients that are looked up when it runs.
     """
 

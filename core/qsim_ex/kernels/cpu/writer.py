@@ -19,11 +19,9 @@ from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
+from qsim_ex.kernels.cpu.row_frame import RowFrame
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
-
-_FEW_EXCHANGES = 8
-"""The exchanges of half the rows that cost as much as one permutation of all: 40 and 350 ps an amplitude."""
 
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
@@ -44,9 +42,12 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
     loaded, stored = _columns(sweep.load, num_bits), _columns(sweep.store or sweep.load, num_bits)
     loads = {bit: loaded[bit] for bit in sweep.tile}
     load, load_lanes = writer.places(loads, sweep.fresh)
-    load_base, aligned = writer.bases(loaded, sweep.tile)
+    load_base = writer.bases(loaded, sweep.tile)
     load_direct = (
-        direct and aligned and not sweep.fresh & layout.lane_mask() and _lanes(loads, lane_bits) == layout.lanes
+        direct
+        and _aligned(loaded, sweep.tile, lane_bits)
+        and not sweep.fresh & layout.lane_mask()
+        and _lanes(loads, lane_bits) == layout.lanes
     )
     while pending:
         ready, pending = runnable(pending, layout.lane_mask())
@@ -56,12 +57,12 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         if swaps:
             writer.exchange(swaps)
     stores = {bit: stored[bit] for bit in sweep.tile}
-    store_base, aligned = writer.bases(stored, sweep.tile)
+    aligned = _aligned(stored, sweep.tile, lane_bits)
     home = _lanes(stores, lane_bits) if direct and aligned else []
     for swaps in layout.swaps_home(home) if home and layout.rows else ():
         writer.exchange(swaps)
-    last = writer.finish()
     store, store_lanes = writer.places(stores)
+    store_base = writer.bases(stored, sweep.tile)
     tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
     geometry = [
@@ -74,7 +75,6 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
         store,
         store_lanes,
         direct and layout.lanes == home,
-        last,
         load_base,
         store_base,
         sweep.fresh & mask_of(sweep.tile),
@@ -105,7 +105,9 @@ class Writer:
         self.coefficients = 0
         self._num_codes = 0
         self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # arrays of codes and where they stand, by identity
-        self._moves: list[Rename] = []  # each is a CX on rows; they are collected, since many cost as much as one
+        self._frame = RowFrame(len(layout.rows))
+        self._steps_at: dict[int, int] = {}  # where the steps of some free positions stand, in the present frame
+        self._origin = -1
         self._look()
 
     def _look(self) -> None:
@@ -116,6 +118,7 @@ class Writer:
         self._row_mask = sum(1 << bit for bit in self._row_of)
         self._lane_mask = sum(1 << bit for bit in self._lane_of)
         self._outside = ~(self._row_mask | self._lane_mask)
+        self._padded = len(self._row_of) + len(self._lane_of) < len(rows) + len(lanes)
         self._all_rows = sum(1 << k for k in self._row_of.values())
 
     def add(self, values: Sequence[int]) -> int:
@@ -133,46 +136,42 @@ class Writer:
             [-1 if bit >= PAD or fresh >> bit & 1 else directions[bit] for bit in bits]
             for bits in (self.layout.rows, self.layout.lanes)
         ]
+        flipped = 0
+        for position in wires_of(self._frame.flips):
+            flipped ^= rows[position]
+        rows = self._frame.places(rows)
         low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
         # XOR of a row's two places and a lane's must not cancel what says that there is none.
-        at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE) + _sums(high, 2 * p.NOWHERE))
-        return at, self.add(_sums(lanes, 4 * p.NOWHERE))
+        sums = _sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE, flipped) + _sums(high, 2 * p.NOWHERE)
+        return self.add(sums), self.add(_sums(lanes, 4 * p.NOWHERE))
 
-    def bases(self, columns: Sequence[int], tile: Sequence[int]) -> tuple[int, bool]:
-        """Write what a map adds to each bit outside a tile; return where, −1 for nothing, and if lanes stay."""
+    def bases(self, columns: Sequence[int], tile: Sequence[int]) -> int:
+        """Write what a map adds to each bit outside a tile, now that rows may depend on it; return where, −1: nothing.
+
+        Such a bit may be above those of the state.
+        """
         added = [0 if bit in tile else mask ^ 1 << bit for bit, mask in enumerate(columns)]
-        if not any(added):
-            return -1, True
-        return self.add(added), not any(mask & (1 << self.lane_bits) - 1 for mask in added)
+        added += [0] * (p.INDEX - len(added))
+        for position, mask in enumerate(self._frame.outside):
+            for bit in wires_of(mask):
+                added[bit] ^= columns[self.layout.rows[position]]
+        return self.add(added) if any(added) else -1
 
     def exchange(self, swaps: Swaps) -> None:
         """Exchange lane bits and row bits, all at once if these are all lanes."""
-        self._flush()
         rows = [row for _, row in swaps]
         everywhere = (1 << len(self.layout.rows)) - 1
         if swaps and len(swaps) == self.lane_bits:
-            where = TileSelection(0, 0, everywhere & ~sum(1 << row for row in rows), 0)
-            self._write(p.LANES, where, offsets=[self.row_bytes << row for row in rows])
+            where = self._rows(everywhere & ~sum(1 << row for row in rows))
+            self._write(p.LANES, where, offsets=[self._offset(1 << row) for row in rows])
         else:
             for lane, row in swaps:
-                where = TileSelection(0, 0, everywhere & ~(1 << row), 0)
-                self._write(p.LANE, where, size=lane, offsets=[self.row_bytes << row])
+                self._write(p.LANE, self._rows(everywhere & ~(1 << row)), size=lane, offsets=[self._offset(1 << row)])
         self.layout.exchange(swaps)
         self._look()
 
-    def finish(self) -> bool:
-        """Write the remaining instructions; return whether the last is a permutation that storing can apply."""
-        if not self._moves:
-            return False
-        self._permute()
-        return True
-
     def item(self, item: Item) -> None:
         """Append the instructions of one item."""
-        if isinstance(item, Rename) and self._is_cx(item):
-            self._moves.append(item)
-            return
-        self._flush()
         match item:
             case Diagonal():
                 found = items.diagonal(item.pattern)
@@ -181,6 +180,8 @@ class Writer:
             case Mix():
                 for block in items.blocks(item.pattern, len(item.bits), len(item.reads)):
                     self._block(item, block)
+            case Rename() if self._is_cx(item):
+                self._cx(item)
             case Rename():
                 self._rename(item)
             case _:
@@ -196,8 +197,7 @@ class Writer:
         per_lane: bool = False,
         offsets: Sequence[int] = (),
     ) -> None:
-        outside_mask, outside_value, free, fixed = where
-        rows = free, fixed, 1 << free.bit_count()
+        outside_mask, outside_value, *rows = where
         look_up = table.block, table.reads, table.columns
         eight = (*offsets, *[0] * (8 - len(offsets)))
         self.instructions.append((outside_mask, outside_value, table.at, *rows, *look_up, size, eight, kind, per_lane))
@@ -211,7 +211,19 @@ class Writer:
         for bit in wires_of(when.mask & self._row_mask):
             free &= ~(1 << self._row_of[bit])
             fixed |= (when.value >> bit & 1) << self._row_of[bit]
-        return TileSelection(when.mask & self._outside, when.value & self._outside, free, fixed)
+        return self._rows(free, fixed, when.mask & self._outside, when.value & self._outside)
+
+    def _rows(self, free: int, fixed: int = 0, outside_mask: int = 0, outside_value: int = 0) -> TileSelection:
+        """Return the rows with some positions free, and the tiles in which index bits outside them have a value."""
+        first, count = self.row_bytes * self._frame.row(fixed), 1 << free.bit_count()
+        if not self._frame.moved:
+            return TileSelection(outside_mask, outside_value, self.row_bytes * free, -1, first, -1, count)
+        at = self._steps_at.get(free)
+        if at is None:
+            at = self._steps_at[free] = self.add([self.row_bytes * step for step in self._frame.steps(free)])
+        if self._origin < 0 and (origin := self._frame.origin()):
+            self._origin = self.add(origin)
+        return TileSelection(outside_mask, outside_value, self.row_bytes * free, at, first, self._origin, count)
 
     def _table(
         self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, slot: int, *, scalars: bool
@@ -256,12 +268,19 @@ class Writer:
         return here
 
     def _reads(self, masks: Sequence[int]) -> int:
-        """Write how parities select a block: for each row bit what it flips, then the masks outside the tile."""
-        columns = [0] * len(self.layout.rows)
+        """Write how parities select a block.
+
+        For each bit of a row's number what it flips, then the masks outside the tile, then what is always flipped.
+        """
+        columns, others, flips = [0] * len(self.layout.rows), [], 0
         for k, mask in enumerate(masks):
-            for bit in wires_of(mask & self._row_mask):
-                columns[self._row_of[bit]] |= 1 << k
-        return self.add(columns + [mask & self._outside for mask in masks])
+            positions = sum(1 << self._row_of[bit] for bit in wires_of(mask & self._row_mask))
+            inside, outside, flip = self._frame.read(positions)
+            for bit in wires_of(inside):
+                columns[bit] |= 1 << k
+            others.append(mask & self._outside ^ outside)
+            flips |= flip << k
+        return self.add([*columns, *others, flips])
 
     def _scale(
         self,
@@ -289,8 +308,7 @@ class Writer:
         table, per_lane = self._table(item.reads, item.when, codes, block.identity, at, scalars=size > 4)
         where = self._where(item.when, item.bits)
         if size > 4:
-            offsets = [self.add(rows), len(self.layout.rows)]
-            self._write(p.DENSE, where, table=table, size=size, per_lane=per_lane, offsets=offsets)
+            self._write(p.DENSE, where, table=table, size=size, per_lane=per_lane, offsets=[self.add(rows)])
         elif block.planes:
             half = self.row_bytes // 2
             first = [row + half * plane for row, plane in zip(rows, block.planes, strict=True)]
@@ -301,38 +319,31 @@ class Writer:
 
     def _row_offset(self, bits: Sequence[int], value: int) -> int:
         """Return the distance from the row with 0 on `bits` to the row with `value`."""
-        return sum(self.row_bytes << self._row_of[bit] for k, bit in enumerate(bits) if value >> k & 1)
+        return self._offset(sum(1 << self._row_of[bit] for k, bit in enumerate(bits) if value >> k & 1))
+
+    def _offset(self, positions: int) -> int:
+        """Return the distance between rows that differ in some positions."""
+        return self.row_bytes * self._frame.direction(positions)
 
     def _is_cx(self, item: Rename) -> bool:
-        """Return whether a renaming adds one bit to another, on rows: a chain of them is one permutation of rows."""
-        return item.to == (1, 0) and item.when.mask.bit_count() == 1 and not item.when.mask & self._lane_mask
+        """Return whether a renaming adds one bit to another, and moves whole rows: then none has to be moved.
 
-    def _flush(self) -> None:
-        """Write the collected moves."""
-        if len(self._moves) > _FEW_EXCHANGES:
-            self._permute()
+        Where there is padding, it has to, since what a row is there for has to show in its number.
+        """
+        if self._padded or item.when.mask & self._lane_mask:
+            return False
+        return item.to == (1, 0) and item.when.mask.bit_count() == 1
+
+    def _cx(self, item: Rename) -> None:
+        """Let the frame follow a CX."""
+        (control,) = wires_of(item.when.mask)
+        target, value = self._row_of[item.bits[0]], int(item.when.value != 0)
+        if control in self._row_of:
+            self._frame.cx(self._row_of[control], target, value)
         else:
-            for item in self._moves:
-                self._rename(item)
-        self._moves.clear()
-
-    def _permute(self) -> None:
-        """Write the collected moves as one permutation: each new row bit is a parity of the old index."""
-        masks = [1 << bit if bit < PAD else 0 for bit in self.layout.rows]
-        flips = 0
-        for item in self._moves:
-            target = self._row_of[item.bits[0]]
-            (control,) = wires_of(item.when.mask)
-            row = self._row_of.get(control)
-            masks[target] ^= item.when.mask if row is None else masks[row]
-            flips ^= ((flips >> row & 1 if row is not None else 0) ^ (not item.when.value)) << target
-        self._moves.clear()
-        columns = self._reads(masks)
-        for k, bit in enumerate(self.layout.rows):
-            if bit >= PAD:  # no index bit, so no parity: it is unchanged
-                self.integers[columns + k] = 1 << k
-        where = TileSelection(0, 0, (1 << len(masks)) - 1, flips)
-        self._write(p.PERMUTE, where, table=Table(0, 0, len(masks), columns), offsets=[len(masks)])
+            self._frame.cx_outside(control, target, value)
+        self._steps_at.clear()
+        self._origin = -1
 
     def _rename(self, item: Rename) -> None:
         """Append a permutation of rows, as exchanges of two; in some lanes only, it is a matrix."""
@@ -368,9 +379,18 @@ def _lanes(directions: Mapping[int, int], lane_bits: int) -> list[int]:
     )
 
 
-def _sums(steps: Sequence[int], nowhere: int) -> list[int]:
-    """Return for each set of steps their sum over GF(2): a place in memory, or `nowhere` if a step is negative."""
-    found = [0]
+def _aligned(columns: Sequence[int], tile: Sequence[int], lane_bits: int) -> bool:
+    """Return whether no bit outside a tile changes the lanes of a vector in memory."""
+    lanes = (1 << lane_bits) - 1
+    return not any((mask ^ 1 << bit) & lanes for bit, mask in enumerate(columns) if bit not in tile)
+
+
+def _sums(steps: Sequence[int], nowhere: int, first: int = 0) -> list[int]:
+    """Return for each set of steps their sum over GF(2): a place in memory, or `nowhere` if a step is negative.
+
+    first: the sum of no steps.
+    """
+    found = [first]
     for step in steps:
         found += [nowhere if step < 0 or place == nowhere else place ^ step for place in found]
     return found

@@ -3,6 +3,9 @@
 A SWAP, an X, or any uncontrolled operation that is a relabelling of wires followed by phases (Y, iSWAP, DCX's
 relatives …) changes the layout; only its phases remain as work. Later operations are rewritten for wires that
 have moved or that are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
+
+A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose
+control is such a bit is nothing, or an X.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ _ONES = bytes([Entry.ONE])
 
 
 class _Tracker:
-    """The current index bit of each wire, after the relabellings so far."""
+    """The current index bit of each wire, after the relabellings so far. zero: index bits that nothing has mixed."""
 
-    def __init__(self, start: Layout) -> None:
+    def __init__(self, start: Layout, zero: int) -> None:
+        self.zero = zero
         self.address = list(start.address)
         self.flip = start.flip
         self.moved = start.address != tuple(range(len(start.address)))
@@ -49,6 +53,13 @@ class _Tracker:
             return when
         mask = self.mask(when.mask)
         return When(mask, self.mask(when.value) ^ (self.flip & mask))
+
+    def known(self, when: When) -> When | None:
+        """Return what is left of a condition on wires where bits are known to be 0; None if it cannot hold."""
+        if self.when(when).value & self.zero:
+            return None
+        unknown = mask_of(tuple(w for w in bits_of_mask(when.mask) if not self.zero >> self.address[w] & 1))
+        return When(unknown, when.value & unknown)
 
     def relabel(self, wires: tuple[int, ...], source: tuple[int, ...], flip: int) -> None:
         """Apply x ↦ x' with new bit j = old bit source[j] XOR flip's bit j, without moving data."""
@@ -75,9 +86,12 @@ def _flipped(of: Pattern, size: int, read_flip: int, mix_flip: int) -> _Flipped:
     return _Flipped(pick, bytes(np.frombuffer(of, dtype=np.uint8)[pick]))
 
 
-def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tuple[list[Work], Layout]:
-    """Return the work that remains, in order, and the layout at the end."""
-    at = _Tracker(start)
+def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape, zero: int = 0) -> tuple[list[Work], Layout]:
+    """Return the work that remains, in order, and the layout at the end.
+
+    zero: mask of index bits that are 0 in all of the state.
+    """
+    at = _Tracker(start, zero)
     out: list[Work] = []
     for instruction in instructions:
         match instruction:
@@ -90,6 +104,7 @@ def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tu
             case _:
                 assert_never(instruction)
         if work is not None:
+            at.zero &= ~mask_of(work.bits)
             work.order = len(out)
             out.append(work)
     return out, Layout(tuple(at.address), at.flip)
@@ -98,6 +113,11 @@ def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tu
 def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
     source = np.arange(op.operand, op.operand + len(op.pattern))
     mixes, reads, when, of = op.mixes, op.reads, op.when, op.pattern
+    if at.zero and when.mask:
+        left = at.known(when)
+        if left is None:
+            return None
+        when = left
     if shape.relabels and op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
         found = patterns.relabeling(of, 1 << len(mixes))
         if found is not None:

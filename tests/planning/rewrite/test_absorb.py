@@ -1,0 +1,66 @@
+"""Conditions on wires whose value is known, since nothing has mixed them yet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qsim_ex import CircuitBuilder, StateVector
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.reference import simulate
+from qsim_ex.steps import Layout, Shape
+
+SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
+
+
+def classical(wires: int, gates: int, seed: int) -> Circuit:
+    """Return a circuit of X, CX and SWAP."""
+    rng = np.random.default_rng(seed)
+    builder = CircuitBuilder(wires)
+    for _ in range(gates):
+        a, b = rng.permutation(wires)[:2].tolist()
+        name = ("x", "cx", "cx", "cx", "swap")[rng.integers(5)]
+        builder.gate(name, [a] if name == "x" else [a, b])
+    return builder.build()
+
+
+@pytest.mark.parametrize("gates", [300, 10_000])
+def test_cx_alone_sweep_over_nothing(gates: int) -> None:
+    """From |0…0⟩ a circuit of X, CX and SWAP on 30 wires has no sweep; only its zeros are written."""
+    circuit, every = classical(30, gates, 1), (1 << 30) - 1
+    plan = make_plan(circuit.instructions, 30, Layout.identity(30), SHAPE, every, None, place=True)
+    assert summary(plan, 8).sweeps == 0
+    value = simulate_bits(circuit)
+    assert plan.end.index(value) == 0
+
+
+def simulate_bits(circuit: Circuit) -> int:
+    """Return the value of all wires after a circuit of X, CX and SWAP: the definition."""
+    value = 0
+    for op in circuit.instructions:
+        if op.when.mask and value & op.when.mask != op.when.value:
+            continue
+        old = [value >> wire & 1 for wire in op.mixes]
+        new = old[::-1] if len(old) == 2 else [1 - old[0]]
+        for wire, bit in zip(op.mixes, new, strict=True):
+            value = value & ~(1 << wire) | bit << wire
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_conditions_hold_as_wires_are_mixed(seed: int) -> None:
+    """Amplitudes are those of the definition where some wires are mixed late, or never, and conditions read them."""
+    rng = np.random.default_rng(seed)
+    wires = 8
+    builder = CircuitBuilder(wires)
+    for _ in range(60):
+        a, b, c = rng.permutation(wires)[:3].tolist()
+        name = ("x", "cx", "ccx", "cx", "crx", "cp", "h", "cswap")[rng.integers(8)]
+        on = {"x": [a], "h": [min(a, 3)], "ccx": [a, b, c], "cswap": [a, b, c]}.get(name, [a, b])
+        builder.gate(name, on, *([0.7] if name in ("crx", "cp") else []))
+    circuit = builder.build()
+    with StateVector(wires, device="cpu", precision="double", threads=1) as state:
+        state.apply(circuit)
+        np.testing.assert_allclose(np.asarray(state.to_numpy()), simulate(circuit), atol=1e-12)
