@@ -7,6 +7,7 @@
 // does not depend on other rows.
 
 #include <cmath>
+#include <type_traits>
 
 #include "plan.hpp"
 
@@ -77,24 +78,34 @@ class Multiplier {
 
     void operator()(const Product& product) {
         ProductKind kind = product.kind();
-        places_.clear();
-        book_.each_place(product.left, kind.left(), [&](Index place) { places_.push_back(place); });
-        right_.clear();  // which may stand where the result is to be
-        book_.each_place(product.right, kind.right(), [&](Index place) { right_.push_back(numbers_[place]); });
+        places_.resize(kind.left());
+        Index* place_to = places_.data();
+        book_.each_place(product.left, kind.left(), [&](Index place) { *place_to++ = place; });
+        right_.resize(kind.right());  // aside, since it may stand where the result is to be
+        Complex* right_to = right_.data();
+        book_.each_place(product.right, kind.right(), [&](Index place) { *right_to++ = numbers_[place]; });
         Complex* out = numbers_.at(product.start);
+        if (kind.columns == 4) return rows(kind, std::integral_constant<Index, 4>(), out);  // two qubits
+        if (kind.columns == 2) return rows(kind, std::integral_constant<Index, 2>(), out);
+        rows(kind, kind.columns, out);
+    }
+
+  private:
+    // columns: their number, which the compiler knows where it is small.
+    template <class Columns>
+    void rows(const ProductKind& kind, Columns columns, Complex* out) const {
         const Index* left = places_.data();
-        for (Index row = 0; row < kind.blocks * kind.size; ++row, left += kind.size, out += kind.columns) {
-            const Complex* from = right_.data() + row / kind.size * kind.size * kind.columns;
-            for (Index j = 0; j < kind.columns; ++j) out[j] = {};
-            for (Index k = 0; k < kind.size; ++k, from += kind.columns) {
+        for (Index row = 0; row < kind.blocks * kind.size; ++row, left += kind.size, out += columns) {
+            const Complex* from = right_.data() + row / kind.size * kind.size * columns;
+            for (Index j = 0; j < columns; ++j) out[j] = {};
+            for (Index k = 0; k < kind.size; ++k, from += columns) {
                 if (left[k] == 0) continue;
                 Complex factor = numbers_[left[k]];
-                for (Index j = 0; j < kind.columns; ++j) out[j] += left[k] == 1 ? from[j] : factor * from[j];
+                for (Index j = 0; j < columns; ++j) out[j] += left[k] == 1 ? from[j] : factor * from[j];
             }
         }
     }
 
-  private:
     const Book& book_;
     Buffer& numbers_;
     std::vector<Index> places_;

@@ -149,9 +149,13 @@ inline Factor Book::factor(const Places& of, const Index* entries, Index size) {
 template <class Act>
 void Book::each_place(Factor of, Index size, Act act) const {
     const Index* table = of.form & 1 ? places.data() + of.at : nullptr;
-    const char* form = of.form > 1 ? forms[of.form / 2].data() : nullptr;
+    if (of.form <= 1) {  // the entries as they are
+        for (Index k = 0; k < size; ++k) act(table ? table[k] : of.at + k);
+        return;
+    }
+    const char* form = forms[of.form / 2].data();
     for (Index k = 0; k < size; ++k) {
-        Index entry = form ? static_cast<unsigned char>(form[k]) : k + 2;
+        Index entry = static_cast<unsigned char>(form[k]);
         act(entry < 2 ? entry : table ? table[entry - 2] : of.at + entry - 2);
     }
 }

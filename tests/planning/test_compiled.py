@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from time import process_time
 
 import numpy as np
@@ -69,6 +69,16 @@ def test_a_compiled_sweep_is_a_sweep() -> None:
     changed = replace(sweep, phases=sweep.phases[:1])
     assert (changed.phases, changed.tile) == (sweep.phases[:1], sweep.tile)
     assert (changed == plain) == (len(plain.phases) == 1)
+
+
+def test_fields_of_a_compiled_sweep_are_made_when_they_are_asked_for() -> None:
+    """Each field can be asked for first, and what is no field is absent."""
+    circuit, given = case(3)
+    known = compiled_plan(circuit.instructions, **given).sweeps[0]
+    for field in fields(Sweep):
+        sweep = compiled_plan(circuit.instructions, **given).sweeps[0]
+        assert getattr(sweep, field.name) == getattr(known, field.name)
+    assert not hasattr(known, "tiles")
 
 
 def rotations(wires: int, gates: int) -> Circuit:

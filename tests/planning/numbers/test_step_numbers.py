@@ -25,6 +25,7 @@ def test_numbers_of_drawn_plans(monkeypatch: pytest.MonkeyPatch, at_once: int) -
     """Each step gets the entries of the buffer, bit for bit, whatever is made at once; all instructions come up."""
     monkeypatch.setattr(step_numbers, "_AT_ONCE", at_once)
     monkeypatch.setattr(step_numbers, "_PACKED_AT_ONCE", at_once)
+    monkeypatch.setattr(step_numbers, "_FEW", at_once)
     kinds = set()
     for number in range(150):
         circuit, given = case(number)

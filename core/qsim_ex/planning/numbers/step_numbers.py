@@ -8,8 +8,9 @@ million numbers, where the buffer of `Bound` would have 42 million.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,10 @@ _PACKED_AT_ONCE = 1 << 16
 """The packed numbers that are made at once, if a step has no more: 1 MiB."""
 
 
+_FEW = 1 << 10
+"""The packed numbers up to which NumPy takes operands sooner than native code could be asked."""
+
+
 class StepNumbers:
     """A packed array [count] for each step of a compiled plan. They are made while they are iterated."""
 
@@ -40,40 +45,50 @@ class StepNumbers:
         return len(self._arrays.steps)
 
     def __iter__(self) -> Iterator[Complex]:
+        arrays = self._arrays
+        if (
+            arrays.size == arrays.num_operands and len(arrays.packed) <= _FEW
+        ):  # nothing is to be made, so no native code
+            return _parts(self._operands.take(arrays.packed), arrays.packed_ends)
+        at = address(self._operands)  # once, since it takes a microsecond
         if self._made is None:
-            self._made = self._filled()
-        return self._packed(self._made)
+            self._made = self._filled(at)
+        return self._packed(at, self._made)
 
-    def _filled(self) -> Complex:
-        """Return all numbers that are no operands."""
+    def _filled(self, operands: int) -> Complex:
+        """Return all numbers that are no operands, given the address of these."""
         arrays = self._arrays
         made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
         if not made.size:
             return made
-        given = arrays.owner.handle, address(self._operands), address(made), address(roots())
+        given = arrays.owner.handle, operands, address(made), _roots()
         fill, at = _fill(), 0
         while fill(*given, at, _AT_ONCE):
             at += _AT_ONCE
             check_cancelled()
         return made
 
-    def _packed(self, made: Complex) -> Iterator[Complex]:
+    def _packed(self, operands: int, made: Complex) -> Iterator[Complex]:
         ends = self._arrays.packed_ends
-        if not ends or not ends[-1]:  # CX and zeros have no numbers
-            yield from [made[:0]] * len(ends)
-            return
         at = address(made) if made.size else 0
-        pack, given = _pack(), (self._arrays.owner.handle, address(self._operands), at)
+        pack, given = _pack(), (self._arrays.owner.handle, operands, at)
         begin = step = 0
         while step < len(ends):
             last = max(step + 1, bisect_right(ends, begin + _PACKED_AT_ONCE, step))
             some = np.empty(ends[last - 1] - begin, dtype=np.complex128)
             pack(*given, begin, ends[last - 1], address(some))
-            at = 0
-            for end in ends[step:last]:
-                yield some[at : end - begin]
-                at = end - begin
+            yield from _parts(some, [end - begin for end in ends[step:last]])
             begin, step = ends[last - 1], last
+
+
+def _parts(numbers: Complex, ends: Sequence[int]) -> Iterator[Complex]:
+    """Return the parts of an array that end at these places."""
+    return iter([numbers[begin:end] for begin, end in pairwise([0, *ends])])
+
+
+@lru_cache(maxsize=1)
+def _roots() -> int:
+    return address(roots())
 
 
 @lru_cache(maxsize=1)
