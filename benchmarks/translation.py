@@ -1,6 +1,6 @@
 """Translation in microseconds: ``python -m benchmarks.translation [--turns 15] [--out FILE.json]``.
 
-*Gates*: circuits of 16 qubits, 2,000 named gates of 12 kinds or 500 two-qubit matrices on random wires, from a
+*Gates*: circuits of 16 qubits, 2,000 named gates of 12 kinds or 500 two-qubit matrices, all different, on random wires, from a
 framework's circuit to one of the engine that is ready for planning: with the checks of its structure and its division.
 The *first* translation is that of a circuit that has just been built, whose structure is not known; *again* is that of
 the same object, unchanged. Of *noisy* circuits, with a channel after each gate, division is not counted. Times are
@@ -35,7 +35,7 @@ from qsim_ex.program.divide import program_of
 from qsim_ex_cirq.translation.circuits import translate as from_cirq
 from qsim_ex_provider.translation.circuits import translate_noisy
 
-QUBITS, GATES, MATRICES, KINDS = 16, 2000, 500, 40
+QUBITS, GATES, MATRICES = 16, 2000, 500
 
 GOALS = {"qiskit gate": 1.5, "cirq gate": 2.0, "qiskit matrix": 6.0, "cirq matrix": 6.0}
 PEERS = {"aer": 3.0, "statevector": 1.5}
@@ -68,11 +68,11 @@ def matrices(seed: int) -> tuple[QuantumCircuit, cirq.Circuit]:
     """Return random two-qubit matrices in both frameworks' words."""
     rng, made, gates = np.random.default_rng(seed), QuantumCircuit(QUBITS), []
     qubits = cirq.LineQubit.range(QUBITS)
-    kinds = [random_unitary(4, seed=1000 * seed + k).data for k in range(KINDS)]
+    kinds = [random_unitary(4, seed=1000 * seed + k).data for k in range(MATRICES)]
     for k in range(MATRICES):
         one, other = (int(wire) for wire in rng.permutation(QUBITS)[:2])
-        made.append(UnitaryGate(kinds[k % KINDS]), [one, other])
-        gates.append(cirq.MatrixGate(kinds[k % KINDS])(qubits[one], qubits[other]))
+        made.append(UnitaryGate(kinds[k]), [one, other])
+        gates.append(cirq.MatrixGate(kinds[k])(qubits[one], qubits[other]))
     return made, cirq.Circuit(gates)
 
 
