@@ -18,7 +18,6 @@ class RowFrame:
 
     columns: for each position the bits of the number that flip with it. parities: the bits whose sum it is. outside:
     the index bits outside the tile that are in this sum, too. flips: mask of the positions that are inverted.
-    moved: whether there was a CX.
     """
 
     def __init__(self, size: int) -> None:
@@ -26,11 +25,9 @@ class RowFrame:
         self.parities = [1 << position for position in range(size)]
         self.outside = [0] * size
         self.flips = 0
-        self.moved = False
 
     def cx(self, control: int, target: int, value: int) -> None:
         """Add one position to another; where the control acts at 0, invert the target too."""
-        self.moved = True
         self.columns[control] ^= self.columns[target]
         self.parities[target] ^= self.parities[control]
         self.outside[target] ^= self.outside[control]
@@ -38,7 +35,6 @@ class RowFrame:
 
     def cx_outside(self, control: int, target: int, value: int) -> None:
         """Add an index bit outside the tile to a position."""
-        self.moved = True
         self.outside[target] ^= 1 << control
         self.flips ^= (not value) << target
 

@@ -105,7 +105,7 @@ class Writer:
         self.coefficients = 0
         self._num_codes = 0
         self._codes_at: dict[int, tuple[items.Codes, int]] = {}  # arrays of codes and where they stand, by identity
-        self._frame = RowFrame(len(layout.rows))
+        self._frame: RowFrame | None = None  # from the first CX on; before, positions are the bits of a row's number
         self._steps_at: dict[int, int] = {}  # where the steps of some free positions stand, in the present frame
         self._origin = -1
         self._look()
@@ -137,9 +137,10 @@ class Writer:
             for bits in (self.layout.rows, self.layout.lanes)
         ]
         flipped = 0
-        for position in wires_of(self._frame.flips):
-            flipped ^= rows[position]
-        rows = self._frame.places(rows)
+        if self._frame:
+            for position in wires_of(self._frame.flips):
+                flipped ^= rows[position]
+            rows = self._frame.places(rows)
         low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
         # XOR of a row's two places and a lane's must not cancel what says that there is none.
         sums = _sums(low + [0] * (p.LOW_ROWS - len(low)), p.NOWHERE, flipped) + _sums(high, 2 * p.NOWHERE)
@@ -152,7 +153,7 @@ class Writer:
         """
         added = [0 if bit in tile else mask ^ 1 << bit for bit, mask in enumerate(columns)]
         added += [0] * (p.INDEX - len(added))
-        for position, mask in enumerate(self._frame.outside):
+        for position, mask in enumerate(self._frame.outside if self._frame else ()):
             for bit in wires_of(mask):
                 added[bit] ^= columns[self.layout.rows[position]]
         return self.add(added) if any(added) else -1
@@ -215,15 +216,17 @@ class Writer:
 
     def _rows(self, free: int, fixed: int = 0, outside_mask: int = 0, outside_value: int = 0) -> TileSelection:
         """Return the rows with some positions free, and the tiles in which index bits outside them have a value."""
-        first, count = self.row_bytes * self._frame.row(fixed), 1 << free.bit_count()
-        if not self._frame.moved:
-            return TileSelection(outside_mask, outside_value, self.row_bytes * free, -1, first, -1, count)
+        size = 1 << free.bit_count()
+        if not self._frame:
+            first = self.row_bytes * fixed
+            return TileSelection(outside_mask, outside_value, self.row_bytes * free, -1, first, -1, size)
         at = self._steps_at.get(free)
         if at is None:
             at = self._steps_at[free] = self.add([self.row_bytes * step for step in self._frame.steps(free)])
         if self._origin < 0 and (origin := self._frame.origin()):
             self._origin = self.add(origin)
-        return TileSelection(outside_mask, outside_value, self.row_bytes * free, at, first, self._origin, count)
+        first = self.row_bytes * self._frame.row(fixed)
+        return TileSelection(outside_mask, outside_value, self.row_bytes * free, at, first, self._origin, size)
 
     def _table(
         self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, slot: int, *, scalars: bool
@@ -275,7 +278,7 @@ class Writer:
         columns, others, flips = [0] * len(self.layout.rows), [], 0
         for k, mask in enumerate(masks):
             positions = sum(1 << self._row_of[bit] for bit in wires_of(mask & self._row_mask))
-            inside, outside, flip = self._frame.read(positions)
+            inside, outside, flip = self._frame.read(positions) if self._frame else (positions, 0, 0)
             for bit in wires_of(inside):
                 columns[bit] |= 1 << k
             others.append(mask & self._outside ^ outside)
@@ -323,7 +326,7 @@ class Writer:
 
     def _offset(self, positions: int) -> int:
         """Return the distance between rows that differ in some positions."""
-        return self.row_bytes * self._frame.direction(positions)
+        return self.row_bytes * (self._frame.direction(positions) if self._frame else positions)
 
     def _is_cx(self, item: Rename) -> bool:
         """Return whether a renaming adds one bit to another, and moves whole rows: then none has to be moved.
@@ -338,6 +341,7 @@ class Writer:
         """Let the frame follow a CX."""
         (control,) = wires_of(item.when.mask)
         target, value = self._row_of[item.bits[0]], int(item.when.value != 0)
+        self._frame = self._frame or RowFrame(len(self.layout.rows))
         if control in self._row_of:
             self._frame.cx(self._row_of[control], target, value)
         else:
