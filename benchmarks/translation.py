@@ -1,10 +1,10 @@
 """Translation in microseconds: ``python -m benchmarks.translation [--turns 15] [--out FILE.json]``.
 
-*Gates*: circuits of 16 qubits, 2,000 named gates of 12 kinds or 500 two-qubit matrices, all different, on random wires, from a
-framework's circuit to one of the engine that is ready for planning: with the checks of its structure and its division.
-The *first* translation is that of a circuit that has just been built, whose structure is not known; *again* is that of
-the same object, unchanged. Of *noisy* circuits, with a channel after each gate, division is not counted. Times are
-those of the thread, and the least of all turns.
+*Gates*: circuits of 16 qubits, 2,000 named gates of 12 kinds or 500 two-qubit matrices, all different, on random wires,
+from a framework's circuit to one of the engine that is ready for planning: with the checks of its structure and its
+division. The *first* translation is that of a circuit that has just been built, whose structure is not known; *again*
+is that of the same object, unchanged. Of *noisy* circuits, with a channel after each gate, division is not counted.
+Times are those of the thread, and the least of all turns.
 *Estimator*: ``efficient_su2(6, reps=2)`` with 36 parameters, 5 Pauli strings, one point a call, the same circuit
 object; Aer's and Qiskit's estimators take turns with ours.
 
