@@ -14,7 +14,7 @@ from qsim_ex.comm.connection import connected
 from qsim_ex.comm.loopback import Loopback
 from qsim_ex.deployment.assign import Assignment, assign
 from qsim_ex.devices import discover
-from qsim_ex.errors import OptionError, OutOfMemory
+from qsim_ex.errors import CommunicationError, OptionError, OutOfMemory
 from qsim_ex.options import Options
 
 
@@ -43,13 +43,17 @@ def _host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discover, "generation", lambda _id: "90")
 
 
-def assigned(free: list[int], num_wires: int, **options: Any) -> list[Any]:
-    """What each of some ranks finds, with so many free bytes on its GPU; an error in place of an assignment."""
+def assigned(free: list[int], num_wires: int, each: Any = None, **options: Any) -> list[Any]:
+    """What each of some ranks finds, with so many free bytes on its GPU; an error in place of an assignment.
+
+    each: the options of each rank that differ.
+    """
 
     def work(end: Loopback) -> Assignment:
         FREE[threading.current_thread()] = free[end.rank]
+        own = {"device": "gpu", "network": "switch", **options, **(each[end.rank] if each else {})}
         with connected(end, this_thread=True):
-            return assign(num_wires, Options(device="gpu", processes=len(free), network="switch", **options))
+            return assign(num_wires, Options(processes=len(free), **own))
 
     return together(len(free), work)
 
@@ -78,6 +82,30 @@ def test_what_fits_nowhere_is_refused_by_all() -> None:
     for error in assigned([4 << 30] * 2, 33):
         assert isinstance(error, OutOfMemory)
         assert "its ranks need more than the" in str(error)
+
+
+def test_devices_of_two_kinds_are_refused_by_all() -> None:
+    """A rank on a CPU beside one whose GPU has no room for its part is the same error on both, and none waits."""
+    first, second = assigned([4 << 30] * 2, 30, [{"device": "cpu"}, {}])
+    assert isinstance(first, CommunicationError)
+    assert str(first) == str(second)
+    assert "devices of one kind, got rank 0 on a cpu and rank 1 on a gpu" in str(first)
+
+
+@pytest.mark.parametrize("limits", [(3 << 30, 1 << 30), (3 << 30, None)])
+def test_limits_of_one_rank_are_those_of_all(limits: tuple[int, int | None]) -> None:
+    """Ranks whose `max_memory` differ take the same windows, which have room where there is least."""
+    first, second = assigned([4 << 30] * 2, 30, [{"max_memory": most} for most in limits])
+    assert first.deployment.levels == second.deployment.levels
+    assert first.deployment.in_flight == second.deployment.in_flight
+    assert first.deployment.device_bytes <= min(most for most in limits if most)
+
+
+def test_a_limit_of_one_rank_below_any_window_is_refused_by_all() -> None:
+    """A rank whose `max_memory` no window fits into is named on both, with the same error."""
+    first, second = assigned([4 << 30] * 2, 30, [{"max_memory": 1 << 18}, {}])
+    assert isinstance(first, OutOfMemory)
+    assert str(first) == str(second)
 
 
 def test_options_alone_lead_to_host_memory() -> None:

@@ -26,7 +26,7 @@ from qsim_ex.placement import ranks_over_host as over_host
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest, nearest
+from qsim_ex.placement.request import BOUNDLESS, MARGIN, FreeMemory, StateRequest, nearest
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
@@ -46,13 +46,17 @@ class _Seat(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """The memory of a rank: the kind of its device, free and needed bytes there and on its host; or its error."""
+    """The memory of a rank: the kind of its device, free and needed bytes there and on its host; or its error.
+
+    for_windows: the bytes of each device that windows may fill.
+    """
 
     kind: str
     device_free: int
     device_needed: int
     host_free: int
     host_needed: int
+    for_windows: int
     error: str
 
 
@@ -95,24 +99,23 @@ def _assigned(
         devices = _devices(device, numbers, own.virtual_peers)
         room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
-        error, room = raised, _Room("", 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
+        error, room = raised, _Room("", 0, 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
     told = communicator.allgather((host_key(), room, MappedMemory.kept_token(communicator)))
     MappedMemory.agree(communicator, [token for *_, token in told])
     rooms = [(where, one) for where, one, _ in told]
-    if device is not None and not any(one.error for _, one in rooms) and (windowed or _lacks(rooms)):
-        least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
-        memory = tuple((number, least) for number in numbers)
-        free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", memory, BOUNDLESS, _link(device))
+    _require_alike(rooms, error)
+    assert device is not None
+    if windowed or _lacks(rooms):
         reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
-        for found in over_host.lay_out(StateRequest(num_wires, own, free, numbers, ranks.used)):
-            deployment = found
+        for deployment in over_host.lay_out(_for_windows(num_wires, own, device, numbers, ranks.used, rooms)):
             rooms = communicator.allgather((host_key(), _room(deployment, device, devices, own, communicator)))
             if not _refused(communicator, rooms, num_wires, options):
                 break
-    _check(communicator, rooms, error, num_wires, options)
+    if refused := _refused(communicator, rooms, num_wires, options):
+        raise OutOfMemory(refused)
     from qsim_ex.deployment.assign import Assignment
 
-    assert device is not None
+    _, room = rooms[communicator.rank]
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
     return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator)
 
@@ -120,6 +123,20 @@ def _assigned(
 def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:
     """Return a request that no free memory answers, so that all ranks answer it alike."""
     return StateRequest(num_wires, own, FreeMemory("cpu", tuple((n, 0) for n in numbers), 0), tuple(numbers), used)
+
+
+def _for_windows(
+    num_wires: int,
+    own: Options,
+    device: Device,
+    numbers: tuple[int, ...],
+    used: int,
+    rooms: Sequence[tuple[tuple[str, str], _Room]],
+) -> StateRequest:
+    """Return a request for windows that all ranks answer alike: the least memory of any is the limit on all."""
+    least = max(1, min(one.for_windows for _, one in rooms))
+    free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", (), BOUNDLESS, _link(device))
+    return StateRequest(num_wires, own.with_({"max_memory": least}), free, numbers, used)
 
 
 def _laid_out(request: StateRequest) -> Iterator[Deployment]:
@@ -151,14 +168,15 @@ def _room(
 
     if free is None:  # of a GPU that keeps as much as is needed the driver is not asked in each run
         free = min(discover.free_bytes(one, max(0, needed - kept(one))) + kept(one) for one in devices)
+    for_windows = free if own.max_memory is not None else free - free // MARGIN
     host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
     home = device if device.kind == "cpu" else discover.cpu()
     host_free += kept(home) * _on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
         host_free = own.max_host_memory
     if device.kind == "cpu" and own.max_memory is None:
-        return _Room("cpu", free, 0, host_free, needed + on_host, "")
-    return _Room(device.kind, free, needed, host_free, on_host, "")
+        return _Room("cpu", free, 0, host_free, needed + on_host, for_windows, "")
+    return _Room(device.kind, free, needed, host_free, on_host, for_windows, "")
 
 
 def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:
@@ -258,14 +276,8 @@ def _seats(communicator: Communicator) -> list[_Seat]:
     return _known[communicator]
 
 
-def _check(
-    communicator: Communicator,
-    rooms: Sequence[tuple[tuple[str, str], _Room]],
-    error: QsimExError | None,
-    num_wires: int,
-    options: Options,
-) -> None:
-    """Raise on all ranks if any has an error, lacks memory, or has a device of another kind."""
+def _require_alike(rooms: Sequence[tuple[tuple[str, str], _Room]], error: QsimExError | None) -> None:
+    """Raise on all ranks if any has an error, or a device of another kind; error: that of this rank."""
     if error is not None:
         raise error
     for rank, (_, one) in enumerate(rooms):
@@ -276,8 +288,6 @@ def _check(
                 f"expected devices of one kind, got rank 0 on a {rooms[0][1].kind} and rank {rank} on a {one.kind}; "
                 "pass device='cpu' or device='gpu'."
             )
-    if refused := _refused(communicator, rooms, num_wires, options):
-        raise OutOfMemory(refused)
 
 
 def _refused(
