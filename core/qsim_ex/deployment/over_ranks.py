@@ -100,7 +100,8 @@ def _assigned(
         room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
         error, room = raised, _Room("", 0, 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    told = communicator.allgather((host_key(), room, MappedMemory.kept_token(communicator)))
+    kept = MappedMemory.kept_token(communicator, devices, devices and (_home(devices[0]),))
+    told = communicator.allgather((host_key(), room, kept))
     MappedMemory.agree(communicator, [token for *_, token in told])
     rooms = [(where, one) for where, one, _ in told]
     _require_alike(rooms, error)
@@ -170,13 +171,17 @@ def _room(
         free = min(discover.free_bytes(one, max(0, needed - kept(one))) + kept(one) for one in devices)
     for_windows = free if own.max_memory is not None else free - free // MARGIN
     host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
-    home = device if device.kind == "cpu" else discover.cpu()
-    host_free += kept(home) * _on_this_host(communicator)  # they let go of it when they ask for more
+    host_free += kept(_home(device)) * _on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
         host_free = own.max_host_memory
     if device.kind == "cpu" and own.max_memory is None:
         return _Room("cpu", free, 0, host_free, needed + on_host, for_windows, "")
     return _Room(device.kind, free, needed, host_free, on_host, for_windows, "")
+
+
+def _home(device: Device) -> Device:
+    """Return the device in whose memory parts are that lie on hosts."""
+    return device if device.kind == "cpu" else discover.cpu()
 
 
 def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:

@@ -24,6 +24,7 @@ from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.divided.visited import Wanted, every
+from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
 from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
 from qsim_ex.placement.migrated import Migrated
@@ -84,6 +85,7 @@ class RanksSpread(Ranks):
         self.needs = needs(num_wires, levels, self.dtype, slots)
         self._links: Any = SliceTrades(communicator, self._room.slice_bytes, 1 << self._home - self._room.slice)
         self._part: Migrated | None = None
+        MappedMemory.let_go(communicator)
         refused = ""
         try:
             if communicator.rank in self._seats:
@@ -106,9 +108,11 @@ class RanksSpread(Ranks):
     def release(self) -> None:
         """Release the memory of this rank; the others are not asked."""
         part, self._part = self._part, None
-        if part is not None:
-            part.release()
-        self._links.close()
+        try:
+            if part is not None:
+                part.release()
+        finally:
+            self._links.close()
 
     def another(self, num_wires: int) -> RanksSpread:
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""

@@ -163,10 +163,19 @@ class MappedMemory:
         return found
 
     @staticmethod
-    def kept_token(ranks: Communicator) -> bytes | None:
-        """Return the token of the memory that is kept here, for `agree`; None if there is none."""
+    def let_go(ranks: Communicator) -> None:
+        """Let go of memory that is kept, for a state that takes none of it; the other ranks are not asked."""
         with suppress(TypeError):
-            if (found := _kept.get(ranks)) is not None:
+            _kept.pop(ranks, None)
+
+    @staticmethod
+    def kept_token(ranks: Communicator, *devices: Sequence[Any]) -> bytes | None:
+        """Return the token of the memory that is kept here, for `agree`; None if there is none on such devices.
+
+        devices: those that the next state may be on. Other ranks cannot know that this one uses others now.
+        """
+        with suppress(TypeError):
+            if (found := _kept.get(ranks)) is not None and found._of[0] in map(tuple, devices):
                 found.agreed = True  # so that nothing else is kept in its place before all have agreed
                 return found.token
         return None
