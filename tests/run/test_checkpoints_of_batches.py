@@ -194,9 +194,11 @@ def test_a_kept_run_gives_its_result_at_once(tmp_path: Path) -> None:
 
 
 def test_a_job_that_cannot_be_written_goes_on(tmp_path: Path) -> None:
-    """A job whose file cannot be written warns, and has a seed all the same."""
+    """A job whose file cannot be written warns, has a seed all the same, and ends without an error."""
     with pytest.warns(RuntimeWarning, match="goes on without a checkpoint"):
-        assert JobCheckpoint(tmp_path / "no such folder" / "job", "circuits", 3, 7).seed == 7
+        job = JobCheckpoint(tmp_path / "no such folder" / "job", "circuits", 3, 7)
+    assert job.seed == 7
+    job.end()
 
 
 def test_a_job_is_told_from_others(tmp_path: Path) -> None:

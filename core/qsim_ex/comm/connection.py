@@ -195,7 +195,11 @@ def paths_of_more(path: Path, processes: Processes) -> list[Path]:
         return []
     size = _size() if asked(processes) else 1
     named = re.compile(re.escape(path.name) + r"(\.run\d+)?\.rank(\d+)(\.found)?")
-    found = ((one, named.fullmatch(one.name)) for one in path.parent.iterdir())
+    try:
+        names = sorted(path.parent.iterdir())
+    except OSError:  # no folder, in which none of them could be written, or one that is not to be listed
+        return []
+    found = ((one, named.fullmatch(one.name)) for one in names)
     return [one for one, match in found if match is not None and int(match[2]) >= size]
 
 
