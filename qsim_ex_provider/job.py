@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakSet
 
@@ -17,7 +17,7 @@ from qiskit.result import Result
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided
+from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, submitted_in_turn
 
 TaskResult = EngineResult | BatchResult
 """The result of a task of one binding, and of several."""
@@ -102,9 +102,17 @@ def in_turn(options: Options) -> OneThread | None:
     return _one() if may_be_divided(options) else None
 
 
+class _JobsInTurn(OneThread):
+    """The thread of jobs whose states may be divided over processes; what these are asked for later waits for them."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        """Schedule a call; it begins when those before it have ended."""
+        return submitted_in_turn(super().submit, partial(fn, *args, **kwargs))
+
+
 @lru_cache(maxsize=1)
 def _one() -> OneThread:
-    return OneThread()
+    return _JobsInTurn()
 
 
 _threads: WeakSet[OneThread] = WeakSet()

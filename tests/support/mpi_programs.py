@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,10 @@ class _OneProcess:
     def allgather(self, value: Any) -> list[Any]:
         """Return the value."""
         return [value]
+
+    def bcast(self, value: Any) -> Any:
+        """Return the value."""
+        return value
 
     def Barrier(self) -> None:
         """Return."""
@@ -300,6 +305,26 @@ def _at_once(ghz: Any) -> None:
         same(sample[0].data.meas.get_counts())
     same(found.metadata["seed"])
     same(float(found[0].data.evs))
+    _calls_between_jobs(lambda: [sampler.run([ghz], shots=30), backend.run([ghz] * 3, shots=30)])
+
+
+def _calls_between_jobs(submit: Callable[[], list[Any]]) -> None:
+    """What is called while jobs run comes after them on every rank."""
+    simulator, circuit = Simulator(**divided()), layers().build()
+    with tempfile.TemporaryDirectory() as folder, simulator.state(circuit) as state:
+        file = world().bcast(f"{folder}/state")
+        for call in (
+            lambda: state.probabilities([0]).tolist(),
+            lambda: simulator.run(measured(), shots=20).counts(),
+            lambda: simulator.state(circuit).close(),
+            lambda: StateVector(WIRES, options=simulator.options).close(),
+            lambda: state.save(file),
+            lambda: StateVector.load(file, options=simulator.options).close(),
+        ):
+            jobs = submit()
+            same(call())
+            assert all(job.done() for job in jobs)
+        world().Barrier()
 
 
 def disagreements() -> None:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from qsim_ex.comm import launcher
 from qsim_ex.comm.protocol import Communicator
+from qsim_ex.comm.turns import turn
 from qsim_ex.errors import CommunicationError, MissingPackage
-from qsim_ex.kernels.fork import reentrant_lock
 from qsim_ex.options import Processes
 
 LARGE = 20
@@ -69,16 +69,12 @@ _processes: dict[int, Communicator] = {}
 _warned: set[str] = set()
 
 
-_turn = reentrant_lock()
-_no_turn = nullcontext()
-
-
 def in_turn(processes: Processes) -> AbstractContextManager[Any]:
     """Return a context that one thread of this process is in at a time, if states may be divided over processes.
 
-    Calls of two threads that took turns in one connection would be answered with each other's values.
+    Calls of two threads that took turns in one connection would be answered with each other's values; see `turns`.
     """
-    return _no_turn if _own.communicator is not None or not asked(processes) else _turn
+    return turn() if asked(processes) and not of_this_thread() else nullcontext()
 
 
 @contextmanager
@@ -95,6 +91,11 @@ def connected(communicator: Communicator, *, this_thread: bool = False) -> Itera
         yield
     finally:
         place.communicator = before
+
+
+def of_this_thread() -> bool:
+    """Return whether this thread has a connection of its own, since each is a rank."""
+    return _own.communicator is not None
 
 
 def _user() -> Communicator | None:

@@ -83,7 +83,8 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     if options.processes != "never" and (options.processes != "auto" or several):
         from qsim_ex.deployment.over_ranks import over_ranks
 
-        where, reason = over_ranks(num_wires, options, states)
+        with connection.in_turn(options.processes):
+            where, reason = over_ranks(num_wires, options, states)
         if where is not None:
             return where
     device, why = discover.choose(num_wires, options, states)

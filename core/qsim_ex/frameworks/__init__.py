@@ -18,7 +18,8 @@ It needs five things that users of the engine do not:
   `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
   `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
-  `job_seeds` and `derived_seeds` their seeds.
+  `job_seeds` and `derived_seeds` their seeds. Where states `may_be_divided` over several processes,
+  `submitted_in_turn` submits the jobs.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
   `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
   `tallied` counts equal values.
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values, stacked
+    from qsim_ex.comm.turns import submitted_in_turn
     from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
@@ -121,6 +123,7 @@ _HOMES = {
     "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",
     "stacked": "qsim_ex.circuit.parameters.sweep",
+    "submitted_in_turn": "qsim_ex.comm.turns",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
     "tallied": "qsim_ex.kernels.cpu.shots",
@@ -189,6 +192,7 @@ __all__ = [
     "shown",
     "simplified",
     "stacked",
+    "submitted_in_turn",
     "surround",
     "tallied",
     "uncollected",

@@ -35,11 +35,12 @@ def agreed_seed(options: Options, num_wires: int, seed: int) -> int:
     num_wires: the most wires of any circuit.
     """
     wires = 2 * num_wires if options.method == "density_matrix" else num_wires
-    if connection.ranks_of(options.processes, wires)[0] is None:
-        return seed
-    ranks = connection.renew()
-    with in_step(ranks):
-        agreed = int(ranks.broadcast(seed))
+    with connection.in_turn(options.processes):
+        if connection.ranks_of(options.processes, wires)[0] is None:
+            return seed
+        ranks = connection.renew()
+        with in_step(ranks):
+            agreed = int(ranks.broadcast(seed))
     remember_drawn([agreed])
     return agreed
 

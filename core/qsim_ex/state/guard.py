@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from qsim_ex.comm.turns import begin_turn, end_turn
 from qsim_ex.errors import StateVectorBusy, StateVectorClosed
 
 
@@ -32,13 +33,13 @@ class Guard:
             try:
                 finish()
             except BaseException:
-                self._lock.release()
+                self._leave()
                 raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lock.release()
+        self._leave()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -47,7 +48,7 @@ class Guard:
         try:
             yield
         finally:
-            self._lock.release()
+            self._leave()
 
     def _enter(self) -> None:
         if not self._lock.acquire(blocking=False):
@@ -55,6 +56,9 @@ class Guard:
         if self.closed:
             self._lock.release()
             raise StateVectorClosed("this state vector is closed and its memory was freed; make a new one.")
+
+    def _leave(self) -> None:
+        self._lock.release()
 
     def close(self) -> bool:
         """End all use; return False if it had ended before. Raises `StateVectorBusy`."""
@@ -64,3 +68,19 @@ class Guard:
             self.pending = None
             self.closed = True
         return True
+
+
+class GuardOfRanks(Guard):
+    """The guard of a state that several processes share: each use is a turn in the connection to them."""
+
+    def _enter(self) -> None:
+        super()._enter()
+        try:
+            begin_turn()
+        except BaseException:
+            super()._leave()
+            raise
+
+    def _leave(self) -> None:
+        end_turn()
+        super()._leave()

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.deployment.over_ranks import require_on_hosts
 from qsim_ex.devices.base import Device
@@ -16,7 +17,7 @@ from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import StateError
 from qsim_ex.options import Options
-from qsim_ex.state.guard import Guard
+from qsim_ex.state.guard import Guard, GuardOfRanks
 from qsim_ex.steps.layout import Layout
 
 
@@ -27,7 +28,7 @@ class MemoryOwner(ABC):
         self.num_wires = num_wires
         self.options = options
         self.where = where
-        self._guard = Guard()
+        self._guard = Guard() if where.ranks is None or connection.of_this_thread() else GuardOfRanks()
         self._draws = 0
 
     def __reduce_ex__(self, _protocol: Any) -> Any:

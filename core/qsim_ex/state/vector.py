@@ -17,6 +17,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
+from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
@@ -339,10 +340,12 @@ class StateVector(Wiring, MemoryLender):
         Without options the file's precision is used. Raises `SavedStateError` for a file that is missing, damaged, or
         no saved state, before any memory is taken where that can be detected.
         """
-        if (Options() if options is None else options).with_(changes).over_processes:
+        asked = (Options() if options is None else options).with_(changes)
+        if asked.over_processes:
             from qsim_ex.files.saved_by_ranks import look_together
 
-            found = look_together(Path(path))
+            with connection.in_turn(asked.processes):
+                found = look_together(Path(path))
         else:
             found = saved_state.look(Path(path))
         if options is None:
