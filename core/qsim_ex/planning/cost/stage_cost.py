@@ -178,10 +178,9 @@ def _stage(
     each_rank = 1 << _there(device_bits, stage.fresh)
     devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
-    share = SINGLE.itemsize / itemsize
     rate, seen = rates.fma * (rates.double if itemsize > SINGLE.itemsize else 1.0), rates.seen
     if interpreted:
-        rate, seen = rates.interpreted * share**0.5, rates.interpreted_seen
+        rate, seen = rates.interpreted * (SINGLE.itemsize / itemsize) ** 0.5, rates.interpreted_seen
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
