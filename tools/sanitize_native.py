@@ -60,7 +60,7 @@ OPTIONS = {
 }
 
 SUPPRESSED = "race:^_mi_\n"
-"""Findings in the memory allocator of another package (mimalloc, in Qiskit's library), as ThreadSanitizer reads them."""
+"""What ThreadSanitizer passes over: the memory allocator in the library of Qiskit (mimalloc)."""
 
 LAUNCHER = """
 #include <Python.h>
