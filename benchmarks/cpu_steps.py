@@ -25,7 +25,6 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu import encoding
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.kernels.cpu.writer import encode
 from qsim_ex.kernels.host import lane_bits
@@ -84,11 +83,7 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
         if encoded is None or cost.bytes < 2 * state.nbytes / (1 << SMALL):
             device.run(state, n, step, numbers[number], prepared)
             continue
-        geometry = encoded.geometry.copy()
-        geometry[encoding.LAST] = 0
-        empty = NativeSweep.of(
-            run_of(DTYPE), replace(encoded, instructions=encoded.instructions[:0], geometry=geometry)
-        )
+        empty = NativeSweep.of(run_of(DTYPE), replace(encoded, instructions=encoded.instructions[:0]))
         device.copy(kept, state)
         floats = np.ascontiguousarray(numbers[number]).view(np.float64).reshape(1, -1)
         run = partial(device.run, state, n, step, numbers[number], prepared)

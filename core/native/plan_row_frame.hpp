@@ -69,7 +69,6 @@ class RowFrame {
 
   private:
     static std::size_t at(int position) { return static_cast<std::size_t>(position); }
-    static int highest(Mask mask) { return 63 - __builtin_clzll(mask); }
 };
 
 }  // namespace qx::plan

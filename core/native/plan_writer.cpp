@@ -8,7 +8,6 @@ namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
 constexpr std::size_t index_bits = 63;    // the most bits of an index
 constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
@@ -163,7 +162,7 @@ void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
             Int& step = low[static_cast<std::size_t>(bit)];
             step = steps[k] == nowhere || step == nowhere ? nowhere : step ^ steps[k];
         });
-    if (low.size() > low_rows) high.assign(low.begin() + low_rows, low.end());
+    if (static_cast<Int>(low.size()) > low_rows) high.assign(low.begin() + low_rows, low.end());
     low.resize(low_rows);
     append_sums(low, nowhere, sums, flipped);
     append_sums(high, 2 * nowhere, sums);
@@ -260,15 +259,9 @@ RowSelection Writer::rows(Mask free, Mask fixed, Mask outside_mask, Mask outside
     RowSelection made{static_cast<Int>(outside_mask), static_cast<Int>(outside_value), row_bytes_ * static_cast<Int>(free), -1,
                       row_bytes_ * static_cast<Int>(frame_.row(fixed)), -1, Int{1} << qx::plan::count(free)};
     if (!frame_.moved) return made;
-    Index& known = steps_at_[frames_ << 32 | free];
-    std::vector<Int> integers;
-    if (known == Memo::none) {
-        frame_.steps(free, row_bytes_, integers);
-        known = static_cast<Index>(add(integers));
-    }
-    made.steps = known;
+    made.steps = steps(free);
     if (origin_ < 0) {
-        integers.clear();
+        std::vector<Int> integers;
         frame_.origin(integers);
         if (!integers.empty()) origin_ = add(integers);
     }
@@ -276,9 +269,19 @@ RowSelection Writer::rows(Mask free, Mask fixed, Mask outside_mask, Mask outside
     return made;
 }
 
+// Returns where the steps stand by which rows are counted up whose positions are free.
+Int Writer::steps(Mask free) {
+    for (auto [known, at] : steps_at_)
+        if (known == free) return at;
+    std::vector<Int> integers;
+    frame_.steps(free, row_bytes_, integers);
+    steps_at_.push_back({free, add(integers)});
+    return steps_at_.back().second;
+}
+
 // Begins steps and an origin for another frame.
 void Writer::frame_changed() {
-    ++frames_;
+    steps_at_.clear();
     origin_ = -1;
 }
 

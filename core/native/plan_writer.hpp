@@ -64,6 +64,7 @@ class Writer {
     qx::Instruction& write(qx::Kind kind, const RowSelection& where, CoefficientTable table = {});
     RowSelection select(const Item& item, bool bits, int value = 0);
     RowSelection rows(Mask free, Mask fixed = 0, Mask outside_mask = 0, Mask outside_value = 0);
+    Int steps(Mask free);
     CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);
     void scale(const Item& item, CodeTable& codes, bool bits, int value);
@@ -95,8 +96,8 @@ class Writer {
     std::size_t first_integer_ = 0;
     Int coefficients_ = 0;
     RowFrame frame_;
-    std::uint64_t frames_ = 0;  // counts the frames, each of which has steps and an origin of its own
-    Memo steps_at_;
+    // Of the present frame: where the steps of some free positions stand, and its origin.
+    std::vector<std::pair<Mask, Int>> steps_at_;
     Int origin_ = -1;
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;

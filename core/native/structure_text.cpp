@@ -1,6 +1,6 @@
 // The text of a circuit's instructions, as Python's `repr` writes it: qsim_ex.circuit.digest makes keys of it.
 
-#include <cstring>
+#include <algorithm>
 
 #include "plan_circuit.hpp"
 
@@ -45,7 +45,7 @@ class Writer {
 
     Writer& operator<<(View text) {
         fits_ = fits_ && static_cast<Int>(text.size()) <= end_ - at_;
-        if (fits_) std::memcpy(at_, text.data(), text.size()), at_ += text.size();
+        if (fits_) at_ = std::copy(text.begin(), text.end(), at_);  // of no text there may be no address
         return *this;
     }
     Writer& operator<<(Int number) {

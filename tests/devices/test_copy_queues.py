@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,20 @@ def test_host_memory(device: Any, dtype: np.dtype[Any]) -> None:
     assert kind in (("plain",) if device.kind == "cpu" else ("pinned", "pageable", "plain"))
     memory[:] = counted(1 << 12, dtype)
     assert memory[-1] == 4095
+
+
+def test_locked_memory_may_come_back_at_any_time() -> None:
+    """A collection that finds locked memory while this thread lends some, or counts it, does not wait for itself."""
+
+    def collected() -> None:
+        with pinned_memory._lock:  # as in `take`, where a collection may begin
+            pinned_memory._give_back(0, None)
+
+    thread = Thread(target=collected, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert pinned_memory.kept.pop(0) == [None]
 
 
 def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from support.written_by_0_1 import RUNS, STATES, circuit_of, run_circuit, run_of
 from qsim_ex import StateVector, reference
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.files import saved_state
+from qsim_ex.planning.cost import step_cost
+from qsim_ex.planning.cost.stage_cost import H200, stage_costs
+from qsim_ex.planning.stages import staging
+from qsim_ex.run import pipeline
 
 FILES = DATA / "written_by_0_1"
 
@@ -39,13 +44,17 @@ def test_the_files_are_unlike_one_another() -> None:
 
 
 @pytest.fixture
-def _tiles_of_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plan with the tiles of 0.1: a run goes on only with the plan that it began with."""
+def _plans_of_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan with the tiles and the costs of 0.1: a run goes on only with the plan that it began with."""
     monkeypatch.setattr("qsim_ex.devices.cpu.device._TILE_BYTES", 1 << 18)
     monkeypatch.setattr(CpuDevice, "shape", lambda self, dtype, now=CpuDevice.shape: replace(now(self, dtype), low=5))
+    rates = replace(H200, fma=27e12, double=0.5, seen=0.4)
+    monkeypatch.setattr(staging, "stage_costs", partial(stage_costs, rates=rates))
+    monkeypatch.setattr(step_cost, "exchange_work", lambda sweep, _itemsize: 4.0 if sweep.store else 0.0)
+    monkeypatch.setattr(pipeline, "EDITION", 1)
 
 
-@pytest.mark.usefixtures("_tiles_of_0_1")
+@pytest.mark.usefixtures("_plans_of_0_1")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on(tmp_path: Path, name: str) -> None:
     """A run that 0.1 left continues where it stopped, and ends with the amplitudes of the definition and the same

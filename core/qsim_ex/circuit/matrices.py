@@ -81,7 +81,7 @@ def _of_one_shape(matrices: Sequence[Any], shape: tuple[int, ...], tolerance: fl
     count = len(matrices)
     if not (len(shape) == 2 and shape[0] == shape[1] <= _LARGEST and shape[0].bit_count() == 1):
         return [None] * count
-    size, array = shape[0], np.concatenate(matrices)
+    size, array = shape[0], np.ascontiguousarray(np.concatenate(matrices))  # of column-ordered ones it is one, too
     classes, kinds = np.empty(array.size, dtype=np.uint8), np.empty(count, dtype=np.uint8)
     out = address(classes), address(kinds)
     _classify()(address(array), count, size, tolerance, UNITARY_TOLERANCE, Entry.ZERO, Entry.COMPLEX, *out)

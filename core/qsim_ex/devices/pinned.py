@@ -23,16 +23,20 @@ Bytes = NDArray[np.uint8]
 kept: defaultdict[int, list[Any]] = defaultdict(list)
 """Locked blocks that are not in use, by their bytes; empty where no GPU was given memory."""
 
-_lock = fork.lock()
+_lock = fork.reentrant_lock()  # a collection may give memory back while this thread has it
 _lost: list[Any] = []
 _locked: set[int] = set()
 """The addresses of memory that `lock` has locked."""
 
 
 def _forget() -> None:
-    """Drop all blocks in a forked child: they are its parent's, and must be neither lent nor unlocked here."""
+    """Drop all blocks in a forked child: they are its parent's, and must be neither lent nor unlocked here.
+
+    What the parent has locked is not locked here.
+    """
     _lost.extend(kept.values())
     kept.clear()
+    _locked.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -82,7 +86,7 @@ def _unlock(address: int, process: int) -> None:
 def kept_bytes() -> int:
     """Return the bytes that are locked and not in use."""
     with _lock:
-        return sum(size * len(blocks) for size, blocks in kept.items())
+        return sum(size * len(blocks) for size, blocks in list(kept.items()))
 
 
 def release() -> None:

@@ -34,6 +34,7 @@ from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.cut import cut
+from qsim_ex.planning.edition import EDITION
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
@@ -384,8 +385,9 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 
 
 def _digest(plans: Sequence[Plan]) -> str:
-    """Return a digest of plans, which says how they are cut too."""
+    """Return a digest of plans, which says how they are cut too, and by which edition of the planner."""
     keys = " ".join(part.key for plan in plans for part in cut(plan))
+    keys += f" edition {EDITION}" if EDITION > 1 else ""
     return hashlib.blake2b(keys.encode(), digest_size=8).hexdigest()
 
 

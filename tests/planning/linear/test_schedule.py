@@ -19,7 +19,8 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Layout, Plan, Shape
+from qsim_ex.planning.work import NOTHING
+from qsim_ex.steps import Layout, Phase, Plan, Shape, Sweep
 
 GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
 CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
@@ -138,3 +139,13 @@ def test_bits_where_they_are_needed() -> None:
         assert plans[0].steps == plans[1].steps
         assert plans[0].key == plans[1].key
     assert "linear" not in repr(GPU)
+
+
+def test_writing_a_tile_back_permuted_takes_time() -> None:
+    """A sweep that moves bits is predicted to take longer than one that does not, as much as its shape says."""
+    stays = Sweep((0, 1, 2, 3, 4), (Phase((0, 1), ()),), 0, 0)
+    moves = replace(stays, store=(2, 1, 4, 8, 16))
+    for transposed in (4.0, 60.0):
+        shape = replace(GPU, transposed=transposed)
+        first, second = (schedule._time([(step, NOTHING)], 6, shape) for step in (stays, moves))
+        assert second - first == pytest.approx(shape.seen * transposed / shape.balance)

@@ -38,7 +38,7 @@ INSTRUCTION = np.dtype(
 class TileSelection(NamedTuple):
     """The rows and tiles that an instruction acts on.
 
-    free, fixed: all values of the bits of `free`, with `fixed` set. steps: where the differences begin between rows
+    free, fixed: `fixed` XOR all values of the bits of `free`. steps: where the differences begin between rows
     that follow each other, if `free` does not say them: behind a CX; else −1. origin: where the masks begin that say
     which bits of `fixed` index bits outside the tile flip, −1 for none. size: how many rows.
     """

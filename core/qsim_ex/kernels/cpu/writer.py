@@ -1,8 +1,8 @@
-"""A sweep as arrays of integers: the program that `sweep.run_rows` interprets.
+"""A sweep as arrays of integers: the program that core/native/sweep.cpp interprets.
 
 `encode` goes through the items of a sweep; `Writer` writes each as instructions: its rows, its coefficients, and the
-coefficient of each row and lane. Only structure is encoded, so it is done once; `sweep.expand` looks up numbers when
-the sweep runs.
+coefficient of each row and lane. Only structure is encoded, so it is done once; numbers are looked up when the sweep
+runs.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log2
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
@@ -178,10 +179,10 @@ def _stage(
     each_rank = 1 << _there(device_bits, stage.fresh)
     devices = ranks * each_rank
     each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
-    share = SINGLE.itemsize / itemsize
-    rate, seen = rates.fma * (rates.double if itemsize > SINGLE.itemsize else 1.0), rates.seen
+    halvings = log2(itemsize / SINGLE.itemsize)
+    rate, seen = rates.fma * rates.double**halvings, rates.seen
     if interpreted:
-        rate, seen = rates.interpreted * share**0.5, rates.interpreted_seen
+        rate, seen = rates.interpreted * 0.5 ** (halvings / 2), rates.interpreted_seen
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),

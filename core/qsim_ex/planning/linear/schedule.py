@@ -68,6 +68,7 @@ def _time(steps: Packed, num_bits: int, shape: Shape) -> float:
         if isinstance(step, Sweep):
             kinds = [isinstance(item, Rename) for phase in step.phases for item in phase.items]
             work += shape.item_work * sum(not (now and before) for before, now in pairwise([False, *kinds]))
+            work += shape.transposed if step.store else 0.0
         arithmetic = work / shape.balance
         total += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + 2.0 ** (shape.start - num_bits)
     return total

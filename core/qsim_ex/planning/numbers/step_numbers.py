@@ -46,9 +46,8 @@ class StepNumbers:
 
     def __iter__(self) -> Iterator[Complex]:
         arrays = self._arrays
-        if (
-            arrays.size == arrays.num_operands and len(arrays.packed) <= _FEW
-        ):  # nothing is to be made, so no native code
+        nothing_made = arrays.size == arrays.num_operands
+        if nothing_made and len(arrays.packed) <= _FEW:
             return _parts(self._operands.take(arrays.packed), arrays.packed_ends)
         at = address(self._operands)  # once, since it takes a microsecond
         if self._made is None:

@@ -1,0 +1,79 @@
+"""The edition of the planner is raised whenever plans change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.written_by_0_1 import RUNS, run_of, stop_after
+
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.errors import SavedStateError
+from qsim_ex.planning.edition import EDITION
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.run import pipeline
+from qsim_ex.steps import Layout, Levels, Plan, Shape
+
+SHAPES = (
+    Shape(tile=9, near=9, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True),
+    Shape(tile=9, near=4, low=4, edge=4, phases=None, dense=4, start=8, floats=True),
+    Shape(tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=8, thin=7, balance=30.0, block=27.0),
+)
+LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))
+WIRES = 12
+
+PLANS = {2: "c775924413c0e8d2"}
+"""For the present edition, the digest of the steps of all plans below."""
+
+
+def circuit(number: int) -> Circuit:
+    """A circuit of rotations, phases, CX, SWAP and Toffoli gates on wires that follow from numbers alone."""
+    builder = CircuitBuilder(WIRES)
+    kinds = ("ry", "cx", "rz", "rzz", "sx", "cx", "swap", "ccx", "cp", "rxx")[number % 3 :]
+    for k in range(60 + 20 * number):
+        a = (7 * k * k + 3 * k + number) % WIRES
+        b = (a + 1 + k % (WIRES - 1)) % WIRES
+        c = next(w for w in range(WIRES) if w not in (a, b))
+        name = kinds[(k * (number + 2) + k // 9) % len(kinds)]
+        wires = {"ry": 1, "rz": 1, "sx": 1, "ccx": 3}.get(name, 2)
+        angles = [0.1 + k] if name in ("ry", "rz", "rzz", "cp", "rxx") else []
+        builder.gate(name, [a, b, c][:wires], *angles)
+    return builder.build()
+
+
+def plans() -> Iterator[Plan]:
+    """Plans on a CPU's shape and on GPUs', in one piece and divided, from |0…0⟩ and from a full state."""
+    for number in range(6):
+        for shape in SHAPES:
+            for fresh in (0, (1 << WIRES) - 1):
+                given = circuit(number).instructions, WIRES, Layout.identity(WIRES), shape, fresh
+                for levels in LEVELS:
+                    yield make_plan(*given, levels, True)
+
+
+def test_plans_are_those_of_their_edition() -> None:
+    """The steps of many plans are as they were when the edition was last raised.
+
+    If this fails, plans have changed, and a checkpoint of a run before must not be continued: raise `EDITION`, and put
+    the new digest here.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for plan in plans():
+        told = {**plan.to_json(), "shape": None}
+        digest.update(json.dumps(told, sort_keys=True).encode())
+    assert {EDITION: digest.hexdigest()} == PLANS
+
+
+def test_a_run_of_another_edition_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that began with plans of another edition says so, and does not go on with a state that fits no plan."""
+    run, path = RUNS["run_peers"], tmp_path / "run.qsx"
+    with monkeypatch.context() as before:
+        before.setattr(pipeline, "EDITION", EDITION - 1)
+        with pytest.raises(KeyboardInterrupt):
+            run_of(run, path, progress=stop_after(run.stop))
+    with pytest.raises(SavedStateError, match=r"is the checkpoint of another run \(plan "):
+        run_of(run, path)
