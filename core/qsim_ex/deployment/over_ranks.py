@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qsim_ex.comm.connection import RanksInUse, ranks_of, renew
+from qsim_ex.comm.agreed import Ask, Opened
+from qsim_ex.comm.connection import RanksInUse, ranks_of
 from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
@@ -56,30 +57,141 @@ class _Room(NamedTuple):
     error: str
 
 
-def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignment | None, str]:
+_Told = tuple[tuple[str, str], _Room, bytes | None]
+"""What a rank tells of its memory, see `_told`."""
+
+_Rooms = Sequence[tuple[tuple[str, str], _Room]]
+"""The host of each rank, and its room."""
+
+
+class _Laid(NamedTuple):
+    """How a state lies, as far as free memory does not decide it.
+
+    given, own: the options of the call, and those of this rank. numbers: of its devices. windowed: whether options ask
+    for windows. device, devices: see `Assignment`. error: why there are none.
+    """
+
+    given: Options
+    own: Options
+    numbers: tuple[int, ...]
+    windowed: bool
+    deployment: Deployment
+    device: Device | None = None
+    reason: str = ""
+    devices: tuple[Device, ...] = ()
+    error: QsimExError | None = None
+
+
+_MOST_KNOWN = 64
+"""The most states of which a connection remembers how they lie."""
+
+_laid_over: weakref.WeakKeyDictionary[Communicator, dict[tuple[int, int], _Laid]] = weakref.WeakKeyDictionary()
+"""How states lie, by their wires and their number, for each connection."""
+
+
+def _known_to(communicator: Communicator) -> dict[tuple[int, int], _Laid]:
+    """Return how states lie that were divided over a connection; the same ones on all ranks, or none is used."""
+    try:
+        return _laid_over.setdefault(communicator, {})
+    except TypeError:  # an object that cannot be referred to weakly
+        return {}
+
+
+def over_ranks(num_wires: int, options: Options, states: int, ask: Ask | None = None) -> tuple[Assignment | None, str]:
     """Return the assignment of a state to several processes; or None, and why it is not divided over them.
 
     Each part goes to the devices of its rank or, if they have no room for it somewhere or `device_wires` says so, to
     the memory of its host. Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what
-    else `assign` raises.
+    else `assign` raises; `CommunicationError` if ranks were asked for different things, see `Ask`.
+
+    Where an earlier state of this size lay is known, so a rank tells its room with what it was asked for: one message
+    for all. What else they ask one another is for the first state of a size.
     """
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:
         return None, why
-    communicator = renew()
+    laid = _known_to(ranks.communicator).get((num_wires, states))
+    if laid is not None and laid.given != options:
+        laid = None
+    mine, error = (None, None) if laid is None else _told(laid, ranks.communicator)
+    opened = Opened(ask, mine)
     try:
-        return _assigned(num_wires, options, states, ranks, communicator), ""
+        return _assigned(num_wires, options, states, ranks, opened, laid, error), ""
     except QsimExError:  # which all ranks raise
         raise
     except BaseException as error:
-        communicator.abort(error)
+        opened.ranks.abort(error)
         raise
 
 
 def _assigned(
-    num_wires: int, options: Options, states: int, ranks: RanksInUse, communicator: Communicator
+    num_wires: int,
+    options: Options,
+    states: int,
+    ranks: RanksInUse,
+    opened: Opened,
+    laid: _Laid | None,
+    error: QsimExError | None,
 ) -> Assignment:
     """Return the assignment of a state to some ranks; see `over_ranks`."""
+    communicator, told = opened.ranks, opened.more
+    known = laid is not None and not opened.renewed and None not in told
+    MappedMemory.agree(communicator, [token for *_, token in told] if known else [None])
+    opened.require_same()
+    if laid is None or not known:
+        laid = _laid(num_wires, options, states, ranks, communicator)
+        mine, error = _told(laid, communicator)
+        told = communicator.allgather(mine)
+        MappedMemory.agree(communicator, [token for *_, token in told])
+    rooms: _Rooms = [(where, one) for where, one, _ in told]
+    room, deployment = rooms[communicator.rank][1], laid.deployment
+    if not any(one.error for _, one in rooms) and (laid.windowed or _lacks(rooms)):
+        deployment, room, rooms = _over_host(laid, rooms, num_wires, options, ranks, communicator)
+    _check(communicator, rooms, error, num_wires, options)
+    from qsim_ex.deployment.assign import Assignment
+
+    assert laid.device is not None
+    known_to = _known_to(communicator)
+    if len(known_to) >= _MOST_KNOWN:
+        known_to.clear()
+    known_to[num_wires, states] = laid
+    return Assignment(
+        laid.device, deployment, room.device_free, room.host_free, laid.devices, communicator, opened.also[0]
+    )
+
+
+def _over_host(
+    laid: _Laid,
+    rooms: _Rooms,
+    num_wires: int,
+    options: Options,
+    ranks: RanksInUse,
+    communicator: Communicator,
+) -> tuple[Deployment, _Room, _Rooms]:
+    """Return where a state lies that needs memory of hosts, and what all ranks have of it."""
+    device, numbers = laid.device, laid.numbers
+    assert device is not None
+    deployment, room = laid.deployment, rooms[communicator.rank][1]
+    least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
+    memory = tuple((number, least) for number in numbers)
+    free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", memory, BOUNDLESS, _link(device))
+    reason = laid.reason
+    reason += "" if laid.windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
+    for found in over_host.lay_out(StateRequest(num_wires, laid.own, free, numbers, ranks.used)):
+        deployment = found
+        rooms = communicator.allgather((host_key(), _room(deployment, device, laid.devices, laid.own, communicator)))
+        if not _refused(communicator, rooms, num_wires, options):
+            break
+    return replace(deployment, reason=_divided(reason, ranks)), room, rooms
+
+
+def _divided(reason: str, ranks: RanksInUse) -> str:
+    """Return the reason of a device, and over what the state is divided."""
+    return f"{reason}; divided over {ranks.describe()}"
+
+
+def _laid(num_wires: int, options: Options, states: int, ranks: RanksInUse, communicator: Communicator) -> _Laid:
+    """Return how a state will lie, as far as free memory does not decide it; all ranks call it."""
     own = local_options(options, communicator)
     numbers = tuple(own.devices or (own.device_id,))
     windowed = _by_options(num_wires, own, numbers, ranks.used).windowed
@@ -88,33 +200,30 @@ def _assigned(
     ):  # whoever continues the run would measure other bandwidths
         own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
     deployment = next(_laid_out(_by_options(num_wires, own, numbers, ranks.used)))
-    device, reason, room, error = None, "", None, None
-    devices: tuple[Device, ...] = ()
+    laid = _Laid(options, own, numbers, windowed, deployment)
     try:
         device, reason = discover.choose(deployment.levels.local, own, states)
         devices = _devices(device, numbers, own.virtual_peers)
-        room = _room(deployment, device, devices, own, communicator)
     except QsimExError as raised:
-        error, room = raised, _Room("", 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    told = communicator.allgather((host_key(), room, MappedMemory.kept_token(communicator)))
-    MappedMemory.agree(communicator, [token for *_, token in told])
-    rooms = [(where, one) for where, one, _ in told]
-    if device is not None and not any(one.error for _, one in rooms) and (windowed or _lacks(rooms)):
-        least = min(one.device_free for _, one in rooms)  # so all ranks find the same windows
-        memory = tuple((number, least) for number in numbers)
-        free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", memory, BOUNDLESS, _link(device))
-        reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
-        for found in over_host.lay_out(StateRequest(num_wires, own, free, numbers, ranks.used)):
-            deployment = found
-            rooms = communicator.allgather((host_key(), _room(deployment, device, devices, own, communicator)))
-            if not _refused(communicator, rooms, num_wires, options):
-                break
-    _check(communicator, rooms, error, num_wires, options)
-    from qsim_ex.deployment.assign import Assignment
+        return laid._replace(error=raised)
+    deployment = replace(deployment, reason=_divided(reason, ranks))
+    return laid._replace(deployment=deployment, device=device, reason=reason, devices=devices)
 
-    assert device is not None
-    deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
-    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator)
+
+def _told(laid: _Laid, communicator: Communicator) -> tuple[_Told, QsimExError | None]:
+    """Return what a rank tells of its memory: its host, its room, and the token of memory that it has kept.
+
+    And the error that it has in place of room.
+    """
+    error = laid.error
+    room = None
+    if laid.device is not None:
+        try:
+            room = _room(laid.deployment, laid.device, laid.devices, laid.own, communicator)
+        except QsimExError as raised:
+            error = raised
+    room = room or _Room("", 0, 0, 0, 0, f"{type(error).__name__}: {error}")
+    return (host_key(), room, MappedMemory.kept_token(communicator)), error
 
 
 def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:

@@ -46,9 +46,8 @@ def run_shared(call: BatchCall) -> BatchResult:
     """Run a call that is shared out; all ranks call it, and all get the whole result."""
     used, _ = connection.ranks_of(call.options.processes, call.circuit.num_qubits)
     assert used is not None
-    ranks = connection.renew()
+    ranks, seeds = agreed_seeds(call)
     with in_step(ranks):
-        seeds = agreed_seeds(ranks, call, call.circuit, call.bound)
         call = quiet(ranks, call)
         own = local_options(call.options, ranks).with_({"processes": "never"})
         call = replace(call, options=own, seeds=seeds, assigner=type(call.assigner)(own))
