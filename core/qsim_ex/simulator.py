@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,7 +17,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.comm import connection
+from qsim_ex.comm import connection, launcher
+from qsim_ex.comm.agreed import asked_of
 from qsim_ex.deployment.assign import Assigner, Assignment, assign
 from qsim_ex.display.bar import interactive
 from qsim_ex.display.described import shown_options, with_options
@@ -50,6 +53,8 @@ class Simulator:
     def __init__(self, options: Options | None = None, **changes: Unpack[OptionKeywords]) -> None:
         self.options = (options or Options()).with_(changes)
         self._assigner = Assigner(self.options)
+        processes = self.options.processes
+        self._alone = processes == "never" or (processes == "auto" and launcher.LAUNCHED is None)
         self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
         asks = self.options.progress or None, self.options.watch, self.options.checkpoint
         self._quiet = asks == (None, None, None) and self.options.method != "density_matrix"
@@ -154,7 +159,7 @@ class Simulator:
                 raise CircuitError("state: expected a circuit or num_wires, got neither; pass one of them.")
             num_wires = circuit.num_qubits
             if self._quiet and cancel is None and initial is None and not self._shows_bar(circuit):
-                where = self._assigner.one(num_wires)
+                where = self._assigner.one(num_wires) if self._alone else self._assigned(circuit, num_wires)
                 if where.grows:
                     if self._repeated is None:
                         from qsim_ex.run.repeated import RepeatedCircuit
@@ -176,7 +181,7 @@ class Simulator:
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
             unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)
-        where = where or self._assigner.one(num_wires)
+        where = where or self._assigned(circuit, num_wires)
         if self.options.checkpoint is not None:
             if circuit is None or initial is not None or num_wires != circuit.num_qubits:
                 raise OptionError(
@@ -194,6 +199,13 @@ class Simulator:
         except BaseException:
             state.close()
             raise
+
+    def _assigned(self, circuit: Circuit | None, num_wires: int) -> Assignment:
+        """Return the assignment of a state; processes that share it compare its circuit at the same time."""
+        if circuit is None or self._alone:
+            return self._assigner.one(num_wires)
+        where = self._assigner.one(num_wires, partial(asked_of, circuit))
+        return where if where.ranks is None else replace(where, compared=circuit)
 
     def _shows_bar(self, circuit: Circuit) -> bool:
         """Return whether new states of a circuit may take so long that a bar should appear."""

@@ -232,7 +232,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
     together = threading.Barrier(2, timeout=20)  # both must be at work at the same time
 
-    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:
+    def assigned(num_wires: int, options: Options, states: int = 1, _ask: Any = None) -> Any:
         assert states == 9
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
@@ -279,7 +279,7 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
         failed.set()
         raise errors.DeviceError("lost")
 
-    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
+    def assigned(num_wires: int, options: Options, states: int = 1, _ask: Any = None) -> Any:  # noqa: ARG001
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
     monkeypatch.setattr(machines[0], "run_batch", slow)

@@ -11,7 +11,7 @@ from qsim_ex.cli.layout import NONE, facts, heading
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks, place
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.deployment.over_ranks import local_options
+from qsim_ex.deployment.seats import local_options
 from qsim_ex.devices.discover import cpu, gpu, gpu_missing
 from qsim_ex.errors import QsimExError
 from qsim_ex.frameworks import packages

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qsim_ex.comm import launcher
-from qsim_ex.comm.protocol import Communicator
+from qsim_ex.comm.protocol import Communicator, GathersAsItRenews
 from qsim_ex.comm.turns import turn
 from qsim_ex.errors import CommunicationError, MissingPackage
 from qsim_ex.options import Processes
@@ -148,14 +148,24 @@ def current() -> Communicator:
 
 def renew() -> Communicator:
     """Return a working connection after a failure of any rank; all ranks call it."""
-    renewed = _connect().renewed()
+    return renew_with(None)[0]
+
+
+def renew_with(value: Any) -> tuple[Communicator, list[Any]]:
+    """Do what `renew` does; return the values of all ranks too, which come with the same message if possible."""
+    before = _connect()
+    if isinstance(before, GathersAsItRenews):
+        renewed, values = before.renewed_with(value)
+    else:
+        renewed = before.renewed()
+        values = renewed.allgather(value)
     if _own.communicator is not None:
         _own.communicator = renewed
     elif _given.communicator is not None:
         _given.communicator = renewed
     else:
         _processes[os.getpid()] = renewed
-    return renewed
+    return renewed, values
 
 
 def _automatic(num_wires: int) -> tuple[RanksInUse | None, str]:

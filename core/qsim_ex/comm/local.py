@@ -158,17 +158,22 @@ class Local:
 
     def renewed(self) -> Local:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        return self.renewed_with(None)[0]
+
+    def renewed_with(self, value: Any) -> tuple[Local, list[Any]]:
+        """Do what `renewed` does; return the values of all ranks too, which come with the same messages."""
         others = self._others
         failed = self._failure() is not None
         self._forget()
         others.epoch += 1
-        found = self._allgather("renewed", failed, through=True)
+        found = self._allgather("renewed", (failed, value), through=True)
         others.epoch += 1
-        if not any(found):
-            return self
+        values = [one for _, one in found]
+        if not any(aborted for aborted, _ in found):
+            return self, values
         new = object.__new__(Local)
         new._begin(others)
-        return new
+        return new, values
 
     def close(self) -> None:
         """Declare that this rank has ended; may be called again."""

@@ -115,13 +115,18 @@ class Loopback:
 
     def renewed(self) -> Loopback:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        return self.renewed_with(None)[0]
+
+    def renewed_with(self, value: Any) -> tuple[Loopback, list[Any]]:
+        """Do what `renewed` does; return the values of all ranks too, which come with it."""
         assert self._renewals is not None
-        offers = self._renewals.allgather((self._hub.error is not None, _Hub()))
-        if not any(aborted for aborted, _ in offers):
-            return self
+        offers = self._renewals.allgather((self._hub.error is not None, _Hub(), value))
+        values = [one for *_, one in offers]
+        if not any(aborted for aborted, *_ in offers):
+            return self, values
         new = Loopback(offers[0][1], self.rank, self.size)
         new._renewals = self._renewals
-        return new
+        return new, values
 
     def close(self) -> None:
         """Declare that this rank has ended, and wake the ranks that wait for it; may be called again."""

@@ -228,16 +228,25 @@ class Mpi:
         control = comm is self._world.control
         if not control:
             self._check()
-        said = np.frombuffer(pickle.dumps(value, protocol=5), dtype=np.uint8)
-        first = np.zeros(_FIRST, dtype=np.uint8)
-        first[:_SIZE] = np.array([said.size]).view(np.uint8)
-        first[_SIZE : _SIZE + said.size] = said[: _FIRST - _SIZE]
-        together = np.empty((self.size, _FIRST), dtype=np.uint8)
-        self._wait([comm.Iallgather(first, together)], control=control)
-        sizes = together[:, :_SIZE].copy().view(np.int64)[:, 0]
+        data = pickle.dumps(value, protocol=5)
+        first, together = bytearray(_FIRST), bytearray(self.size * _FIRST)
+        begin = len(data).to_bytes(_SIZE, "little") + data[: _FIRST - _SIZE]
+        first[: len(begin)] = begin
+        self._wait([comm.Iallgather([first, self._mpi.BYTE], [together, self._mpi.BYTE])], control=control)
+        each = [memoryview(together)[at : at + _FIRST] for at in range(0, len(together), _FIRST)]
+        lengths = [int.from_bytes(one[:_SIZE], "little") for one in each]
+        if max(lengths) <= _FIRST - _SIZE:
+            return [pickle.loads(one[_SIZE:]) for one in each]
+        return self._gather_long(comm, data, np.array(lengths), each, control=control)
+
+    def _gather_long(
+        self, comm: Any, data: bytes, sizes: Array, each: Sequence[memoryview], *, control: bool
+    ) -> list[Any]:
+        """Return the values of all ranks, of which the first message has brought the beginnings."""
+        said = np.frombuffer(data, dtype=np.uint8)
         heard = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
         for rank, one in enumerate(heard):
-            one[: _FIRST - _SIZE] = together[rank, _SIZE : _SIZE + one.size]
+            one[: _FIRST - _SIZE] = np.frombuffer(each[rank][_SIZE : _SIZE + one.size], dtype=np.uint8)
         self._gather_rest(comm, said, sizes, heard, control=control)
         return [pickle.loads(one.tobytes()) for one in heard]
 
@@ -282,14 +291,20 @@ class Mpi:
 
     def renewed(self) -> Mpi:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        return self.renewed_with(None)[0]
+
+    def renewed_with(self, value: Any) -> tuple[Mpi, list[Any]]:
+        """Do what `renewed` does; return the values of all ranks too, which come with the same message."""
         failed = self._error is not None or self._generation in self._world.failed
-        if not any(self._allgather(self._world.control, failed)):
-            return self
+        found = self._allgather(self._world.control, (failed, value))
+        values = [one for _, one in found]
+        if not any(aborted for aborted, _ in found):
+            return self, values
         comm, request = self._world.control.Idup()
         self._wait([request], control=True)
         new = object.__new__(Mpi)
         new._begin(self._world, self._generation + 1, self._piece, comm)
-        return new
+        return new, values
 
     def close(self) -> None:
         """Declare that this rank has ended; may be called again."""

@@ -90,6 +90,14 @@ class SwapsInPlace(Protocol):
 
 
 @runtime_checkable
+class GathersAsItRenews(Protocol):
+    """A communicator whose `renewed` takes values along, which saves a message before each run. It need not."""
+
+    def renewed_with(self, value: Any) -> tuple[Communicator, list[Any]]:
+        """Do what `renewed` does; return the values of all ranks too, in the order of the ranks."""
+
+
+@runtime_checkable
 class Watches(Protocol):
     """A communicator that knows of failures without a rank waiting for another. It need not."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.protocol import Communicator
@@ -24,6 +24,8 @@ from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits, StateRequest
 
 if TYPE_CHECKING:
+    from qsim_ex.circuit.circuit import Circuit
+    from qsim_ex.comm.agreed import Ask
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
@@ -35,6 +37,8 @@ class Assignment:
     free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
     devices: one for each peer; the same device several times if peers share it.
     ranks: the connection to the other processes that share the state; None for a state of this process alone.
+    heard: what rank 0 has told the others as they compared what they were asked for, see `comm.agreed`.
+    compared: the circuit of this state that all have compared, so that its first use need not.
     """
 
     device: Device
@@ -43,6 +47,8 @@ class Assignment:
     host_free: int
     devices: tuple[Device, ...]
     ranks: Communicator | None = None
+    heard: Any = None
+    compared: Circuit | None = None
 
     @property
     def reason(self) -> str:
@@ -72,10 +78,11 @@ def on(device: Device, num_wires: int, options: Options, reason: str, free: int 
     return Assignment(device, made, free, host_free, (device,))
 
 
-def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
+def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = None) -> Assignment:
     """Choose devices and placement of a state and check that it fits; several states use them one after another.
 
-    A state that is divided over several processes is assigned by all of them together: they all call this. Raises
+    A state that is divided over several processes is assigned by all of them together: they all call this, and compare
+    what they are asked for by `ask`, with an error on all that names what differs. Raises
     `DeviceError` or `MissingPackage` if a requested device is not there, `OutOfMemory` with the sum of every placement
     if the state does not fit, `OptionError` for options that contradict one another.
     """
@@ -84,7 +91,7 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
         from qsim_ex.deployment.over_ranks import over_ranks
 
         with connection.in_turn(options.processes):
-            where, reason = over_ranks(num_wires, options, states)
+            where, reason = over_ranks(num_wires, options, states, ask)
         if where is not None:
             return where
     device, why = discover.choose(num_wires, options, states)
@@ -197,25 +204,28 @@ class Assigner:
         given = options.devices or ()
         self._spreads = len(given) > 1 and options.virtual_peers == 1
 
-    def one(self, num_wires: int) -> Assignment:
-        """Return the assignment of a state of `num_wires` wires; raises `OutOfMemory`, `DeviceError`."""
+    def one(self, num_wires: int, ask: Ask | None = None) -> Assignment:
+        """Return the assignment of a state of some wires; raises `OutOfMemory`, `DeviceError`. ask: see `assign`."""
         now = monotonic()
         when, where = self._known.get(num_wires, (-inf, None))
         if where is None or now - when > 1:
-            where = assign(num_wires, self._options)
+            where = assign(num_wires, self._options, 1, ask)
             if where.deployment.in_one_piece and 64 * where.deployment.device_bytes < where.free:
                 self._known[num_wires] = now, where
         return where
 
-    def many(self, num_wires: int, states: int) -> list[Assignment]:
-        """Return the assignments of several states: one for each device if all can hold whole states, otherwise one."""
+    def many(self, num_wires: int, states: int, ask: Ask | None = None) -> list[Assignment]:
+        """Return the assignments of several states: one for each device if all can hold whole states, otherwise one.
+
+        ask: see `assign`.
+        """
         if states == 1:
-            return [self.one(num_wires)]
+            return [self.one(num_wires, ask)]
         if self._spreads:
             options, each = self._options, []
             if options.device_wires is None or options.device_wires >= num_wires:
                 alone = replace(options, devices=None, device="gpu")
-                each = [assign(num_wires, replace(alone, device_id=k), states) for k in options.devices or ()]
+                each = [assign(num_wires, replace(alone, device_id=k), states, ask) for k in options.devices or ()]
             if each and all(where.deployment.in_one_piece for where in each):
                 return each
-        return [assign(num_wires, self._options, states)]
+        return [assign(num_wires, self._options, states, ask)]

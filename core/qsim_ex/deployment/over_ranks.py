@@ -2,315 +2,143 @@
 
 from __future__ import annotations
 
-import os
 import weakref
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
-from qsim_ex.comm.connection import RanksInUse, ranks_of, renew
-from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
-from qsim_ex.comm.processes import host_key
-from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import CommunicationError, DeviceError, OutOfMemory, QsimExError
-from qsim_ex.kernels import host
+from qsim_ex.comm.agreed import Ask, Asked, Opened
+from qsim_ex.comm.connection import RanksInUse, ranks_of
+from qsim_ex.deployment.laid import Laid, divided, for_windows, lay_out
+from qsim_ex.deployment.rooms import Room, home, lacks, refused, require_alike, room_of
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import OutOfMemory, QsimExError
 from qsim_ex.options import Options
-from qsim_ex.options.network import LINKS, Layer, Layers
-from qsim_ex.placement import ranks as placement
 from qsim_ex.placement import ranks_over_host as over_host
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.mapped import MappedMemory
-from qsim_ex.placement.exchange.mapped_rates import MappedRates
-from qsim_ex.placement.request import BOUNDLESS, MARGIN, FreeMemory, StateRequest, nearest
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
 
-_INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
-_NAMES = ("memory", "nvlink", "pcie")
-"""The kinds of links between devices of a rank, and the names of their bandwidths, which are not measured."""
+_MOST_KNOWN = 64
+"""The most states of which a connection remembers how they lie."""
+
+_laid_over: weakref.WeakKeyDictionary[Communicator, dict[tuple[int, int], Laid]] = weakref.WeakKeyDictionary()
+"""How states lie, by their wires and their number, for each connection."""
 
 
-class _Seat(NamedTuple):
-    """Where a rank runs: its host, and the cores that it may use."""
-
-    host: tuple[str, str]
-    cores: tuple[int, ...]
-
-
-class _Room(NamedTuple):
-    """The memory of a rank: the kind of its device, free and needed bytes there and on its host; or its error.
-
-    for_windows: the bytes of each device that windows may fill.
-    """
-
-    kind: str
-    device_free: int
-    device_needed: int
-    host_free: int
-    host_needed: int
-    for_windows: int
-    error: str
+def _known_to(communicator: Communicator) -> dict[tuple[int, int], Laid]:
+    """Return how states lie that were divided over a connection; the same ones on all ranks, or none is used."""
+    try:
+        return _laid_over.setdefault(communicator, {})
+    except TypeError:  # an object that cannot be referred to weakly
+        return {}
 
 
-def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignment | None, str]:
+def _remember(communicator: Communicator, num_wires: int, states: int, laid: Laid) -> None:
+    """Remember how a state lies, for the next one of its size."""
+    known = _known_to(communicator)
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[num_wires, states] = laid
+
+
+def over_ranks(num_wires: int, options: Options, states: int, ask: Ask | None = None) -> tuple[Assignment | None, str]:
     """Return the assignment of a state to several processes; or None, and why it is not divided over them.
 
     Each part goes to the devices of its rank or, if they have no room for it somewhere or `device_wires` says so, to
     the memory of its host. Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what
-    else `assign` raises.
+    else `assign` raises; `CommunicationError` if ranks were asked for different things, see `Ask`.
+
+    Where an earlier state of this size lay is known, so a rank tells its room with what it was asked for: one message
+    for all. What else they ask one another is for the first state of a size.
     """
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:
         return None, why
-    communicator = renew()
+    laid = _known_to(ranks.communicator).get((num_wires, states))
+    if laid is not None and laid.given != options:
+        laid = None
+    if ask is None:
+        ask = partial(Asked, {"qubits": num_wires, "precision": options.precision})
+    opened = Opened(ask, None if laid is None else partial(_told, laid, ranks.communicator))
     try:
-        return _assigned(num_wires, options, states, ranks, communicator), ""
+        return _assigned(num_wires, options, states, ranks, opened, laid), ""
     except QsimExError:  # which all ranks raise
         raise
     except BaseException as error:
-        communicator.abort(error)
+        opened.ranks.abort(error)
         raise
 
 
 def _assigned(
-    num_wires: int, options: Options, states: int, ranks: RanksInUse, communicator: Communicator
+    num_wires: int, options: Options, states: int, ranks: RanksInUse, opened: Opened, laid: Laid | None
 ) -> Assignment:
     """Return the assignment of a state to some ranks; see `over_ranks`."""
-    own = local_options(options, communicator)
-    numbers = tuple(own.devices or (own.device_id,))
-    windowed = _by_options(num_wires, own, numbers, ranks.used).windowed
-    if (
-        own.network == "auto" and own.checkpoint is None and not windowed
-    ):  # whoever continues the run would measure other bandwidths
-        own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
-    deployment = next(_laid_out(_by_options(num_wires, own, numbers, ranks.used)))
-    device, reason, room, error = None, "", None, None
-    devices: tuple[Device, ...] = ()
-    try:
-        device, reason = discover.choose(deployment.levels.local, own, states)
-        devices = _devices(device, numbers, own.virtual_peers)
-        room = _room(deployment, device, devices, own, communicator)
-    except QsimExError as raised:
-        error, room = raised, _Room("", 0, 0, 0, 0, 0, f"{type(raised).__name__}: {raised}")
-    kept = MappedMemory.kept_token(communicator, devices, devices and (_home(devices[0]),))
-    told = communicator.allgather((host_key(), room, kept))
-    MappedMemory.agree(communicator, [token for *_, token in told])
-    rooms = [(where, one) for where, one, _ in told]
-    _require_alike(rooms, error)
-    assert device is not None
-    if windowed or _lacks(rooms):
-        reason += "" if windowed else f"; {human(room.device_needed)} do not fit into the devices of each process"
-        for deployment in over_host.lay_out(_for_windows(num_wires, own, device, numbers, ranks.used, rooms)):
-            rooms = communicator.allgather((host_key(), _room(deployment, device, devices, own, communicator)))
-            if not _refused(communicator, rooms, num_wires, options):
-                break
-    if refused := _refused(communicator, rooms, num_wires, options):
-        raise OutOfMemory(refused)
+    communicator, told = opened.ranks, opened.more
+    known = laid is not None and not opened.renewed and None not in told
+    MappedMemory.agree(communicator, [token for _, token in told] if known else [None])
+    opened.require_same()
+    if laid is None or not known:
+        laid = lay_out(num_wires, options, states, ranks, communicator)
+        told = _told_at_first(laid, communicator)
+    rooms = [room for room, _ in told]
+    deployment = laid.deployment
+    if laid.windowed or lacks(rooms):
+        deployment, rooms = _over_host(laid, rooms, num_wires, options, ranks, communicator)
+    if why := refused(communicator, rooms, num_wires, options):
+        raise OutOfMemory(why)
+    _remember(communicator, num_wires, states, laid)
     from qsim_ex.deployment.assign import Assignment
 
-    _, room = rooms[communicator.rank]
-    deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
-    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator)
+    assert laid.device is not None
+    room = rooms[communicator.rank]
+    return Assignment(
+        laid.device, deployment, room.device_free, room.host_free, laid.devices, communicator, opened.also[0]
+    )
 
 
-def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:
-    """Return a request that no free memory answers, so that all ranks answer it alike."""
-    return StateRequest(num_wires, own, FreeMemory("cpu", tuple((n, 0) for n in numbers), 0), tuple(numbers), used)
+def _told(laid: Laid, communicator: Communicator) -> tuple[Room, bytes | None]:
+    """Return what a rank tells of its memory: its room, and the token of memory that it has kept."""
+    if laid.device is None:
+        assert laid.error is not None
+        raise laid.error
+    room = room_of(laid.deployment, laid.device, laid.devices, laid.own, communicator)
+    return room, MappedMemory.kept_token(communicator, laid.devices, (home(laid.device),))
 
 
-def _for_windows(
-    num_wires: int,
-    own: Options,
-    device: Device,
-    numbers: tuple[int, ...],
-    used: int,
-    rooms: Sequence[tuple[tuple[str, str], _Room]],
-) -> StateRequest:
-    """Return a request for windows that all ranks answer alike: the least memory of any is the limit on all."""
-    least = max(1, min(one.for_windows for _, one in rooms))
-    free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", (), BOUNDLESS, _link(device))
-    return StateRequest(num_wires, own.with_({"max_memory": least}), free, numbers, used)
-
-
-def _laid_out(request: StateRequest) -> Iterator[Deployment]:
-    """Yield how a state over ranks lies, by its options alone."""
-    yield from (over_host if request.windowed else placement).lay_out(request)
-
-
-def _lacks(rooms: Sequence[tuple[tuple[str, str], _Room]]) -> bool:
-    """Return whether the GPUs of any rank have no room for its part."""
-    return any(one.kind == "gpu" and one.device_needed > one.device_free for _, one in rooms)
-
-
-def _link(device: Device) -> Callable[[int, int], Link]:
-    """Return the link between two devices of this rank, by their numbers."""
-    if device.kind == "cpu":
-        return nearest
-    return lambda one, other: link(discover.gpu(one), discover.gpu(other))
-
-
-def _room(
-    deployment: Deployment, device: Device, devices: Sequence[Device], own: Options, communicator: Communicator
-) -> _Room:
-    """Return the memory of this rank, and what a deployment takes of it."""
-    needed, on_host = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-    free = own.max_memory
-
-    def kept(one: Device) -> int:
-        return MappedMemory.kept_bytes(communicator, one)
-
-    if free is None:  # of a GPU that keeps as much as is needed the driver is not asked in each run
-        free = min(discover.free_bytes(one, max(0, needed - kept(one))) + kept(one) for one in devices)
-    for_windows = free if own.max_memory is not None else free - free // MARGIN
-    host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
-    host_free += kept(_home(device)) * _on_this_host(communicator)  # they let go of it when they ask for more
-    if own.max_host_memory is not None:
-        host_free = own.max_host_memory
-    if device.kind == "cpu" and own.max_memory is None:
-        return _Room("cpu", free, 0, host_free, needed + on_host, for_windows, "")
-    return _Room(device.kind, free, needed, host_free, on_host, for_windows, "")
-
-
-def _home(device: Device) -> Device:
-    """Return the device in whose memory parts are that lie on hosts."""
-    return device if device.kind == "cpu" else discover.cpu()
-
-
-def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:
-    """Raise `OutOfMemory` on all ranks unless each host has room for `needed` bytes for each of its ranks."""
-    found = ranks.allgather((host_key(), discover.host_free()))
-    on_host = Counter(where for where, _ in found)
-    for where, free in found:
-        if on_host[where] * needed > free:
-            raise OutOfMemory(
-                f"{what} needs {human(needed)} on each of {ranks.size} processes; host {where[0]} has {human(free)} "
-                f"free for {on_host[where]} of them. Ask for a part, such as own_slices() of a StateVector, which is "
-                "what each process holds."
-            )
-
-
-def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device, ...]:
-    """Return the devices of this rank, each as often as sub state vectors share it; raise `DeviceError`."""
-    if device.kind == "cpu":
-        return (device,) * each
-    if absent := [number for number in numbers if number >= discover.gpu_count()]:
-        told = ", ".join(map(str, absent))
-        raise DeviceError(
-            f"expected GPUs of this host, got devices={list(numbers)}, of which GPU {told} is not there; "
-            f"{discover.present(discover.gpu_count())}."
-        )
-    return tuple(discover.gpu(number) for number in numbers for _ in range(each))
-
-
-def _trading(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy:
-    """Return what measures trades as they will be made, by options that are equal on all ranks."""
-    from qsim_ex.devices.cpu.device import CpuDevice
-
-    each = len(own.devices or (0,)) * own.virtual_peers
-    local = max(0, num_wires - (used * each).bit_length() + 1)  # too few wires are told when all is laid out
-    cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
-    if cpu and state_bytes(local, own.dtype) < CpuDevice.shares_from:
-        return HOSTS
-
-    def measured_by() -> Rate:
-        device: Any = None
-        with suppress(QsimExError):  # it is told when all devices are checked
-            device, _ = discover.choose(local, own, states)
-        kinds = communicator.allgather(device.kind if device is not None else "")
-        return MappedRates(communicator, device, used) if kinds[0] and len(set(kinds)) == 1 else on_hosts
-
-    return MeasuredBy("cpu" if cpu else own.device, measured_by)
-
-
-def _found(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> Layers:
-    """Return the layers of the network: between the devices of a rank, then between ranks, which is measured."""
-    layers = layers_of_ranks(communicator, used, _trading(own, communicator, used, num_wires, states))
-    each = len(own.devices or (0,)) * own.virtual_peers
-    if each == 1:
-        return layers
-    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpus_here()]
-    kinds: set[Link] = {link(one, other) for one in gpus for other in gpus if one is not other}
-    slowest = max((_INSIDE.index(kind) for kind in kinds), default=0)
-    name = _NAMES[max(communicator.allgather(slowest))]
-    rate = max(LINKS[name], layers[0].bytes_per_second if layers else 0.0)
-    return (Layer(each.bit_length() - 1, name, rate), *layers)
-
-
-def local_options(options: Options, communicator: Communicator) -> Options:
-    """Return the options of this rank: ranks of one host share its cores and take turns in its GPUs."""
-    seats = _seats(communicator)
-    mine = seats[communicator.rank]
-    before = sum(seat.host == mine.host for seat in seats[: communicator.rank])
-    changes: dict[str, Any] = {}
-    if options.threads is None:
-        changes["threads"] = max(1, host.cores() // Counter(seats)[mine])
-    if options.devices is not None and (count := discover.gpus_here()):
-        first = before * len(options.devices)
-        changes["devices"] = tuple((number + first) % count for number in options.devices)
-    elif options.device != "cpu" and (count := discover.gpus_here()):
-        changes["device_id"] = (options.device_id + before) % count
-    return options.with_(changes)
-
-
-def _on_this_host(communicator: Communicator) -> int:
-    """Return how many ranks this rank's host has."""
-    seats = _seats(communicator)
-    return sum(seat.host == seats[communicator.rank].host for seat in seats)
-
-
-_known: weakref.WeakKeyDictionary[Communicator, list[_Seat]] = weakref.WeakKeyDictionary()
-"""Where the ranks of each connection run, asked once."""
-
-
-def _seats(communicator: Communicator) -> list[_Seat]:
-    """Return where all ranks run."""
+def _told_at_first(laid: Laid, communicator: Communicator) -> list[tuple[Room, bytes | None]]:
+    """Return what all ranks tell of their memory for the first state of a size; an error of any is one on all."""
+    error: QsimExError | None = None
     try:
-        if communicator in _known:
-            return _known[communicator]
-    except TypeError:  # an object that cannot be referred to weakly
-        return communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
-    _known[communicator] = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
-    return _known[communicator]
+        mine = _told(laid, communicator)
+    except QsimExError as raised:
+        error, mine = raised, (Room.none(raised), None)
+    told = communicator.allgather(mine)
+    MappedMemory.agree(communicator, [token for _, token in told])
+    require_alike([room for room, _ in told], error)
+    return told
 
 
-def _require_alike(rooms: Sequence[tuple[tuple[str, str], _Room]], error: QsimExError | None) -> None:
-    """Raise on all ranks if any has an error, or a device of another kind; error: that of this rank."""
-    if error is not None:
-        raise error
-    for rank, (_, one) in enumerate(rooms):
-        if one.error:
-            raise CommunicationError(f"rank {rank} cannot hold its part of the state. {one.error}")
-        if one.kind != rooms[0][1].kind:
-            raise CommunicationError(
-                f"expected devices of one kind, got rank 0 on a {rooms[0][1].kind} and rank {rank} on a {one.kind}; "
-                "pass device='cpu' or device='gpu'."
-            )
-
-
-def _refused(
-    communicator: Communicator, rooms: Sequence[tuple[tuple[str, str], _Room]], num_wires: int, options: Options
-) -> str:
-    """Return in words which rank has no room for its part; empty if all have."""
-    whole = f"{num_wires} wires in {options.dtype.name} are {human(state_bytes(num_wires, options.dtype))}"
-    on_host: Counter[tuple[str, str]] = Counter()
-    for rank, (where, one) in enumerate(rooms):
-        if one.device_needed > one.device_free:
-            return (
-                f"{whole} over {communicator.size} processes: {human(one.device_needed)} on rank {rank}, which has "
-                f"{human(one.device_free)} free. Use more processes, fewer wires, or precision='single'."
-            )
-        on_host[where] += one.host_needed
-        if on_host[where] > one.host_free:
-            return (
-                f"{whole} over {communicator.size} processes: its ranks need more than the {human(one.host_free)} that "
-                f"host {where[0]} has free (rank {rank}). Use more hosts, fewer wires, or precision='single'."
-            )
-    return ""
+def _over_host(
+    laid: Laid,
+    rooms: list[Room],
+    num_wires: int,
+    options: Options,
+    ranks: RanksInUse,
+    communicator: Communicator,
+) -> tuple[Deployment, list[Room]]:
+    """Return where a state lies that needs memory of hosts, and what all ranks have of it."""
+    device, deployment, reason = laid.device, laid.deployment, laid.reason
+    assert device is not None
+    if not laid.windowed:
+        needed = rooms[communicator.rank].device_needed
+        reason += f"; {human(needed)} do not fit into the devices of each process"
+    for deployment in over_host.lay_out(for_windows(num_wires, laid.own, device, laid.numbers, ranks.used, rooms)):
+        rooms = communicator.allgather(room_of(deployment, device, laid.devices, laid.own, communicator))
+        if not refused(communicator, rooms, num_wires, options):
+            break
+    return replace(deployment, reason=divided(reason, ranks)), rooms

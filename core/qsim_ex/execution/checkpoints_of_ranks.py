@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from qsim_ex.comm.agreed import require_same
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints, Digests
-from qsim_ex.execution.together import require_same
 from qsim_ex.options import Checkpoint
 from qsim_ex.steps.layout import Levels
 

@@ -306,7 +306,7 @@ def _saves(
     }
     states = sum(bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector")
     if states and where.ranks is not None:
-        from qsim_ex.deployment.over_ranks import require_on_hosts
+        from qsim_ex.deployment.rooms import require_on_hosts
 
         require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
     elif states:

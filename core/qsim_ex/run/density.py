@@ -36,6 +36,7 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.pipeline import (
     BatchCall,
     PlannedRun,
+    asked_by,
     checkpoints_of,
     machines_of,
     result_of,
@@ -202,10 +203,10 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs)
     from qsim_ex.execution.together import in_step
-    from qsim_ex.run.over_ranks import agreed_seeds, quiet
+    from qsim_ex.run.over_ranks import quiet, seeds_heard
 
     with in_step(ranks):
-        agreed = agreed_seeds(ranks, call, call.circuit, call.bound)
+        agreed = seeds_heard(call, call.bound, wheres[0].heard)
         return _simulated(replace(quiet(ranks, call), seeds=agreed), inputs)
 
 
@@ -266,7 +267,7 @@ def doubled_for(
 def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
     """Return where density matrices are computed; raises `OutOfMemory` in words of density matrices."""
     try:
-        return call.assigner.many(made.size, states)
+        return call.assigner.many(made.size, states, asked_by(call, call.circuit, call.bound))
     except OutOfMemory as error:
         bits = f" and {made.bits} classical bits that were measured on the way" if made.bits else ""
         raise OutOfMemory(

@@ -93,12 +93,9 @@ def _agreed(call: BatchCall, separation: Separation) -> BatchCall:
         or connection.ranks_of(options.processes, largest)[0] is None
     ):
         return call
-    from qsim_ex.execution.together import in_step
     from qsim_ex.run.over_ranks import agreed_seeds
 
-    ranks = connection.renew()
-    with in_step(ranks):
-        return replace(call, seeds=agreed_seeds(ranks, call, call.circuit, call.bound))
+    return replace(call, seeds=agreed_seeds(call)[1])
 
 
 def part_of(call: BatchCall, part: SeparatePart) -> BatchCall:

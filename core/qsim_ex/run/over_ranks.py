@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
+from qsim_ex.comm.agreed import Asked, Opened, digest
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.execution.together import digest, in_step, require_same
+from qsim_ex.execution.together import in_step
 from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
 from qsim_ex.options import Options
 
@@ -45,11 +47,19 @@ def agreed_seed(options: Options, num_wires: int, seed: int) -> int:
     return agreed
 
 
-def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings) -> tuple[int, ...]:
-    """Return the seeds of all bindings, the same on all ranks; raise `CommunicationError` for ranks that disagree."""
-    given = call.options.seed if call.seeds is None else call.seeds
-    known = None if given is None else seeds_of(given, bound.count, "bindings")
-    drawn = known is None or were_drawn(known)
+def agreed_seeds(call: BatchCall) -> tuple[Communicator, tuple[int, ...]]:
+    """Return a working connection, and the seeds of all bindings; all ranks call it.
+
+    Raise `CommunicationError` for ranks that disagree.
+    """
+    opened = Opened(partial(asked_of, call, call.circuit, call.bound))
+    opened.require_same()
+    return opened.ranks, seeds_heard(call, call.bound, opened.also[0])
+
+
+def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asked:
+    """Return what tells a call from others; with it go seeds that nobody has given, since those of rank 0 count."""
+    known, drawn = _seeds(call, bound)
     options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
     numbers = np.ascontiguousarray(circuit.operands).tobytes()
     asked = {
@@ -64,11 +74,25 @@ def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: 
         "seeds": None if drawn or known is None else _told(known),
         **options,
     }
-    require_same(ranks, asked)
-    if drawn:
-        return DrawnSeeds(ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings")))
+    if not drawn or connection.current().rank:
+        return Asked(asked)
+    return Asked(asked, known or seeds_of(fresh_seed(), bound.count, "bindings"))
+
+
+def seeds_heard(call: BatchCall, bound: Bindings, heard: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the seeds of all bindings, the same on all ranks; heard: those of rank 0, if nobody has given any."""
+    if heard is not None:
+        return DrawnSeeds(heard)
+    known, _ = _seeds(call, bound)
     assert known is not None
     return known
+
+
+def _seeds(call: BatchCall, bound: Bindings) -> tuple[tuple[int, ...] | None, bool]:
+    """Return the seeds of all bindings, None if there are none yet, and whether nobody has given them."""
+    given = call.options.seed if call.seeds is None else call.seeds
+    known = None if given is None else seeds_of(given, bound.count, "bindings")
+    return known, known is None or were_drawn(known)
 
 
 def _told(seeds: tuple[int, ...]) -> str:

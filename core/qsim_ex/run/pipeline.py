@@ -47,6 +47,7 @@ from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.comm.agreed import Ask, Asked
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.program.separation import How, Separation
     from qsim_ex.run.density_branches import BranchWorker
@@ -194,15 +195,26 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories)
+    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories, asked_by(call, circuit, bound))
     inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
     from qsim_ex.execution.together import in_step
-    from qsim_ex.run.over_ranks import agreed_seeds, quiet
+    from qsim_ex.run.over_ranks import quiet, seeds_heard
 
     with in_step(ranks):
-        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound))
+        return _simulated(quiet(ranks, call), inputs, seeds_heard(call, bound, wheres[0].heard))
+
+
+def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Ask:
+    """Return what tells the others what a call asks for, if its states are divided over processes."""
+
+    def ask() -> Asked:
+        from qsim_ex.run.over_ranks import asked_of
+
+        return asked_of(call, circuit, bound)
+
+    return ask
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:

@@ -16,7 +16,7 @@ from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.deployment.over_ranks import local_options
+from qsim_ex.deployment.seats import local_options
 from qsim_ex.execution.together import in_step
 from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
@@ -46,9 +46,8 @@ def run_shared(call: BatchCall) -> BatchResult:
     """Run a call that is shared out; all ranks call it, and all get the whole result."""
     used, _ = connection.ranks_of(call.options.processes, call.circuit.num_qubits)
     assert used is not None
-    ranks = connection.renew()
+    ranks, seeds = agreed_seeds(call)
     with in_step(ranks):
-        seeds = agreed_seeds(ranks, call, call.circuit, call.bound)
         call = quiet(ranks, call)
         own = local_options(call.options, ranks).with_({"processes": "never"})
         call = replace(call, options=own, seeds=seeds, assigner=type(call.assigner)(own))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.deployment.over_ranks import require_on_hosts
+from qsim_ex.deployment.rooms import require_on_hosts
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,9 +114,8 @@ def test_memory_that_all_ranks_keep_is_agreed_on_before() -> None:
         assert asked == also_asked > 0
 
 
-def test_a_rank_without_room_for_staging_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where memory was kept, a rank that has no room for staging pieces raises, and so do the others."""
-    devices = SharingCpu(), SharingCpu()
+def staged_once(devices: Sequence[SharingCpu], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What two ranks come to that make two states; the second rank has memory for the staging pieces of one."""
     host_memory, left = devices[1].host_memory, iter(range(4))
 
     def full(count: int, dtype: Any) -> Any:
@@ -132,9 +131,19 @@ def test_a_rank_without_room_for_staging_ends_the_others(monkeypatch: pytest.Mon
             end.barrier()
             state.release()
 
-    first, second = together(2, work)
+    return together(2, work)
+
+
+def test_a_rank_without_room_for_staging_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all have mapped the memory that was kept, a rank without room for staging raises, as do the others."""
+    first, second = staged_once([SharingCpu(), SharingCpu(deaf="no right to map")], monkeypatch)
     assert isinstance(second, OutOfMemory)
     assert isinstance(first, CommunicationError)
+
+
+def test_where_all_memory_is_mapped_the_next_state_stages_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept memory that all ranks have mapped needs no staging pieces."""
+    assert staged_once([SharingCpu(), SharingCpu()], monkeypatch) == [None, None]
 
 
 def test_ranks_that_do_not_all_reach_each_other() -> None:

@@ -135,7 +135,8 @@ class RankLinks:
 
     def end(self, k: int, buffer: Any) -> PeerBuffer:
         """Return a sub state vector in a buffer of device k, with staging memory; raises `OutOfMemory`."""
-        while len(self._staging) < _FLYING:
+        memory = self._mapped
+        while len(self._staging) < _FLYING and not (memory is not None and memory.complete):  # else nothing is staged
             out, into = (self._devices[0].host_memory(self._message, buffer.dtype)[0] for _ in range(2))
             self._staging.append((out, into))
         return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
