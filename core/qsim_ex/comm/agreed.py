@@ -18,7 +18,7 @@ _LONGEST = 120
 """The most characters of a value that an error shows; of longer ones it shows a digest."""
 
 
-class Asked(NamedTuple):
+class Asking(NamedTuple):
     """What a rank was asked for.
 
     given: by name what tells this call from others, as objects whose `repr` does so. also: what the others are to hear.
@@ -28,11 +28,11 @@ class Asked(NamedTuple):
     also: Any = None
 
 
-Ask = Callable[[], Asked]
+Ask = Callable[[], Asking]
 """Returns what a rank was asked for; it is called only where states are divided, since it costs digests."""
 
 
-class _Said(NamedTuple):
+class _Opening(NamedTuple):
     """What a rank tells all others: why it failed, the digest of what it was given, and values for the others."""
 
     error: str
@@ -60,11 +60,11 @@ class Opened:
         except Exception as error:  # noqa: BLE001  (raised by `require_same`, when the others know)
             self._error, words = error, f"{type(error).__name__}: {error}"
         before = connection.current()
-        mine = _Said(words, digest([repr(self._given).encode()]), also, told)
+        mine = _Opening(words, digest([repr(self._given).encode()]), also, told)
         self.ranks, everyone = connection.renew_with(tuple(mine))
         self.renewed = self.ranks is not before
         self._others = [rank for rank, one in enumerate(everyone) if one is None]  # they renewed, and ask for nothing
-        self._said = [_Said("", "", None, None) if one is None else _Said(*one) for one in everyone]
+        self._said = [_Opening("", "", None, None) if one is None else _Opening(*one) for one in everyone]
         self.more = [one.more for one in self._said]
         self.also = [one.also for one in self._said]
 
@@ -88,9 +88,9 @@ class Opened:
             _require_same(self.ranks, self._given)
 
 
-def asked_of(circuit: Circuit) -> Asked:
+def asked_of(circuit: Circuit) -> Asking:
     """Return what tells a circuit from others."""
-    return Asked({"circuit": circuit.key, "numbers": digest([circuit.operands.tobytes()])})
+    return Asking({"circuit": circuit.key, "numbers": digest([circuit.operands.tobytes()])})
 
 
 def require_same(ranks: Communicator, given: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from qsim_ex.comm.agreed import Ask, Asked, Opened
+from qsim_ex.comm.agreed import Ask, Asking, Opened
 from qsim_ex.comm.connection import RanksInUse, ranks_of
 from qsim_ex.deployment.laid import Laid, divided, for_windows, lay_out
 from qsim_ex.deployment.rooms import Room, home, lacks, refused, require_alike, room_of
@@ -63,7 +63,7 @@ def over_ranks(num_wires: int, options: Options, states: int, ask: Ask | None = 
     if laid is not None and laid.given != options:
         laid = None
     if ask is None:
-        ask = partial(Asked, {"qubits": num_wires, "precision": options.precision})
+        ask = partial(Asking, {"qubits": num_wires, "precision": options.precision})
     opened = Opened(ask, None if laid is None else partial(_told, laid, ranks.communicator))
     try:
         return _assigned(num_wires, options, states, ranks, opened, laid), ""

@@ -11,7 +11,7 @@ import numpy as np
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
-from qsim_ex.comm.agreed import Asked, Opened, digest
+from qsim_ex.comm.agreed import Asking, Opened, digest
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import in_step
 from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
@@ -57,7 +57,7 @@ def agreed_seeds(call: BatchCall) -> tuple[Communicator, tuple[int, ...]]:
     return opened.ranks, seeds_heard(call, call.bound, opened.also[0])
 
 
-def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asked:
+def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     """Return what tells a call from others; with it go seeds that nobody has given, since those of rank 0 count."""
     known, drawn = _seeds(call, bound)
     options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
@@ -75,8 +75,8 @@ def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asked:
         **options,
     }
     if not drawn or connection.current().rank:
-        return Asked(asked)
-    return Asked(asked, known or seeds_of(fresh_seed(), bound.count, "bindings"))
+        return Asking(asked)
+    return Asking(asked, known or seeds_of(fresh_seed(), bound.count, "bindings"))
 
 
 def seeds_heard(call: BatchCall, bound: Bindings, heard: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -47,7 +47,7 @@ from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.comm.agreed import Ask, Asked
+    from qsim_ex.comm.agreed import Ask, Asking
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.program.separation import How, Separation
     from qsim_ex.run.density_branches import BranchWorker
@@ -209,7 +209,7 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
 def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Ask:
     """Return what tells the others what a call asks for, if its states are divided over processes."""
 
-    def ask() -> Asked:
+    def ask() -> Asking:
         from qsim_ex.run.over_ranks import asked_of
 
         return asked_of(call, circuit, bound)
