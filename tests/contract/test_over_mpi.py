@@ -42,7 +42,7 @@ def test_the_contract_of_placements(ranks: int) -> None:
     """A state over processes gives the answers of every placement, also where a rank holds no part of it."""
     asked = [] if ranks == 4 else ["-k", "circuits or shots or inner or other_numbers"]  # all of it takes half a minute
     args = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/contract/over_processes.py", *asked)
-    ended = under_mpi(ranks, *args)
+    ended = under_mpi(ranks, *args, seconds=400)  # other programs may share the cores
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
     assert len(re.findall(r"\d+ passed", ended.stdout)) == ranks
 
