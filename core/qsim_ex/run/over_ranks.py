@@ -76,13 +76,16 @@ def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     }
     if not drawn or connection.current().rank:
         return Asking(asked)
-    return Asking(asked, known or seeds_of(fresh_seed(), bound.count, "bindings"))
+    return Asking(asked, known or fresh_seed())  # of which all make the others: they would be a long message
 
 
-def seeds_heard(call: BatchCall, bound: Bindings, heard: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the seeds of all bindings, the same on all ranks; heard: those of rank 0, if nobody has given any."""
+def seeds_heard(call: BatchCall, bound: Bindings, heard: tuple[int, ...] | int | None) -> tuple[int, ...]:
+    """Return the seeds of all bindings, the same on all ranks.
+
+    heard: those of rank 0 if nobody has given any, or the one that they are made of.
+    """
     if heard is not None:
-        return DrawnSeeds(heard)
+        return DrawnSeeds(seeds_of(heard, bound.count, "bindings") if isinstance(heard, int) else heard)
     known, _ = _seeds(call, bound)
     assert known is not None
     return known
