@@ -58,6 +58,40 @@ def assigned(free: list[int], num_wires: int, each: Any = None, **options: Any) 
     return together(len(free), work)
 
 
+def again(change: Any, **second: Any) -> list[Any]:
+    """What two ranks find for a second state of the size of the first; change: is called on rank 1 between them.
+
+    second: options of rank 1 that are then others.
+    """
+
+    def work(end: Loopback) -> Assignment:
+        FREE[threading.current_thread()] = 4 << 30
+        options = Options(processes=2, device="gpu", network="switch")
+        with connected(end, this_thread=True):
+            assert assign(28, options).deployment.kind == "ranks"
+            if end.rank == 1:
+                change()
+                options = options.with_(second)
+            return assign(28, options)
+
+    return together(2, work)
+
+
+def test_a_second_state_of_a_size_is_told_what_is_free_now() -> None:
+    """Windows are taken where a GPU has less memory free than before, or an option says so, on any rank."""
+    for found in (again(lambda: FREE.update({threading.current_thread(): 1 << 30})), again(int, max_memory=1 << 30)):
+        assert [where.deployment.kind for where in found] == ["ranks over host"] * 2
+        assert found[0].deployment.levels == found[1].deployment.levels
+
+
+def test_a_rank_that_fails_before_the_second_state_ends_the_others() -> None:
+    """Nobody waits for a rank that cannot tell its memory: the others say which rank it is, and why."""
+    first, second = again(lambda: FREE.pop(threading.current_thread()))
+    assert isinstance(second, KeyError)
+    assert isinstance(first, CommunicationError)
+    assert "rank 1 of 2 has failed, and this rank with it: KeyError" in str(first)
+
+
 def test_parts_that_fit_lie_on_devices() -> None:
     """Two parts of 2 GiB lie on GPUs of 4 GiB."""
     for where in assigned([4 << 30] * 2, 28):
