@@ -250,7 +250,8 @@ def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) 
     for job in jobs:
         machine_code, report = job.compiled.result()
         function = bench.load(machine_code, emit.NAME)
-        given = loading.give(bench.runtime, loading.NumberTakes(job.kernel.values, job.kernel.table), job.numbers, real)
+        takes = loading.NumberTakes(job.kernel.values, job.kernel.table, pivots=job.kernel.pivots)
+        given = loading.give(bench.runtime, takes, job.numbers, real)
         blocks = 1 << n - job.kernel.skipped_bits
 
         def launch(

@@ -81,6 +81,37 @@ __device__ __forceinline__ void add_imaginary(amp& a, const amp b, const real y)
     a.y += y * b.x;
 }
 """,
+    "pair": """\
+__device__ __forceinline__ void pair(  // (a, b) ← M (a, b) with M = [x, i y; i z, w]
+    amp& a, amp& b, const real x, const real y, const real z, const real w)
+{
+    const amp c = a, d = b;
+    a.x = x * c.x - y * d.y;
+    a.y = x * c.y + y * d.x;
+    b.x = w * d.x - z * c.y;
+    b.y = w * d.y + z * c.x;
+}
+""",
+    "by_tangent": """\
+__device__ __forceinline__ void by_tangent(amp& a, amp& b, const real t)  // (a, b) ← [1, i t; i t, 1] (a, b)
+{
+    const amp c = a;
+    a.x -= t * b.y;
+    a.y += t * b.x;
+    b.x -= t * c.y;
+    b.y += t * c.x;
+}
+""",
+    "by_cotangent": """\
+__device__ __forceinline__ void by_cotangent(amp& a, amp& b, const real t)  // (a, b) ← [t, i; i, t] (a, b)
+{
+    const amp c = a;
+    a.x = t * c.x - b.y;
+    a.y = t * c.y + b.x;
+    b.x = t * b.x - c.y;
+    b.y = t * b.y + c.x;
+}
+""",
     "load": """\
 template <int count>
 __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ← numbers from a table, by pairs
