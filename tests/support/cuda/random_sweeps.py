@@ -65,6 +65,9 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "pair" and len(near) > 1:
         pair_of_rotations(rng, near, numbers)
         return
+    if kind == "turn":
+        turn(rng, mixed[0], numbers)
+        return
     if kind == "fixed":
         fixed_item(rng, near, mixed[:2], numbers)
         return
@@ -101,7 +104,7 @@ def pair_of_rotations(rng, near, numbers):
         angle = rng.choice([rng.uniform(-np.pi, np.pi), np.pi / 4 * rng.integers(-4, 5)])
         block = np.array([[np.cos(angle), 1j * np.sin(angle)], [1j * np.sin(angle), np.cos(angle)]])
         if rng.random() < 0.3:
-            block *= rng.choice([[[1, 1], [-1, -1]], rng.normal(size=(2, 2)), 0.1 * np.ones((2, 2))])
+            block *= [np.array([[1, 1], [-1, -1]]), rng.normal(size=(2, 2)), 0.1][int(rng.integers(3))]
         matrix[np.ix_((low, high), (low, high))] = block
     kinds = bytes([3, 0, 0, 4, 0, 3, 4, 0, 0, 4, 3, 0, 4, 0, 0, 3])
     numbers.add(lambda slot: Mix(bits, (), When(0, 0), kinds, slot, "pair"), kinds, (), list(matrix.ravel()))
@@ -109,6 +112,18 @@ def pair_of_rotations(rng, near, numbers):
         reads = (1 << bits[0] | 1 << bits[1], 1 << bits[int(rng.integers(2))])[: int(rng.integers(1, 3))]
         pattern, values = random_entries(rng, 1 << len(reads), [(5,), (1, 5), (3,), (4,)][int(rng.integers(4))])
         numbers.add(lambda slot: Diagonal(reads, When(0, 0), pattern, slot, "parity"), pattern, reads, values)
+
+
+def turn(rng, bit, numbers):
+    """Append a matrix with the pattern of RX, RY or H: a rotation or a reflection mostly, or any numbers."""
+    imaginary = rng.random() < 0.4
+    angle = rng.choice([rng.uniform(-np.pi, np.pi), np.pi / 4 * rng.integers(-4, 5)])
+    c, s = np.cos(angle), np.sin(angle)
+    matrix = np.array([c, 1j * s, 1j * s, c] if imaginary else [c, s, -s, c] if rng.random() < 0.5 else [c, s, s, -c])
+    if rng.random() < 0.2:
+        matrix = matrix * np.array([1, 1, -1, -1] if rng.random() < 0.5 else rng.normal(size=4))
+    kinds = bytes([3, 4, 4, 3] if imaginary else [3] * 4)
+    numbers.add(lambda slot: Mix((bit,), (), When(0, 0), kinds, slot, "turn"), kinds, (), list(matrix))
 
 
 def fixed_item(rng, near, mixed, numbers):

@@ -11,7 +11,7 @@ from support.cuda.sweeps import case, check
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, emit, emit_rows
 from qsim_ex.kernels.cuda.write.style import STYLE
 
-KINDS = ("pair", "pair", "diagonal", "mix", "rename")
+KINDS = ("pair", "turn", "diagonal", "mix", "rename")
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -31,19 +31,21 @@ def test_few_rotations_stay_matrices() -> None:
     """A sweep of two rotations has none of the scale's cost, and is written as before."""
     _, _, sweep, *_ = pairs(2)
     assert not len(emit(sweep, 8).pivots)
-    assert emit(sweep, 8).source == emit(sweep, 8, style=replace(STYLE, pivots=False)).source
+    assert emit(sweep, 8).source == emit(sweep, 8, style=replace(STYLE, pivots="none")).source
 
 
 def test_scales_are_bounded() -> None:
-    """Of a hundred rotations 64 leave their scale to the end, so that single precision holds the product."""
-    sweep = pairs(100)
-    assert emit(sweep[2], 8).source.count("else if") <= 2 * 64
-    check([sweep], np.complex64)
+    """Scales are applied before single precision cannot hold their product: of 200 rotations, or of 800, in between."""
+    sweeps = [case(7, 8, 8, phases, 20, kinds=("pair", "turn")) for phases in (10, 40)]
+    for _, _, sweep, *_ in sweeps:
+        applied = emit(sweep, 8).source.count("scale(a0, v")
+        assert applied >= sum(len(phase.items) for phase in sweep.phases) // 200
+    check(sweeps, np.complex64)
 
 
 def test_numbers_in_memory_are_not_pivoted() -> None:
     """Kernels that read their numbers from memory, of batches or on old drivers, have matrices."""
     _, _, sweep, *_ = pairs(60)
-    assert "by_tangent" in emit(sweep, 16).source
-    assert "by_tangent" not in emit(sweep, 16, OLD_ROOM).source
-    assert "by_tangent" not in emit_rows(sweep, 8).source
+    assert "by_tangent_imaginary" in emit(sweep, 16).source
+    assert "by_tangent_imaginary" not in emit(sweep, 16, OLD_ROOM).source
+    assert "by_tangent_imaginary" not in emit_rows(sweep, 8).source

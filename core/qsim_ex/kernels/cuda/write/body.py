@@ -23,7 +23,7 @@ class PhaseText:
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
-    pivots: the pairs of rotations among its items, by their number; ratios: those whose ratio of scales an item takes.
+    pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes.
     """
 
     place: RegisterLayout
@@ -77,7 +77,7 @@ class KernelBody:
     """The parts of a kernel's source, in the making.
 
     in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
-    pivots: the pairs of rotations whose scale is left to the end of the sweep; total: the place in `v` of their product.
+    pivots: the rotations, and pairs of them, whose scale is left.
     """
 
     def __init__(self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False) -> None:
@@ -92,7 +92,6 @@ class KernelBody:
         self.phases: list[PhaseText] = []
         self.parted = False
         self.pivots: list[Pivot] = []
-        self.total = 0
 
     def begin(self, place: RegisterLayout) -> PhaseText:
         """Open the next phase."""

@@ -20,7 +20,7 @@ from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
-from qsim_ex.kernels.cuda.write.pivots import FEWEST
+from qsim_ex.kernels.cuda.write.pivots import FEWEST, MOST, Pivot, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
     LINE_BYTES,
@@ -103,7 +103,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
     body = _written(sweep, itemsize, arranged, style, tensor)
     if body.pivots and not (len(body.pivots) >= FEWEST and _fits(body, room)):
-        body = _written(sweep, itemsize, arranged, replace(style, pivots=False), tensor)
+        body = _written(sweep, itemsize, arranged, replace(style, pivots="none"), tensor)
     by_value = _fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
@@ -125,10 +125,12 @@ def _written(
             _block(body, dense, last=number == len(arranged) - 1)
         else:
             items.write_all(body, place.phase.items)
-    scaled = [phase for phase in body.phases if phase.pivots]
-    if scaled:  # behind the last rotation
-        body.total = body.by_value([body.zero + 1])
-        scaled[-1].lines += [body.call("scale", f"a{name}", f"v[{body.total}]") for name in scaled[-1].names]
+    pending: list[Pivot] = []
+    rotating = [phase for phase in body.phases if phase.pivots]
+    for phase in rotating:
+        pending += phase.pivots.values()
+        if len(pending) >= MOST or phase is rotating[-1]:
+            scaled(body, phase, pending)
     return body
 
 
@@ -139,7 +141,7 @@ def _fits(body: KernelBody, room: int) -> bool:
 
 def _records(body: KernelBody) -> NDArray[np.int32]:
     """Return what the host has to know of a kernel's pivots."""
-    return np.array([word for pivot in body.pivots for word in pivot.record(body.total)], dtype=np.int32)
+    return np.array([word for pivot in body.pivots for word in pivot.record()], dtype=np.int32)
 
 
 @functools.lru_cache(maxsize=1024)

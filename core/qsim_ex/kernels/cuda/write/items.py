@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
-from qsim_ex.kernels.cuda.write.pivots import Pivot
+from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
@@ -30,12 +30,13 @@ KEPT_FROM_MEMORY = 128
 
 
 def write_all(body: KernelBody, items: Sequence[Item]) -> None:
-    """Append all items of a phase to it, which is being written; pairs of rotations are pivoted."""
+    """Append all items of a phase to it, which is being written; rotations are pivoted."""
     phase = body.phases[-1]
-    if body.style.pivots and not body.in_memory:
+    if body.style.pivots != "none" and not body.in_memory:
         phase.pivots = pivots.pivots_of(body, phase, items)
+        body.pivots += phase.pivots.values()
     for number, pivot in phase.pivots.items():
-        for at in pivots.beside(phase, items, number):
+        for at in pivots.beside(phase, items, number) if pivot.kind is Kind.PAIR else ():
             if _tells(phase, items[at], pivot):
                 pivot.beside = True
                 phase.ratios.setdefault(at, []).append(pivot)

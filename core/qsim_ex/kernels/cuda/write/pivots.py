@@ -1,10 +1,10 @@
 """Rotations that kernels apply with half of the multiply-adds: one of their two numbers is made 1.
 
 A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two has no
-number above 1. So each amplitude takes one multiply-add for a part, where it took two. The scale belongs to the whole
-sweep: behind its last rotation all amplitudes are multiplied by the product. These numbers are made on the host
-(`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, and that of any matrix, for
-those that are no rotations. All threads take the same way.
+number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left: many rotations
+behind, all amplitudes are multiplied by the product. These numbers are made on the host
+(`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, those of reflections where
+there may be some, and that of any matrix. All threads take the same way.
 
 RXX, RYY and their products are two rotations: of the amplitudes at which two bits are alike, and of those at which they
 differ. The first one gives the scale. By how much the second one's scale differs goes into a phase of the bits' parity,
@@ -15,99 +15,131 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
-MOST = 64
-"""The most scales of one sweep: until they are applied, amplitudes grow by their inverse, which is 2^32 at most."""
+MOST = 96
+"""The scales after which they are applied at the end of a phase: until then amplitudes grow by their inverse, which is
+2^48 at most, and by what the phase adds to that."""
 
 FEWEST = 3
 """With fewer rotations a sweep gains less than its scale takes."""
 
-TANGENT, COTANGENT, MATRIX = range(3)
-"""The ways to apply a rotation, as a kernel finds them among its numbers."""
-
-_PAIR = pattern("r00i0ri00ir0i00r")
-_ENTRIES = (0, 3, 12, 15, 5, 6, 9, 10)
-"""The entries of a matrix on two bits that are not 0: where the bits are alike, and where they differ."""
-
-NUMBERS = 13
-"""The numbers of a pair: its entries; for each rotation the number that is left, and the way; the ratio of the scales."""
-
-_LEFT, _RATIO = 8, 12
+WAYS = ("by_tangent", "by_cotangent", "by_reflected_tangent", "by_reflected_cotangent")
+"""The functions that apply a rotation; a kernel finds the number of one among its numbers, or another number."""
 
 
-def rotates(item: Item) -> bool:
-    """Return whether an item may be two rotations, as RXX and RYY are."""
-    return isinstance(item, Mix) and item.pattern == _PAIR and not item.reads and not item.when.mask
+class Kind(IntEnum):
+    """What is pivoted; core/native/pivots.hpp has the numbers of each kind."""
+
+    PAIR = 0
+    IMAGINARY = 1
+    REAL = 2
+
+
+_KINDS = {pattern("r00i0ri00ir0i00r"): Kind.PAIR, pattern("riir"): Kind.IMAGINARY, pattern("rrrr"): Kind.REAL}
+_ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3), Kind.REAL: (0, 1, 2, 3)}
+"""The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
+
+_MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
+"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
+
+
+def kind_of(item: Item) -> Kind | None:
+    """Return what an item is if it may be a rotation, or two as RXX and RYY are; None for others."""
+    if not isinstance(item, Mix) or item.reads or item.when.mask:
+        return None
+    return _KINDS.get(item.pattern)
 
 
 @dataclass
 class Pivot:
-    """A pair of rotations in a kernel.
+    """A rotation, or a pair of rotations, in a kernel.
 
-    at: where its numbers begin in `v`. parity: the bits of a register whose sum says which rotation is its.
-    beside: whether a phase takes the ratio of the scales. folds: the numbers in `v` that are multiplied by it.
+    at: where its numbers begin in `v`; total: where the scale is that its own belongs to.
+    parity: the bits of a register whose sum says which rotation of a pair is its.
+    beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
 
+    kind: Kind
     at: int
     parity: int
+    total: int = 0
     beside: bool = False
     folds: list[int] = field(default_factory=list)
 
     @property
     def ratio(self) -> str:
-        """The ratio of the scales, as text."""
-        return f"v[{self.at + _RATIO}]"
+        """The ratio of a pair's scales, as text."""
+        return f"v[{self.at + 12}]"
 
-    def record(self, total: int) -> list[int]:
-        """Return what the host has to know; total: the place of the sweep's scale in `v`."""
-        return [self.at, total, len(self.folds) if self.beside else -1, *self.folds]
+    def record(self) -> list[int]:
+        """Return what the host has to know."""
+        return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
 
 
 def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item]) -> dict[int, Pivot]:
-    """Return the pairs of a phase by the numbers of their items, with their numbers passed by value."""
+    """Return the rotations of a phase by the numbers of their items, with their numbers passed by value."""
     made: dict[int, Pivot] = {}
     for number, item in enumerate(items):
-        if isinstance(item, Mix) and rotates(item) and len(body.pivots) < MOST:
+        kind = kind_of(item)
+        if kind is not None and isinstance(item, Mix) and (kind is Kind.PAIR or body.style.pivots == "all"):
             parity = phase.register(sum(1 << bit for bit in item.bits))
-            made[number] = Pivot(body.by_value(_taken(item, body.zero)), parity)
-            body.pivots.append(made[number])
+            made[number] = Pivot(kind, body.by_value(_taken(item, kind, body.zero)), parity)
     return made
 
 
-def _taken(item: Mix, zero: int) -> list[int]:
-    """Return the positions of a pair's numbers in the packed array; zero: that of a 0, for what the host makes."""
+def _taken(item: Mix, kind: Kind, zero: int) -> list[int]:
+    """Return the positions of an item's numbers in the packed array; zero: that of a 0, for what the host makes."""
     numbers = packing.numbered(item.pattern, item.slot.at)
-    entries = [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES]
-    return entries + [zero] * (NUMBERS - len(entries))
+    return [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES[kind]] + [zero] * _MADE[kind]
 
 
 def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
-    """Yield the statements of a pair of rotations."""
-    one, other = (phase.register(1 << bit) for bit in bits)
-    groups = [r for r in range(len(phase.names)) if not r & (one | other)]
-    for block, (low, high) in enumerate(((0, one | other), (one, other))):
+    """Yield the statements of a rotation, or of a pair of rotations."""
+    masks = [phase.register(1 << bit) for bit in bits]
+    groups = [r for r in range(len(phase.names)) if not r & sum(masks)]
+    blocks = [(0, masks[0])] if pivot.kind != Kind.PAIR else [(0, sum(masks)), (masks[0], masks[1])]
+    for block, (low, high) in enumerate(blocks):
         pairs = [(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups]
-        entries, left = pivot.at + 4 * block, pivot.at + _LEFT + 2 * block
-        matrix = [body.call("pair", a, b, *(f"v[{entries + k}]" for k in range(4))) for a, b in pairs]
-        if block and not pivot.beside:
-            yield from matrix
-            continue
-        yield f"if (v[{left + 1}] == {TANGENT}) {{"
-        yield from (f"    {body.call('by_tangent', a, b, f'v[{left}]')}" for a, b in pairs)
-        yield f"}} else if (v[{left + 1}] == {COTANGENT}) {{"
-        yield from (f"    {body.call('by_cotangent', a, b, f'v[{left}]')}" for a, b in pairs)
-        yield "} else {"
-        yield from (f"    {line}" for line in matrix)
-        yield "}"
+        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
+        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+
+
+def _rotation(
+    body: KernelBody, pivot: Pivot, pairs: Sequence[tuple[str, str]], entries: int, left: int, *, always: bool
+) -> Iterator[str]:
+    """Yield the statements of one rotation of some pairs of amplitudes; always: whether it is a matrix in any case."""
+    real = pivot.kind == Kind.REAL
+    name = "mix_real" if real else "mix_imaginary"
+    matrix = [body.call(name, a, b, *(f"v[{entries + k}]" for k in range(4))) for a, b in pairs]
+    if always:
+        yield from matrix
+        return
+    for way, called in enumerate(WAYS if real else WAYS[:2]):
+        function = f"{called}_{'real' if real else 'imaginary'}"
+        yield f"{'} else ' if way else ''}if (v[{left + 1}] == {way}) {{"
+        yield from (f"    {body.call(function, a, b, f'v[{left}]')}" for a, b in pairs)
+    yield "} else {"
+    yield from (f"    {line}" for line in matrix)
+    yield "}"
+
+
+def scaled(body: KernelBody, phase: PhaseText, pending: list[Pivot]) -> None:
+    """Apply the scales that are pending at the end of a phase."""
+    total = body.by_value([body.zero + 1])
+    for pivot in pending:
+        pivot.total = total
+    phase.lines += [body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names]
+    pending.clear()
 
 
 def beside(phase: PhaseText, items: Sequence[Item], number: int) -> Iterator[int]:
-    """Yield the numbers of the phases that a pair of rotations commutes with and could stand beside, the nearest last.
+    """Yield the numbers of the phases beside which a pair of rotations could stand, first those behind it.
 
     What mixes both bits as such a pair does leaves their parity as it is.
     """
@@ -118,7 +150,9 @@ def beside(phase: PhaseText, items: Sequence[Item], number: int) -> Iterator[int
             other = items[at]
             if isinstance(other, Diagonal):
                 yield at
-            elif set(other.bits) & set(item.bits) and not (rotates(other) and set(other.bits) == set(item.bits)):
+            elif set(other.bits) & set(item.bits) and not (
+                kind_of(other) is Kind.PAIR and set(other.bits) == set(item.bits)
+            ):
                 break
 
 
