@@ -97,7 +97,7 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
 
 
 def pair_of_rotations(rng, near, numbers):
-    """Append a matrix with the pattern of RXX·RYY: of two rotations mostly, by multiples of π/4 too, or of any numbers."""
+    """Append a matrix with the pattern of RXX·RYY: two rotations mostly, by multiples of π/4 too, or any numbers."""
     bits = tuple(int(b) for b in rng.permutation(near)[:2])
     matrix = np.zeros((4, 4), dtype=complex)
     for low, high in ((0, 3), (1, 2)):

@@ -18,7 +18,16 @@ from qsim_ex.kernels.cuda.launch.enqueue import RunWords
 from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
 from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records
 from qsim_ex.kernels.cuda.launch.queued import Queued
-from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, PIVOTS, TAKE, TAKE_SINGLE
+from qsim_ex.kernels.cuda.launch.run_words import (
+    END,
+    LAUNCH,
+    LENGTH,
+    MOST_ARGUMENTS,
+    OPERANDS,
+    PIVOTS,
+    TAKE,
+    TAKE_SINGLE,
+)
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.native.library import address
 from qsim_ex.steps.numbers import Numbers
@@ -143,7 +152,7 @@ def laid_out(
             size, taken = np.dtype(kind).itemsize, program.places.add(take)
             words += [_TAKES[size], taken, len(take), to // size]
             if len(pivots):
-                words += [PIVOTS, taken, program.places.add(pivots), len(pivots), to // size, size]
+                words += [PIVOTS, taken, program.places.add(pivots.astype(np.int64)), len(pivots), to // size, size]
         words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
     words += [END] * max(LENGTH)  # the reader reads that many words at once
     kernels = [stage.launch.kernel for stage in stages]

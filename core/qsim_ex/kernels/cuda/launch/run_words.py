@@ -18,8 +18,8 @@ from __future__ import annotations
 # LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
 # BIND: the address of a compiled plan's number program, its rows, the addresses of its places and of its incidence, and
 #   how many operands there are; all numbers but tables are made at once.
-# PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see core/native/pivots.hpp), how
-#   many words they have, where the taken numbers went, and the bytes of one.
+# PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see core/native/pivots.hpp),
+#   how many words they have, where the taken numbers went, and the bytes of one.
 # END.
 END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS = range(10)
 

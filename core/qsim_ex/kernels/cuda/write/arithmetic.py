@@ -144,7 +144,8 @@ __device__ __forceinline__ void by_cotangent_real(amp& a, amp& b, const real t) 
 }
 """,
     "by_reflected_tangent_real": """\
-__device__ __forceinline__ void by_reflected_tangent_real(amp& a, amp& b, const real t)  // (a, b) ← [1, t; t, -1] (a, b)
+__device__ __forceinline__ void by_reflected_tangent_real(  // (a, b) ← [1, t; t, -1] (a, b)
+    amp& a, amp& b, const real t)
 {
     const amp c = a;
     a.x += t * b.x;
@@ -154,7 +155,8 @@ __device__ __forceinline__ void by_reflected_tangent_real(amp& a, amp& b, const 
 }
 """,
     "by_reflected_cotangent_real": """\
-__device__ __forceinline__ void by_reflected_cotangent_real(amp& a, amp& b, const real t)  // (a, b) ← [t, 1; 1, -t] (a, b)
+__device__ __forceinline__ void by_reflected_cotangent_real(  // (a, b) ← [t, 1; 1, -t] (a, b)
+    amp& a, amp& b, const real t)
 {
     const amp c = a;
     a.x = t * c.x + b.x;

@@ -20,7 +20,7 @@ from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
-from qsim_ex.kernels.cuda.write.pivots import FEWEST, MOST, Pivot, scaled
+from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
     LINE_BYTES,
@@ -125,12 +125,9 @@ def _written(
             _block(body, dense, last=number == len(arranged) - 1)
         else:
             items.write_all(body, place.phase.items)
-    pending: list[Pivot] = []
-    rotating = [phase for phase in body.phases if phase.pivots]
-    for phase in rotating:
-        pending += phase.pivots.values()
-        if len(pending) >= MOST or phase is rotating[-1]:
-            scaled(body, phase, pending)
+    if body.pivots and not body.pivots[-1].total:
+        phase = [phase for phase in body.phases if phase.pivots][-1]
+        phase.lines += scaled(body, phase)
     return body
 
 

@@ -34,15 +34,18 @@ def write_all(body: KernelBody, items: Sequence[Item]) -> None:
     phase = body.phases[-1]
     if body.style.pivots != "none" and not body.in_memory:
         phase.pivots = pivots.pivots_of(body, phase, items)
-        body.pivots += phase.pivots.values()
     for number, pivot in phase.pivots.items():
-        for at in pivots.beside(phase, items, number) if pivot.kind is Kind.PAIR else ():
+        for at in pivots.beside(items, number) if pivot.kind is Kind.PAIR else ():
             if _tells(phase, items[at], pivot):
                 pivot.beside = True
                 phase.ratios.setdefault(at, []).append(pivot)
                 break
     for number, item in enumerate(items):
         write(body, item, number)
+        if number in phase.pivots:
+            body.pivots.append(phase.pivots[number])
+            if len(body.pivots) % pivots.MOST == 0:
+                phase.lines += pivots.scaled(body, phase)
 
 
 def _tells(phase: PhaseText, item: Item, pivot: Pivot) -> bool:

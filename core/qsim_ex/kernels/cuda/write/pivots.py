@@ -1,8 +1,8 @@
 """Rotations that kernels apply with half of the multiply-adds: one of their two numbers is made 1.
 
-A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two has no
-number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left: many rotations
-behind, all amplitudes are multiplied by the product. These numbers are made on the host
+A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two has
+no number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left to the last
+rotation of a sweep, behind which all amplitudes are multiplied by the product. These numbers are made on the host
 (`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, those of reflections where
 there may be some, and that of any matrix. All threads take the same way.
 
@@ -22,9 +22,8 @@ from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
-MOST = 96
-"""The scales after which they are applied at the end of a phase: until then amplitudes grow by their inverse, which is
-2^48 at most, and by what the phase adds to that."""
+MOST = 64
+"""The rotations behind which their scale is applied: until then amplitudes grow by its inverse, 2^32 at most."""
 
 FEWEST = 3
 """With fewer rotations a sweep gains less than its scale takes."""
@@ -60,7 +59,7 @@ def kind_of(item: Item) -> Kind | None:
 class Pivot:
     """A rotation, or a pair of rotations, in a kernel.
 
-    at: where its numbers begin in `v`; total: where the scale is that its own belongs to.
+    at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
     parity: the bits of a register whose sum says which rotation of a pair is its.
     beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
@@ -129,16 +128,15 @@ def _rotation(
     yield "}"
 
 
-def scaled(body: KernelBody, phase: PhaseText, pending: list[Pivot]) -> None:
-    """Apply the scales that are pending at the end of a phase."""
+def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
+    """Yield the statements that apply the scales of all rotations that have left theirs."""
     total = body.by_value([body.zero + 1])
-    for pivot in pending:
-        pivot.total = total
-    phase.lines += [body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names]
-    pending.clear()
+    for pivot in body.pivots:
+        pivot.total = pivot.total or total
+    yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names)
 
 
-def beside(phase: PhaseText, items: Sequence[Item], number: int) -> Iterator[int]:
+def beside(items: Sequence[Item], number: int) -> Iterator[int]:
     """Yield the numbers of the phases beside which a pair of rotations could stand, first those behind it.
 
     What mixes both bits as such a pair does leaves their parity as it is.
