@@ -1,8 +1,8 @@
 """Rotations that kernels apply with half of the multiply-adds: one of their two numbers is made 1.
 
-A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two has
-no number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left to the last
-rotation of a sweep, behind which all amplitudes are multiplied by the product. These numbers are made on the host
+A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two
+has no number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left to the
+last rotation of a sweep, behind which all amplitudes are multiplied by the product. These numbers are made on the host
 (`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, those of reflections where
 there may be some, and that of any matrix. All threads take the same way.
 
