@@ -161,6 +161,7 @@ DEFINITIONS: dict[str, Definition] = {
     "zzpow": lambda t, s: power(pauli("ZZ"), t, s),
     "swappow": lambda t, s: power(SWAP, t, s),
     "iswappow": _iswappow,
+    "hop": lambda theta: turn(HOP, 2 * theta),
     "phasedxpow": _phased,
     "fsim": lambda theta, phi: diagonal(1, 1, 1, _e(-phi)) @ turn(HOP, 2 * theta),
     "cu": lambda theta, phi, lam, gamma: controlled(_e(gamma) * u(theta, phi, lam)),

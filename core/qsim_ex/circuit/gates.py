@@ -325,6 +325,12 @@ def _turned_z(of: str) -> Callable[..., tuple[Factor, ...]]:
     return lambda t, s: (Factor(of, (np.pi * t,)), Factor("global_phase", (np.pi * t * s,)))
 
 
+def _hops(t: Any, s: Any) -> tuple[Factor, ...]:
+    """Return the factors of a power of SWAP: a turn of |01⟩ and |10⟩ into each other, and a phase on both."""
+    half, whole = np.pi / 2 * t, np.pi * t * s
+    return Factor("hop", (half,)), Factor("parity_phase", (half,)), Factor("global_phase", (whole,))
+
+
 def _phased_x(p: Any, t: Any, s: Any) -> tuple[Factor, ...]:
     """Return the factors of Z^p · X^t · Z^−p, in the order in which they act."""
     return Factor("p", (-np.pi * p,)), *_turned("rx")(t, s), Factor("p", (np.pi * p,))
@@ -428,8 +434,35 @@ _row(
     factors=_turned_z("parity_phase"),
     parameters=_POW,
 )
-_row("swappow", 2, "c000 0cc0 0cc0 000c", _swappow, mixes=(0, 1), cirq=[Powers("SwapPowGate")], parameters=_POW)
-_row("iswappow", 2, "c000 0cc0 0cc0 000c", _iswappow, mixes=(0, 1), cirq=[Powers("ISwapPowGate")], parameters=_POW)
+_row(
+    "hop",
+    2,
+    "1000 0ri0 0ir0 0001",
+    lambda theta: [*_fsim(theta, 0 * theta)[:-1], 1],
+    mixes=(0, 1),
+    parameters="theta",
+    cirq=[OneShift("ISwapPowGate", 0, (-np.pi / 2,))],
+)
+_row(
+    "swappow",
+    2,
+    "c000 0cc0 0cc0 000c",
+    _swappow,
+    mixes=(0, 1),
+    cirq=[Powers("SwapPowGate")],
+    factors=_hops,
+    parameters=_POW,
+)
+_row(
+    "iswappow",
+    2,
+    "c000 0cc0 0cc0 000c",
+    _iswappow,
+    mixes=(0, 1),
+    cirq=[Powers("ISwapPowGate")],
+    factors=lambda t, s: (Factor("hop", (-np.pi / 2 * t,)), Factor("global_phase", (np.pi * t * s,))),
+    parameters=_POW,
+)
 _row(
     "phasedxpow",
     1,
@@ -447,7 +480,7 @@ _row(
     _fsim,
     mixes=(0, 1),
     parameters="theta phi",
-    cirq=[Attributes("FSimGate", ("theta", "phi")), OneShift("ISwapPowGate", 0, (-np.pi / 2, 0.0))],
+    cirq=[Attributes("FSimGate", ("theta", "phi"))],
 )
 
 # --- controlled --------------------------------------------------------------------------------------------------
