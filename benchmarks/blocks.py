@@ -136,7 +136,7 @@ def by_emitter(row: Row, made: Sweep, packed: Tiles, exact: Callable[[Tiles], Ti
     itemsize = 8 if row.precision == "single" else 16
     kernel = emit.emit(made, itemsize, room)
     real = np.float32 if itemsize == 8 else np.float64
-    takes = loading.NumberTakes(kernel.values, kernel.table)
+    takes = loading.NumberTakes(kernel.values, kernel.table, pivots=kernel.pivots)
 
     def given(runtime: Any) -> tuple[Any, ...]:
         found = loading.give(runtime, takes, packed, real)

@@ -102,6 +102,8 @@ VARIANTS = {
     "step768": Variant(replace(STYLE, in_step=768)),
     "streamed": Variant(replace(STYLE, streamed=True)),
     "tables": Variant(replace(STYLE, near_lanes=False)),
+    "pairs": Variant(replace(STYLE, pivots="pairs")),
+    "turns": Variant(replace(STYLE, pivots="all")),
     "tile-1": Variant(tile=1),
     "tile-1ahead": Variant(replace(STYLE, ahead=True), tile=1),
 }
@@ -250,7 +252,8 @@ def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) 
     for job in jobs:
         machine_code, report = job.compiled.result()
         function = bench.load(machine_code, emit.NAME)
-        given = loading.give(bench.runtime, loading.NumberTakes(job.kernel.values, job.kernel.table), job.numbers, real)
+        takes = loading.NumberTakes(job.kernel.values, job.kernel.table, pivots=job.kernel.pivots)
+        given = loading.give(bench.runtime, takes, job.numbers, real)
         blocks = 1 << n - job.kernel.skipped_bits
 
         def launch(

@@ -14,7 +14,7 @@ using qx::plan::Memo;
 using qx::python::Object;
 using qx::python::call;
 
-constexpr Int most_numbers = 3;
+constexpr Int most_numbers = 5;
 constexpr Int attributes_themselves = -1;  // for a number of scales
 
 // How the gates of one class are read. attributes: the names of those that are numbers. begin, end: of its cases.

@@ -6,15 +6,16 @@
 #include <cmath>
 
 #include "export.hpp"
+#include "pivots.hpp"
 
 namespace {
 
 using qx::Int;
 
-enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND };
+enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS };
 enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
-constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6};
+constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6, 6};
 constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
 constexpr double TINY = 1e-300;
 
@@ -144,6 +145,15 @@ QX_EXPORT(enqueue)
                     if (int status = driver(a, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, 0)) return status;
                 }
                 break;
+            case PIVOTS: {
+                auto raw = [&](int k) { return room[places[a + k]]; };
+                const std::int32_t* records = places + b;
+                if (at[5] == sizeof(float))
+                    qx::pivot(raw, singles + at[4], records, records + c);
+                else
+                    qx::pivot(raw, room + at[4], records, records + c);
+                break;
+            }
             case BIND:
                 qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
                 break;

@@ -37,6 +37,7 @@ from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
+ANY, TURNS = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal")
 
 
 def close(got: np.ndarray, want: np.ndarray, dtype: type, what: str) -> None:
@@ -52,8 +53,8 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
     count = 0
     tile = gpu.shape(dtype).tile
     for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2):
-        for seed in range(2):
-            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2)
+        for seed, kinds in ((0, ANY), (1, ANY), (2, TURNS), (3, TURNS)):
+            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds)
             for compile in ("always", "never"):
                 psi = random_state(seed, num_bits, dtype)
                 want, buffer = psi.astype(np.complex128), gpu.allocate(len(psi), dtype)

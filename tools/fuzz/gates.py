@@ -113,6 +113,16 @@ def _iswappow(t: float, s: float) -> Matrix:
     return _e(np.pi * t * s) * turn(HOP, -np.pi * t)
 
 
+def _phasedfsim(theta: float, zeta: float, chi: float, gamma: float, phi: float) -> Matrix:
+    before, after = (zeta + chi) / 2, (zeta - chi) / 2
+    phases = diagonal(1, _e(-gamma), _e(-gamma), _e(-2 * gamma - phi))
+    return phases @ _opposite(after) @ turn(HOP, 2 * theta) @ _opposite(before)
+
+
+def _opposite(angle: float) -> Matrix:
+    return diagonal(1, _e(angle), _e(-angle), 1)
+
+
 def _phased(p: float, t: float, s: float) -> Matrix:
     return _under(power(Z, p), power(X, t, s))
 
@@ -161,7 +171,10 @@ DEFINITIONS: dict[str, Definition] = {
     "zzpow": lambda t, s: power(pauli("ZZ"), t, s),
     "swappow": lambda t, s: power(SWAP, t, s),
     "iswappow": _iswappow,
+    "hop": lambda theta: turn(HOP, 2 * theta),
     "phasedxpow": _phased,
+    "phasediswappow": lambda p, t, s: _e(np.pi * t * s) * _plus(-np.pi * t, 2 * np.pi * p),
+    "phasedfsim": _phasedfsim,
     "fsim": lambda theta, phi: diagonal(1, 1, 1, _e(-phi)) @ turn(HOP, 2 * theta),
     "cu": lambda theta, phi, lam, gamma: controlled(_e(gamma) * u(theta, phi, lam)),
 }

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import powers
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
 from qsim_ex.circuit.ops import Pattern, pattern
 from qsim_ex.circuit.phases import phases
@@ -152,12 +153,6 @@ def _half(angle: Any) -> tuple[Any, Any]:
 
 def _phase(angle: Any) -> Any:
     return phases(angle)
-
-
-def _turn(t: Any, shift: Any = 0.0) -> tuple[Any, Any, Any]:
-    """Return e^{iπts}, (1 + e^{iπt})/2 and (1 − e^{iπt})/2; with the last two, A^t = a·1 + b·A if A·A = 1."""
-    u = _phase(np.pi * t)
-    return _phase(np.pi * t * shift), (1 + u) / 2, (1 - u) / 2
 
 
 # --- one qubit ---------------------------------------------------------------------------------------------------
@@ -325,84 +320,54 @@ def _turned_z(of: str) -> Callable[..., tuple[Factor, ...]]:
     return lambda t, s: (Factor(of, (np.pi * t,)), Factor("global_phase", (np.pi * t * s,)))
 
 
+def _hops(t: Any, s: Any) -> tuple[Factor, ...]:
+    """Return the factors of a power of SWAP: a turn of |01⟩ and |10⟩ into each other, and a phase on both."""
+    half, whole = np.pi / 2 * t, np.pi * t * s
+    return Factor("hop", (half,)), Factor("parity_phase", (half,)), Factor("global_phase", (whole,))
+
+
 def _phased_x(p: Any, t: Any, s: Any) -> tuple[Factor, ...]:
     """Return the factors of Z^p · X^t · Z^−p, in the order in which they act."""
     return Factor("p", (-np.pi * p,)), *_turned("rx")(t, s), Factor("p", (np.pi * p,))
 
 
-def _xpow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    return [g * a, g * b, g * b, g * a]
-
-
-def _ypow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    return [g * a, -1j * g * b, 1j * g * b, g * a]
-
-
-def _hpow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    return [g * (a + _r * b), g * _r * b, g * _r * b, g * (a - _r * b)]
-
-
-def _xxpow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    a, b = g * a, g * b
-    return [a, 0, 0, b, 0, a, b, 0, 0, b, a, 0, b, 0, 0, a]
-
-
-def _yypow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    a, b = g * a, g * b
-    return [a, 0, 0, -b, 0, a, b, 0, 0, b, a, 0, -b, 0, 0, a]
-
-
-def _swappow(t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    return [g, 0, 0, 0, 0, g * a, g * b, 0, 0, g * b, g * a, 0, 0, 0, 0, g]
-
-
-def _iswappow(t: Any, s: Any) -> Entries:
-    g = _turn(t, s)[0]
-    u = _phase(np.pi * t / 2)
-    c, m = g * u.real, 1j * g * u.imag
-    return [g, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, g]
-
-
-def _phasedxpow(p: Any, t: Any, s: Any) -> Entries:
-    g, a, b = _turn(t, s)
-    return [g * a, g * b * _phase(-np.pi * p), g * b * _phase(np.pi * p), g * a]
-
-
-def _fsim(theta: Any, phi: Any) -> Entries:
-    u = _phase(theta)
-    c, m = u.real, -1j * u.imag
-    return [1, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, _phase(-phi)]
-
-
 _POW = "exponent shift"
 _row(
-    "xpow", 1, "cccc", _xpow, mixes=(0,), cirq=[Powers("XPowGate", ("X", "Rx"))], factors=_turned("rx"), parameters=_POW
+    "xpow",
+    1,
+    "cccc",
+    powers.xpow,
+    mixes=(0,),
+    cirq=[Powers("XPowGate", ("X", "Rx"))],
+    factors=_turned("rx"),
+    parameters=_POW,
 )
 _row(
-    "ypow", 1, "cccc", _ypow, mixes=(0,), cirq=[Powers("YPowGate", ("Y", "Ry"))], factors=_turned("ry"), parameters=_POW
+    "ypow",
+    1,
+    "cccc",
+    powers.ypow,
+    mixes=(0,),
+    cirq=[Powers("YPowGate", ("Y", "Ry"))],
+    factors=_turned("ry"),
+    parameters=_POW,
 )
 _row(
     "zpow",
     1,
     "cc",
-    lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    lambda t, s: [powers.turn(t, s)[0], _phase(np.pi * t * (1 + s))],
     reads=(0b1,),
     cirq=[Powers("ZPowGate", ("Z", "Rz"))],
     factors=_turned_z("p"),
     parameters=_POW,
 )
-_row("hpow", 1, "cccc", _hpow, mixes=(0,), cirq=[Powers("HPowGate")], parameters=_POW)
+_row("hpow", 1, "cccc", powers.hpow, mixes=(0,), cirq=[Powers("HPowGate")], parameters=_POW)
 _row(
     "xxpow",
     2,
     "c00c 0cc0 0cc0 c00c",
-    _xxpow,
+    powers.xxpow,
     mixes=(0, 1),
     cirq=[Powers("XXPowGate", ("MSGate",))],
     factors=_turned("rxx"),
@@ -412,7 +377,7 @@ _row(
     "yypow",
     2,
     "c00c 0cc0 0cc0 c00c",
-    _yypow,
+    powers.yypow,
     mixes=(0, 1),
     cirq=[Powers("YYPowGate")],
     factors=_turned("ryy"),
@@ -422,19 +387,46 @@ _row(
     "zzpow",
     2,
     "cc",
-    lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    lambda t, s: [powers.turn(t, s)[0], _phase(np.pi * t * (1 + s))],
     reads=(0b11,),
     cirq=[Powers("ZZPowGate")],
     factors=_turned_z("parity_phase"),
     parameters=_POW,
 )
-_row("swappow", 2, "c000 0cc0 0cc0 000c", _swappow, mixes=(0, 1), cirq=[Powers("SwapPowGate")], parameters=_POW)
-_row("iswappow", 2, "c000 0cc0 0cc0 000c", _iswappow, mixes=(0, 1), cirq=[Powers("ISwapPowGate")], parameters=_POW)
+_row(
+    "hop",
+    2,
+    "1000 0ri0 0ir0 0001",
+    lambda theta: [*powers.fsim(theta, 0 * theta)[:-1], 1],
+    mixes=(0, 1),
+    parameters="theta",
+    cirq=[OneShift("ISwapPowGate", 0, (-np.pi / 2,))],
+)
+_row(
+    "swappow",
+    2,
+    "c000 0cc0 0cc0 000c",
+    powers.swappow,
+    mixes=(0, 1),
+    cirq=[Powers("SwapPowGate")],
+    factors=_hops,
+    parameters=_POW,
+)
+_row(
+    "iswappow",
+    2,
+    "c000 0cc0 0cc0 000c",
+    powers.iswappow,
+    mixes=(0, 1),
+    cirq=[Powers("ISwapPowGate")],
+    factors=lambda t, s: (Factor("hop", (-np.pi / 2 * t,)), Factor("global_phase", (np.pi * t * s,))),
+    parameters=_POW,
+)
 _row(
     "phasedxpow",
     1,
     "cccc",
-    _phasedxpow,
+    powers.phasedxpow,
     mixes=(0,),
     parameters="phase_exponent exponent shift",
     cirq=[Attributes("PhasedXPowGate", ("phase_exponent", "exponent", "global_shift"))],
@@ -444,10 +436,32 @@ _row(
     "fsim",
     2,
     "1000 0ri0 0ir0 000c",
-    _fsim,
+    powers.fsim,
     mixes=(0, 1),
     parameters="theta phi",
-    cirq=[Attributes("FSimGate", ("theta", "phi")), OneShift("ISwapPowGate", 0, (-np.pi / 2, 0.0))],
+    cirq=[Attributes("FSimGate", ("theta", "phi"))],
+)
+_row(
+    "phasedfsim",
+    2,
+    "1000 0cc0 0cc0 000c",
+    powers.phasedfsim,
+    mixes=(0, 1),
+    parameters="theta zeta chi gamma phi",
+    cirq=[Attributes("PhasedFSimGate", ("theta", "zeta", "chi", "gamma", "phi"))],
+)
+_row(
+    "phasediswappow",
+    2,
+    "c000 0cc0 0cc0 000c",
+    powers.phasediswappow,
+    mixes=(0, 1),
+    parameters="phase_exponent exponent shift",
+    cirq=[Attributes("PhasedISwapPowGate", ("phase_exponent", "exponent", "global_shift"))],
+    factors=lambda p, t, s: (
+        Factor("xx_plus_yy", (-np.pi * t, 2 * np.pi * p)),
+        Factor("global_phase", (np.pi * t * s,)),
+    ),
 )
 
 # --- controlled --------------------------------------------------------------------------------------------------

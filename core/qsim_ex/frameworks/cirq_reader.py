@@ -20,6 +20,9 @@ from qsim_ex.native.library import address
 
 _ITSELF = -1
 
+_MOST_NUMBERS = 5
+"""The most attributes of a gate; native code has room for as many."""
+
 
 class GateCase(NamedTuple):
     """Some gates of a class: those with this exponent and this shift, its first two attributes; None is any.
@@ -53,7 +56,8 @@ class CirqReader:
         self._wires = np.array([GATES[name].qubits for name in names], dtype=np.int64)
         rules, cases = [], list[list[float]]()
         for kind, of in gates.items():
-            attributes = [*map(id, map(sys.intern, of.attributes)), 0, 0, 0][:3]
+            assert len(of.attributes) <= _MOST_NUMBERS
+            attributes = [*map(id, map(sys.intern, of.attributes)), *[0] * _MOST_NUMBERS][:_MOST_NUMBERS]
             rules.append([id(kind), len(of.attributes), *attributes, len(cases), len(cases) + len(of.cases)])
             for exponent, shift, row, scales in of.cases:
                 wanted = [np.nan if number is None else number for number in (exponent, shift)]

@@ -35,7 +35,7 @@ ROW_BITS, WIRE_BITS = 8, 14
 MOST_ROWS = (1 << ROW_BITS) - 2
 """The rows that native code tells apart."""
 
-_MOST_PARAMETERS = 4  # of a gate that has a row
+_MOST_PARAMETERS = 5  # of a gate that has a row
 _MOST_QUBITS = 62  # native code has masks of 64 bits
 _FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 

@@ -68,6 +68,8 @@ PARTS = {
     "iswap": [cirq.ISWAP**T, cirq.ISwapPowGate(exponent=T, global_shift=0.5), cirq.FSimGate(T, S), cirq.ms(T)],
     "three": [cirq.CCX**T, cirq.CCZ**S, cirq.CCXPowGate(exponent=T, global_shift=0.1)],
     "phased": [
+        cirq.PhasedISwapPowGate(phase_exponent=S, exponent=T),
+        cirq.PhasedFSimGate(S, T, S * T, 0.3, S + T),
         cirq.PhasedXPowGate(phase_exponent=S, exponent=T),
         cirq.PhasedXPowGate(phase_exponent=0.25, exponent=T, global_shift=0.3),
         cirq.PhasedXZGate(x_exponent=S, z_exponent=T, axis_phase_exponent=S * T),

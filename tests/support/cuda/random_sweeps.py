@@ -51,7 +51,7 @@ def random_mask(rng, allowed, most):
     return sum(1 << int(bit) for bit in rng.choice(allowed, count, replace=False))
 
 
-def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
+def random_item(rng, kind, near, num_bits, high_bits, numbers):
     """Append one random item that mixes near bits and reads anything, bits outside the buffer included."""
     everything = list(range(num_bits + high_bits))
     mixed = []
@@ -61,11 +61,15 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
         bits = tuple(int(b) for b in rng.permutation(near))
         pattern, values = random_entries(rng, 256, (5,), 0.2)
         numbers.add(lambda slot: Mix(bits, (), When(0, 0), pattern, slot, "block"), pattern, (), values)
-        items.append(None)
+        return
+    if kind == "pair" and len(near) > 1:
+        pair_of_rotations(rng, near, numbers)
+        return
+    if kind == "turn":
+        turn(rng, mixed[0], numbers)
         return
     if kind == "fixed":
         fixed_item(rng, near, mixed[:2], numbers)
-        items.append(None)
         return
     allowed = [bit for bit in everything if bit not in mixed]
     when = When(0, 0)
@@ -90,7 +94,36 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
     else:
         pattern, values = random_entries(rng, 1 << len(reads), classes)
         numbers.add(lambda slot: Diagonal(reads, when, pattern, slot, label), pattern, reads, values)
-    items.append(None)
+
+
+def pair_of_rotations(rng, near, numbers):
+    """Append a matrix with the pattern of RXX·RYY: two rotations mostly, by multiples of π/4 too, or any numbers."""
+    bits = tuple(int(b) for b in rng.permutation(near)[:2])
+    matrix = np.zeros((4, 4), dtype=complex)
+    for low, high in ((0, 3), (1, 2)):
+        angle = rng.choice([rng.uniform(-np.pi, np.pi), np.pi / 4 * rng.integers(-4, 5)])
+        block = np.array([[np.cos(angle), 1j * np.sin(angle)], [1j * np.sin(angle), np.cos(angle)]])
+        if rng.random() < 0.3:
+            block *= [np.array([[1, 1], [-1, -1]]), rng.normal(size=(2, 2)), 0.1][int(rng.integers(3))]
+        matrix[np.ix_((low, high), (low, high))] = block
+    kinds = bytes([3, 0, 0, 4, 0, 3, 4, 0, 0, 4, 3, 0, 4, 0, 0, 3])
+    numbers.add(lambda slot: Mix(bits, (), When(0, 0), kinds, slot, "pair"), kinds, (), list(matrix.ravel()))
+    if rng.random() < 0.6:
+        reads = (1 << bits[0] | 1 << bits[1], 1 << bits[int(rng.integers(2))])[: int(rng.integers(1, 3))]
+        pattern, values = random_entries(rng, 1 << len(reads), [(5,), (1, 5), (3,), (4,)][int(rng.integers(4))])
+        numbers.add(lambda slot: Diagonal(reads, When(0, 0), pattern, slot, "parity"), pattern, reads, values)
+
+
+def turn(rng, bit, numbers):
+    """Append a matrix with the pattern of RX, RY or H: a rotation or a reflection mostly, or any numbers."""
+    imaginary = rng.random() < 0.4
+    angle = rng.choice([rng.uniform(-np.pi, np.pi), np.pi / 4 * rng.integers(-4, 5)])
+    c, s = np.cos(angle), np.sin(angle)
+    matrix = np.array([c, 1j * s, 1j * s, c] if imaginary else [c, s, -s, c] if rng.random() < 0.5 else [c, s, s, -c])
+    if rng.random() < 0.2:
+        matrix = matrix * np.array([1, 1, -1, -1] if rng.random() < 0.5 else rng.normal(size=4))
+    kinds = bytes([3, 4, 4, 3] if imaginary else [3] * 4)
+    numbers.add(lambda slot: Mix((bit,), (), When(0, 0), kinds, slot, "turn"), kinds, (), list(matrix))
 
 
 def fixed_item(rng, near, mixed, numbers):
@@ -129,11 +162,11 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
         order = rng.permutation(tile) if tile else np.zeros(0, dtype=np.int64)
         count = int(rng.integers(0, min(4, size) + 1)) if tile and "block" not in kinds else 4
         near = sorted(int(b) for b in order[:count])
-        items: list[None] = []
+        before = len(numbers.items)
         for _ in range(num_items):
             kind = str(rng.choice(kinds if near else [k for k in kinds if k == "diagonal"] or ["diagonal"]))
-            random_item(rng, kind, near, num_bits, high_bits, numbers, items)
-        shape.append((tuple(near), len(items)))
+            random_item(rng, kind, near, num_bits, high_bits, numbers)
+        shape.append((tuple(near), len(numbers.items) - before))
     made, packed, count, tables = numbers.finish()
     phases, at = [], 0
     for near, length in shape:

@@ -8,6 +8,7 @@ from support.cuda.emulator import call, library, wrapped
 from support.cuda.random_sweeps import random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.launch.pivoted import pivot
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write.emit import ROOM, emit
 from qsim_ex.kernels.cuda.write.style import STYLE
@@ -30,7 +31,9 @@ def check(cases, dtype, room=ROOM, style=STYLE, tensor=False):
         kernel = kernels[k]
         psi = random_state(seed, num_bits, dtype)
         want = run_sweep(psi, num_bits, sweep, numbers, high)
-        values = ByValue(np.append(pack(numbers, kernel.values, real), real(0)))
+        taken = np.append(pack(numbers, kernel.values, np.float64), 0.0)
+        pivot(taken, kernel.pivots)
+        values = ByValue(taken.astype(real))
         table = pack(numbers, kernel.table, real)
         for backwards in (False, True):
             got = psi.copy()

@@ -56,7 +56,7 @@ class CompiledSweep:
     @property
     def takes(self) -> NumberTakes:
         """The numbers that it takes, and where."""
-        return NumberTakes(self.kernel.values, self.kernel.table)
+        return NumberTakes(self.kernel.values, self.kernel.table, pivots=self.kernel.pivots)
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""

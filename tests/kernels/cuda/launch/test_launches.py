@@ -71,6 +71,19 @@ def tables(seed):
     return builder.build()
 
 
+def pairs_of_rotations(seed):
+    """Steps of RXX, RYY and RZZ on neighbours, by any angles and by quarter turns."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(WIRES)
+    for wire in range(WIRES):
+        builder.gate("ry", [wire], rng.uniform(0, pi))
+    for layer in range(6):
+        for wire in range(layer % 2, WIRES - 1, 2):
+            for name in ("rxx", "ryy", "rzz")[: 2 + (wire + layer) // 2 % 2]:
+                builder.gate(name, [wire, wire + 1], rng.choice([rng.uniform(-pi, pi), pi / 2 * rng.integers(-2, 3)]))
+        builder.gate("rz", [layer], rng.uniform(-3, 3))
+    return builder.build()
+
+
 def plain_gates(seed):
     """No numbers at all."""
     del seed
@@ -104,7 +117,7 @@ class Loop:
 
 
 @pytest.mark.parametrize("compile", ["always", "never"])
-@pytest.mark.parametrize("make", [products, eulers, tables, plain_gates])
+@pytest.mark.parametrize("make", [products, eulers, tables, pairs_of_rotations, plain_gates])
 def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
     """Each run of a loop has the state of its own numbers, and all are queued natively but the first of kernels."""
     loop = Loop(make, dtype, compile)

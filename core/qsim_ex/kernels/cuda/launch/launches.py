@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.enqueue import RunWords
 from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
+from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records
 from qsim_ex.kernels.cuda.launch.queued import Queued
-from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
+from qsim_ex.kernels.cuda.launch.run_words import (
+    END,
+    LAUNCH,
+    LENGTH,
+    MOST_ARGUMENTS,
+    OPERANDS,
+    PIVOTS,
+    TAKE,
+    TAKE_SINGLE,
+)
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.native.library import address
 from qsim_ex.steps.numbers import Numbers
@@ -28,13 +38,15 @@ Places = NDArray[np.int64]
 class LaunchStage(NamedTuple):
     """A launch and its input: takes (see `packing`) of reals, and where in the room they go.
 
-    to: the byte at which they begin. real: the type of the written numbers.
+    to: the byte at which they begin. real: the type of the written numbers. pivots: what is changed of them (see
+    `pivoted`).
     """
 
     launch: Queued
     take: Places
     to: int
     real: type
+    pivots: Records = NO_PIVOTS
 
 
 class LaunchBuffer:
@@ -134,11 +146,13 @@ def laid_out(
     """
     program = NumberSchedule(numbers, products, [stage.take >> 1 for stage in stages])
     words = [room.slots // 8, OPERANDS, numbers.num_operands]
-    for number, (launch, take, to, kind) in enumerate(stages):
+    for number, (launch, take, to, kind, pivots) in enumerate(stages):
         words += program.before(number)
         if len(take):
-            size = np.dtype(kind).itemsize
-            words += [_TAKES[size], program.places.add(take), len(take), to // size]
+            size, taken = np.dtype(kind).itemsize, program.places.add(take)
+            words += [_TAKES[size], taken, len(take), to // size]
+            if len(pivots):
+                words += [PIVOTS, taken, program.places.add(pivots.astype(np.int64)), len(pivots), to // size, size]
         words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
     words += [END] * max(LENGTH)  # the reader reads that many words at once
     kernels = [stage.launch.kernel for stage in stages]

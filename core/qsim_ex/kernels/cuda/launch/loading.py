@@ -8,7 +8,7 @@ value behind one another, and one small kernel makes those in the device's memor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS, pack
 from qsim_ex.kernels.cuda.launch import launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
+from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
@@ -38,12 +39,14 @@ _ALIGNED = 64
 class NumberTakes:
     """The numbers of its packed array (see `packing`) that a sweep takes by value, and those on the device.
 
-    room: the reals that its kernel's struct holds, if those are more than it takes.
+    room: the reals that its kernel's struct holds, if those are more than it takes. pivots: what is changed of those
+    that it takes by value (see `pivoted`).
     """
 
     by_value: Places
     on_device: Places
     room: int = 0
+    pivots: Records = field(default_factory=lambda: NO_PIVOTS)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,8 +59,10 @@ class SweepNumbers:
 
 def give(runtime: Runtime, takes: NumberTakes, numbers: NDArray[np.complex128], real: Any) -> SweepNumbers:
     """Gather, cast and send the numbers of one sweep."""
-    values = np.zeros(max(1, takes.room, takes.by_value.size), real)
-    values[: takes.by_value.size] = pack(numbers, takes.by_value, real)
+    values = np.zeros(max(1, takes.room, takes.by_value.size))
+    values[: takes.by_value.size] = pack(numbers, takes.by_value, np.float64)
+    pivot(values, takes.pivots)
+    values = values.astype(real, copy=False)
     table = runtime.upload(pack(numbers, takes.on_device, real)) if takes.on_device.size else None
     return SweepNumbers(ByValue(values), table)
 
@@ -130,7 +135,8 @@ class NumberLoader:
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
         self._few = HostEntries(on_host[(on_host >= numbers.tables_at()) & (on_host < size)], numbers)
         self._constant = np.flatnonzero(self._values >= 2 * size)
-        self._constants = CONSTANTS[self._values[self._constant] - 2 * size].astype(real)
+        self._constants = CONSTANTS[self._values[self._constant] - 2 * size]
+        self._pivots = [step.pivots if step else NO_PIVOTS for step in takes]
         self._taken = np.where(self._values >= 2 * size, ZERO, self._values)
         self._cuts = [
             (step is not None, value, table, places)
@@ -149,12 +155,12 @@ class NumberLoader:
         stages = [LaunchStage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
         if recipe is not None:
             stages.append(LaunchStage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
-        for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
+        for sweep, (_, value, table, _), pivots in zip(sweeps, self._cuts, self._pivots, strict=True):
             assert sweep is not None
             on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
             to = room.values + size * value.start
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))
-            stages.append(LaunchStage(launch, self._values[value], to, real))
+            stages.append(LaunchStage(launch, self._values[value], to, real, pivots))
         tables = 0 if recipe is None else recipe.count
         products = self._few.products()
         self.launches = launches.laid_out(runtime, self.numbers, products, stages, room, tables, real)
@@ -164,8 +170,11 @@ class NumberLoader:
         buffer = numbers.given
         self._few.make(buffer)
         view = buffer.view(np.float64)
-        values = view.take(self._taken).astype(self._real, copy=False)
+        values = view.take(self._taken)
         values[self._constant] = self._constants
+        for (_, value, _, _), pivots in zip(self._cuts, self._pivots, strict=True):
+            pivot(values[value], pivots)
+        values = values.astype(self._real, copy=False)
         begin, size = values.ctypes.data, values.itemsize
         tables = self._recipe.make(runtime, view) if self._recipe else None
         return [

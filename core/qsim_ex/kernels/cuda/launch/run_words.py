@@ -18,10 +18,12 @@ from __future__ import annotations
 # LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
 # BIND: the address of a compiled plan's number program, its rows, the addresses of its places and of its incidence, and
 #   how many operands there are; all numbers but tables are made at once.
+# PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see core/native/pivots.hpp),
+#   how many words they have, where the taken numbers went, and the bytes of one.
 # END.
-END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND = range(9)
+END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS = range(10)
 
-LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6)
+LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6, 6)
 """The words of each instruction, except for the arguments of a launch."""
 
 # An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte

@@ -81,6 +81,90 @@ __device__ __forceinline__ void add_imaginary(amp& a, const amp b, const real y)
     a.y += y * b.x;
 }
 """,
+    "mix_imaginary": """\
+__device__ __forceinline__ void mix_imaginary(  // (a, b) ← [x, i y; i z, w] (a, b)
+    amp& a, amp& b, const real x, const real y, const real z, const real w)
+{
+    const amp c = a, d = b;
+    a.x = x * c.x - y * d.y;
+    a.y = x * c.y + y * d.x;
+    b.x = w * d.x - z * c.y;
+    b.y = w * d.y + z * c.x;
+}
+""",
+    "mix_real": """\
+__device__ __forceinline__ void mix_real(  // (a, b) ← [x, y; z, w] (a, b)
+    amp& a, amp& b, const real x, const real y, const real z, const real w)
+{
+    const amp c = a, d = b;
+    a.x = x * c.x + y * d.x;
+    a.y = x * c.y + y * d.y;
+    b.x = z * c.x + w * d.x;
+    b.y = z * c.y + w * d.y;
+}
+""",
+    "by_tangent_imaginary": """\
+__device__ __forceinline__ void by_tangent_imaginary(amp& a, amp& b, const real t)  // (a, b) ← [1, i t; i t, 1] (a, b)
+{
+    const amp c = a;
+    a.x -= t * b.y;
+    a.y += t * b.x;
+    b.x -= t * c.y;
+    b.y += t * c.x;
+}
+""",
+    "by_cotangent_imaginary": """\
+__device__ __forceinline__ void by_cotangent_imaginary(amp& a, amp& b, const real t)  // (a, b) ← [t, i; i, t] (a, b)
+{
+    const amp c = a;
+    a.x = t * c.x - b.y;
+    a.y = t * c.y + b.x;
+    b.x = t * b.x - c.y;
+    b.y = t * b.y + c.x;
+}
+""",
+    "by_tangent_real": """\
+__device__ __forceinline__ void by_tangent_real(amp& a, amp& b, const real t)  // (a, b) ← [1, t; -t, 1] (a, b)
+{
+    const amp c = a;
+    a.x += t * b.x;
+    a.y += t * b.y;
+    b.x -= t * c.x;
+    b.y -= t * c.y;
+}
+""",
+    "by_cotangent_real": """\
+__device__ __forceinline__ void by_cotangent_real(amp& a, amp& b, const real t)  // (a, b) ← [t, 1; -1, t] (a, b)
+{
+    const amp c = a;
+    a.x = t * c.x + b.x;
+    a.y = t * c.y + b.y;
+    b.x = t * b.x - c.x;
+    b.y = t * b.y - c.y;
+}
+""",
+    "by_reflected_tangent_real": """\
+__device__ __forceinline__ void by_reflected_tangent_real(  // (a, b) ← [1, t; t, -1] (a, b)
+    amp& a, amp& b, const real t)
+{
+    const amp c = a;
+    a.x += t * b.x;
+    a.y += t * b.y;
+    b.x = t * c.x - b.x;
+    b.y = t * c.y - b.y;
+}
+""",
+    "by_reflected_cotangent_real": """\
+__device__ __forceinline__ void by_reflected_cotangent_real(  // (a, b) ← [t, 1; 1, -t] (a, b)
+    amp& a, amp& b, const real t)
+{
+    const amp c = a;
+    a.x = t * c.x + b.x;
+    a.y = t * c.y + b.y;
+    b.x = c.x - t * b.x;
+    b.y = c.y - t * b.y;
+}
+""",
     "load": """\
 template <int count>
 __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ← numbers from a table, by pairs

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, swizzle
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.steps.step import Rename, Sweep
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.write.pivots import Pivot
 
 
 @dataclass
@@ -19,6 +23,7 @@ class PhaseText:
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
+    pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes.
     """
 
     place: RegisterLayout
@@ -30,6 +35,8 @@ class PhaseText:
     shared: bool = False
     work: int = 0
     tensor: bool = False
+    pivots: dict[int, Pivot] = field(default_factory=dict)
+    ratios: dict[int, list[Pivot]] = field(default_factory=dict)
 
     @property
     def mask(self) -> int:
@@ -70,6 +77,7 @@ class KernelBody:
     """The parts of a kernel's source, in the making.
 
     in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
+    pivots: the rotations, and pairs of them, whose scale is left.
     """
 
     def __init__(self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False) -> None:
@@ -83,12 +91,18 @@ class KernelBody:
         self.matrices: dict[tuple[tuple[Entry, ...], int], str] = {}
         self.phases: list[PhaseText] = []
         self.parted = False
+        self.pivots: list[Pivot] = []
 
     def begin(self, place: RegisterLayout) -> PhaseText:
         """Open the next phase."""
         bits = tuple(self.sweep.tile[position] for position in place.registers)
         self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
         return self.phases[-1]
+
+    @property
+    def zero(self) -> int:
+        """The position of a 0 among the packed numbers, see `packing`; that of a 1 is behind it."""
+        return 2 * (self.sweep.numbers + self.sweep.tables)
 
     @property
     def shared(self) -> bool:

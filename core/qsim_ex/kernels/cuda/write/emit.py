@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
+from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
     LINE_BYTES,
@@ -53,6 +54,9 @@ OPAQUE = 'asm volatile("" : "+r"(t));'
 """Makes t new to the compiler in each phase: it would otherwise compute all phases' indices at the start, and spill."""
 
 
+NO_PIVOTS = np.zeros(0, dtype=np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A sweep's source and the data of its launch.
@@ -60,6 +64,7 @@ class Kernel:
     threads: of one block.
     skipped_bits: the number of a state's bits that do not number its tiles.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
+    pivots: what the host changes of the numbers given by value; see `kernels.cuda.launch.pivoted`.
     tiles: the number of tiles of one block; 1 except for batches of small states.
     """
 
@@ -68,6 +73,7 @@ class Kernel:
     skipped_bits: int
     values: NDArray[np.int64]
     table: NDArray[np.int64]
+    pivots: NDArray[np.int32] = field(default_factory=lambda: NO_PIVOTS)
     tiles: int = 1
 
     @property
@@ -95,21 +101,44 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
     room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
+    body = _written(sweep, itemsize, arranged, style, tensor)
+    if body.pivots and not (len(body.pivots) >= FEWEST and _fits(body, room)):
+        body = _written(sweep, itemsize, arranged, replace(style, pivots="none"), tensor)
+    by_value = _fits(body, room)
+    values = np.array(body.values if by_value else [], dtype=np.int64)
+    before = [] if by_value else _padded(body.values)
+    threads = 1 << len(arranged[0].threads)
+    text = _text(sweep, itemsize, body, arranged, threads, SingleFrame(len(values), len(before)))
+    table = np.array(before + body.table, dtype=np.int64)
+    return Kernel(text, threads, skipped_bits(sweep), values, table, _records(body))
+
+
+def _written(
+    sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], style: KernelStyle, tensor: bool
+) -> KernelBody:
+    """Return the parts of a sweep's source, with the statements of all phases."""
     body = KernelBody(sweep, itemsize, style)
     for number, place in enumerate(arranged):
         body.begin(place)
         dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
         if dense:
             _block(body, dense, last=number == len(arranged) - 1)
-            continue
-        for item in place.phase.items:
-            items.write(body, item)
-    by_value = len(body.values) * itemsize // 2 + _OTHER_ARGUMENTS <= room
-    values = np.array(body.values if by_value else [], dtype=np.int64)
-    before = [] if by_value else _padded(body.values)
-    threads = 1 << len(arranged[0].threads)
-    text = _text(sweep, itemsize, body, arranged, threads, SingleFrame(len(values), len(before)))
-    return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
+        else:
+            items.write_all(body, place.phase.items)
+    if body.pivots and not body.pivots[-1].total:
+        phase = [phase for phase in body.phases if phase.pivots][-1]
+        phase.lines += scaled(body, phase)
+    return body
+
+
+def _fits(body: KernelBody, room: int) -> bool:
+    """Return whether a kernel may take its numbers by value."""
+    return len(body.values) * body.itemsize // 2 + _OTHER_ARGUMENTS <= room
+
+
+def _records(body: KernelBody) -> NDArray[np.int32]:
+    """Return what the host has to know of a kernel's pivots."""
+    return np.array([word for pivot in body.pivots for word in pivot.record()], dtype=np.int32)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -119,14 +148,13 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
     for place in arranged:
         body.begin(place)
-        for item in place.phase.items:
-            items.write(body, item)
+        items.write_all(body, place.phase.items)
     lanes = len(arranged[0].threads)
     together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
     before, threads = _padded(body.values), together << lanes
     text = _text(sweep, itemsize, body, arranged, threads, BatchFrame(len(before), lanes, together))
     nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
-    return Kernel(text, threads, skipped_bits(sweep), nothing, table, together)
+    return Kernel(text, threads, skipped_bits(sweep), nothing, table, tiles=together)
 
 
 def _padded(values: list[int]) -> list[int]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda.interpret import packing
-from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write import pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
@@ -28,14 +29,45 @@ KEPT_FROM_MEMORY = 128
 """The same limit for numbers that are loaded from memory into registers; with more, kernels spill."""
 
 
-def write(body: KernelBody, item: Item) -> None:
-    """Append an item to the phase that is being written."""
+def write_all(body: KernelBody, items: Sequence[Item]) -> None:
+    """Append all items of a phase to it, which is being written; rotations are pivoted."""
     phase = body.phases[-1]
+    if body.style.pivots != "none" and not body.in_memory:
+        phase.pivots = pivots.pivots_of(body, phase, items)
+    for number, pivot in phase.pivots.items():
+        for at in pivots.beside(items, number) if pivot.kind is Kind.PAIR else ():
+            if _tells(phase, items[at], pivot):
+                pivot.beside = True
+                phase.ratios.setdefault(at, []).append(pivot)
+                break
+    for number, item in enumerate(items):
+        write(body, item, number)
+        if number in phase.pivots:
+            body.pivots.append(phase.pivots[number])
+            if len(body.pivots) % pivots.MOST == 0:
+                phase.lines += pivots.scaled(body, phase)
+
+
+def _tells(phase: PhaseText, item: Item, pivot: Pivot) -> bool:
+    """Return whether a phase has factors for the registers at which a pair's bits differ, and these alone have them."""
+    if not isinstance(item, Diagonal) or item.when.mask:
+        return False
+    decided = sum(1 << k for k, mask in enumerate(phase.elsewhere(item.reads)) if not mask)
+    numbers = pivots.odd(phase.constants(item.reads), pivot.parity)
+    return bool(numbers) and all(width(_met(item.pattern, c, decided)) for c in numbers)
+
+
+def write(body: KernelBody, item: Item, number: int = 0) -> None:
+    """Append an item to the phase that is being written; number: its number in the phase."""
+    phase = body.phases[-1]
+    ratios = phase.ratios.get(number, [])
     match item:
+        case Mix() if number in phase.pivots:
+            lines = list(pivots.lines(body, phase, phase.pivots[number], item.bits))
         case Mix():
             lines = _mix(body, phase, item)
         case Diagonal():
-            lines = _diagonal(body, phase, item)
+            lines = _diagonal(body, phase, item, ratios)
         case Rename():
             lines = _rename(body, phase, item)
         case _:
@@ -81,7 +113,7 @@ def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
     if mask and lines:
         phase.reads = True
         return [f"if ({condition(mask, value)}) {{", *[f"    {line}" for line in lines], "}"]
-    if lines and lines[0].startswith(("const", "unsigned")):
+    if lines and lines[0].startswith(("const", "unsigned", "amp", "real")):
         return ["{", *[f"    {line}" for line in lines], "}"]
     return lines
 
@@ -114,13 +146,16 @@ def _a(phase: PhaseText, register: int) -> str:
     return f"a{phase.names[register]}"
 
 
-def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal) -> list[str]:
-    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise."""
+def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]) -> list[str]:
+    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise.
+
+    ratios: pairs of rotations whose ratio of scales the factors are multiplied by.
+    """
     registers = phase.selected(item.when)
     constants = phase.constants(item.reads)
     elsewhere = phase.elsewhere(item.reads)
     if any(elsewhere):
-        return _table(body, phase, item, registers, constants, elsewhere)
+        return _table(body, phase, item, registers, constants, elsewhere, ratios)
     numbers = packing.numbered(item.pattern, item.slot.at)
     if item.reads:
         numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
@@ -129,7 +164,11 @@ def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal) -> list[str]:
     for r in registers:
         entry = Entry(item.pattern[constants[r]])
         if constants[r] not in at and width(entry):
-            at[constants[r]] = body.by_value(packing.parts(numbers[constants[r]], entry))
+            taken = packing.parts(numbers[constants[r]], entry)
+            at[constants[r]] = begin = body.by_value(taken)
+            for pivot in ratios:
+                if constants[r] in pivots.odd(constants, pivot.parity):
+                    pivot.folds += range(begin, begin + len(taken))
         lines += _factor(body, _a(phase, r), entry, at.get(constants[r], 0))
     return lines
 
@@ -163,7 +202,13 @@ def _met(pattern: bytes, constant: int, decided: int) -> Entry:
 
 
 def _table(
-    body: KernelBody, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
+    body: KernelBody,
+    phase: PhaseText,
+    item: Diagonal,
+    registers: list[int],
+    constants: list[int],
+    elsewhere: list[int],
+    ratios: Sequence[Pivot],
 ) -> list[str]:
     """Look factors up, one for each value that the registers' own bits contribute."""
     decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
@@ -178,9 +223,11 @@ def _table(
     lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
     moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
     kind, cast = ("real", "") if real else ("amp", "(const amp*)")
-    for c in sorted(moved.values()):
-        index = f"s ^ {c:#x}" if c else "s"
-        lines.append(f"const {kind} f{c} = __ldg({cast}(table + {at}) + ({index}));")
+    for c in sorted(needed, key=moved.__getitem__):
+        f, index = f"f{moved[c]}", f"s ^ {moved[c]:#x}" if moved[c] else "s"
+        scales = [pivot.ratio for pivot in ratios if c in pivots.odd(constants, pivot.parity)]
+        lines.append(f"{'' if scales else 'const '}{kind} {f} = __ldg({cast}(table + {at}) + ({index}));")
+        lines += [f"{f} *= {scale};" if real else body.call("scale", f, scale) for scale in scales]
     for r in registers:
         if constants[r] in needed:
             f = f"f{moved[constants[r]]}"

@@ -7,6 +7,7 @@ measurements are in docs/decisions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class KernelStyle:
     in_step: the multiply-adds after which the warps of a block wait for one another, so that they use the same
         instructions while these are in the nearest cache; 0 is never.
     streamed: amplitudes are loaded and stored with the hint that they will not be used again.
+    pivots: which rotations take half of the multiply-adds: "none", "pairs" or "all"; see `pivots`.
     """
 
     more_blocks: int = 0
@@ -26,6 +28,7 @@ class KernelStyle:
     near_lanes: bool = True
     in_step: int = 0
     streamed: bool = False
+    pivots: Literal["none", "pairs", "all"] = "none"
 
 
 STYLE = KernelStyle()

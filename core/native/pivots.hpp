@@ -1,0 +1,67 @@
+// The numbers of rotations that kernels apply with one of their two numbers made 1; see
+// qsim_ex.kernels.cuda.write.pivots, whose `Pivot.record` says what a record holds.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace qx {
+
+enum class Pivoted : int { pair, imaginary, real };
+enum Way : int { by_tangent, by_cotangent, by_reflected_tangent, by_reflected_cotangent, by_matrix };
+
+// A matrix [x, y; z, w], or [x, i y; i z, w], as a scale times one that has ones, if it is a rotation, or, if it is real, a
+// reflection; or as itself. left: the number beside the ones.
+struct Rotation {
+    double left = 0, scale = 1;
+    Way way = by_matrix;
+
+    Rotation(bool real, double x, double y, double z, double w) {
+        constexpr double rounding = 1e-12;  // how far equal numbers may be apart by rounding alone
+        const double size = x * x + y * y;
+        if (!(size > 0.5 && size < 2)) return;
+        const bool turns = std::abs(x - w) < rounding && std::abs(real ? y + z : y - z) < rounding;
+        const bool reflects = real && std::abs(x + w) < rounding && std::abs(y - z) < rounding;
+        if (!turns && !reflects) return;
+        const bool tangent = std::abs(x) >= std::abs(y);
+        way = turns ? (tangent ? by_tangent : by_cotangent) : (tangent ? by_reflected_tangent : by_reflected_cotangent);
+        scale = tangent ? x : y;
+        left = (tangent ? y : x) / scale;
+    }
+};
+
+// Writes the numbers of some rotations among the values that a kernel takes. raw: returns each value as it was gathered.
+//
+// A rotation has its four entries, then the number that is left and the way in which it is applied. A pair has the
+// entries of both, then these two of both, and then the ratio of the second scale to the first.
+template <class Raw, class Real>
+void pivot(const Raw& raw, Real* values, const std::int32_t* at, const std::int32_t* end) {
+    while (at < end) {
+        const auto kind = static_cast<Pivoted>(at[0]);
+        const std::int32_t first = at[1], total = at[2], folds = at[3];
+        auto rotation = [&](int k) {
+            return Rotation(kind == Pivoted::real, raw(k), raw(k + 1), raw(k + 2), raw(k + 3));
+        };
+        auto put = [&](int k, const Rotation& found) {
+            values[k] = static_cast<Real>(found.left);
+            values[k + 1] = static_cast<Real>(found.way);
+        };
+        const Rotation one = rotation(first);
+        if (kind == Pivoted::pair) {
+            const Rotation other = rotation(first + 4);
+            const double ratio = other.scale / one.scale;
+            put(first + 8, one);
+            put(first + 10, other);
+            values[first + 12] = static_cast<Real>(ratio);
+            for (int k = 0; k < folds; ++k) values[at[4 + k]] = static_cast<Real>(values[at[4 + k]] * ratio);
+            if (folds < 0)  // nothing takes the ratio: the second one is a matrix
+                for (int k = first + 4; k < first + 8; ++k) values[k] = static_cast<Real>(raw(k) / one.scale);
+        } else {
+            put(first + 4, one);
+        }
+        values[total] = static_cast<Real>(values[total] * one.scale);
+        at += 4 + (folds < 0 ? 0 : folds);
+    }
+}
+
+}  // namespace qx

@@ -1,0 +1,165 @@
+"""Rotations that kernels apply with half of the multiply-adds: one of their two numbers is made 1.
+
+A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two
+has no number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left to the
+last rotation of a sweep, behind which all amplitudes are multiplied by the product. These numbers are made on the host
+(`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, those of reflections where
+there may be some, and that of any matrix. All threads take the same way.
+
+RXX, RYY and their products are two rotations: of the amplitudes at which two bits are alike, and of those at which they
+differ. The first one gives the scale. By how much the second one's scale differs goes into a phase of the bits' parity,
+where a phase beside them tells it; else the second one stays a matrix, with its numbers divided by the scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from qsim_ex.circuit.ops import Entry, pattern
+from qsim_ex.kernels.cuda.interpret import packing
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
+from qsim_ex.steps.step import Diagonal, Item, Mix
+
+MOST = 64
+"""The rotations behind which their scale is applied: until then amplitudes grow by its inverse, 2^32 at most."""
+
+FEWEST = 3
+"""With fewer rotations a sweep gains less than its scale takes."""
+
+WAYS = ("by_tangent", "by_cotangent", "by_reflected_tangent", "by_reflected_cotangent")
+"""The functions that apply a rotation; a kernel finds the number of one among its numbers, or another number."""
+
+
+class Kind(IntEnum):
+    """What is pivoted; core/native/pivots.hpp has the numbers of each kind."""
+
+    PAIR = 0
+    IMAGINARY = 1
+    REAL = 2
+
+
+_KINDS = {pattern("r00i0ri00ir0i00r"): Kind.PAIR, pattern("riir"): Kind.IMAGINARY, pattern("rrrr"): Kind.REAL}
+_ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3), Kind.REAL: (0, 1, 2, 3)}
+"""The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
+
+_MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
+"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
+
+
+def kind_of(item: Item) -> Kind | None:
+    """Return what an item is if it may be a rotation, or two as RXX and RYY are; None for others."""
+    if not isinstance(item, Mix) or item.reads or item.when.mask:
+        return None
+    return _KINDS.get(item.pattern)
+
+
+@dataclass
+class Pivot:
+    """A rotation, or a pair of rotations, in a kernel.
+
+    at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
+    parity: the bits of a register whose sum says which rotation of a pair is its.
+    beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
+    """
+
+    kind: Kind
+    at: int
+    parity: int
+    total: int = 0
+    beside: bool = False
+    folds: list[int] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> str:
+        """The ratio of a pair's scales, as text."""
+        return f"v[{self.at + 12}]"
+
+    def record(self) -> list[int]:
+        """Return what the host has to know."""
+        return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
+
+
+def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item]) -> dict[int, Pivot]:
+    """Return the rotations of a phase by the numbers of their items, with their numbers passed by value."""
+    made: dict[int, Pivot] = {}
+    for number, item in enumerate(items):
+        kind = kind_of(item)
+        if kind is not None and isinstance(item, Mix) and (kind is Kind.PAIR or body.style.pivots == "all"):
+            parity = phase.register(sum(1 << bit for bit in item.bits))
+            made[number] = Pivot(kind, body.by_value(_taken(item, kind, body.zero)), parity)
+    return made
+
+
+def _taken(item: Mix, kind: Kind, zero: int) -> list[int]:
+    """Return the positions of an item's numbers in the packed array; zero: that of a 0, for what the host makes."""
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    return [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES[kind]] + [zero] * _MADE[kind]
+
+
+def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
+    """Yield the statements of a rotation, or of a pair of rotations."""
+    masks = [phase.register(1 << bit) for bit in bits]
+    groups = [r for r in range(len(phase.names)) if not r & sum(masks)]
+    blocks = [(0, masks[0])] if pivot.kind != Kind.PAIR else [(0, sum(masks)), (masks[0], masks[1])]
+    for block, (low, high) in enumerate(blocks):
+        pairs = [(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups]
+        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
+        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+
+
+def _rotation(
+    body: KernelBody, pivot: Pivot, pairs: Sequence[tuple[str, str]], entries: int, left: int, *, always: bool
+) -> Iterator[str]:
+    """Yield the statements of one rotation of some pairs of amplitudes; always: whether it is a matrix in any case."""
+    real = pivot.kind == Kind.REAL
+    name = "mix_real" if real else "mix_imaginary"
+    matrix = [body.call(name, a, b, *(f"v[{entries + k}]" for k in range(4))) for a, b in pairs]
+    if always:
+        yield from matrix
+        return
+    for way, called in enumerate(WAYS if real else WAYS[:2]):
+        function = f"{called}_{'real' if real else 'imaginary'}"
+        yield f"{'} else ' if way else ''}if (v[{left + 1}] == {way}) {{"
+        yield from (f"    {body.call(function, a, b, f'v[{left}]')}" for a, b in pairs)
+    yield "} else {"
+    yield from (f"    {line}" for line in matrix)
+    yield "}"
+
+
+def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
+    """Yield the statements that apply the scales of all rotations that have left theirs."""
+    total = body.by_value([body.zero + 1])
+    for pivot in body.pivots:
+        pivot.total = pivot.total or total
+    yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names)
+
+
+def beside(items: Sequence[Item], number: int) -> Iterator[int]:
+    """Yield the numbers of the phases beside which a pair of rotations could stand, first those behind it.
+
+    What mixes both bits as such a pair does leaves their parity as it is.
+    """
+    item = items[number]
+    assert isinstance(item, Mix)
+    for way in (range(number + 1, len(items)), range(number - 1, -1, -1)):
+        for at in way:
+            other = items[at]
+            if isinstance(other, Diagonal):
+                yield at
+            elif set(other.bits) & set(item.bits) and not (
+                kind_of(other) is Kind.PAIR and set(other.bits) == set(item.bits)
+            ):
+                break
+
+
+def odd(constants: Sequence[int], parity: int) -> frozenset[int]:
+    """Return the numbers of a phase's entries in registers of odd parity; none if even registers have some of them.
+
+    constants: those of all registers, see `PhaseText.constants`.
+    """
+    sides: tuple[set[int], set[int]] = set(), set()
+    for register, constant in enumerate(constants):
+        sides[(register & parity).bit_count() & 1].add(constant)
+    return frozenset() if sides[0] & sides[1] else frozenset(sides[1])
