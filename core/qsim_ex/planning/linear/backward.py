@@ -42,8 +42,9 @@ def _before(visit: Visit, after: Map, low: int) -> tuple[Map, int]:
     """Return the layout before a sweep, and the bits by which the state grows in it."""
     rows = basis_of(image(after, direction) for direction in visit.tile)[::-1]
     mixed = Span(visit.mixed)
+    there = [direction for direction in visit.tile if direction in mixed]
+    old = Span([*visit.lanes, *there, *common(visit.tile, visit.mixed)]).vectors
     new = [direction for direction in visit.tile if mixed.add(direction)]
-    old = Span([*visit.lanes, *common(visit.tile, visit.mixed)]).vectors
     lanes = len(visit.lanes)
     if not visit.mixed:  # nothing has been read yet, so the lanes are free: they are what work mixes last
         old, new, lanes = new[len(new) - low :], new[: len(new) - low], low

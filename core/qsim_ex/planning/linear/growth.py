@@ -58,7 +58,7 @@ class Growth:
     def plan(self) -> tuple[int, ...] | None:
         """Choose all sweeps; return the wires whose directions are lowest in the end, None if work does not fit."""
         self.left = list(range(len(self._directions)))
-        if not self._every.vectors:
+        if not self._work:
             return tuple(range(self._shape.low))
         mixed, lanes = Span(), list[int]()
         pending = list(range(len(self._work)))
@@ -72,11 +72,16 @@ class Growth:
             self.visits.append(Visit(tile, tuple(lanes), tuple(ready), tuple(mixed.vectors)))
             for direction in tile:
                 mixed.add(direction)
-            lowest = [wire for wire in range(len(self._directions)) if self._directions[wire] in near]
+            lowest = self._lowest(near)
             if not pending and len(mixed) >= len(self._every) and len(lowest) >= self._shape.low:
                 self.left = [wire for wire in self.left if self._directions[wire] not in mixed]
-                return tuple(lowest[: self._shape.low])
-            lanes = self._lanes(pending, near, tile)
+                return tuple(lowest)
+            lanes = self._lanes(pending, near, tile, lanes)
+
+    def _lowest(self, near: Span) -> list[int]:
+        """Return bits of the work that can be lowest in the end, as many as are."""
+        found = [wire for wire, direction in enumerate(self._directions) if direction in near]
+        return found[: self._shape.low]
 
     def _ordered(self, near: Span, ready: Iterable[int]) -> tuple[int, ...]:
         span = Span()
@@ -95,6 +100,9 @@ class Growth:
         if not left:  # it may be the last one, which has wires in its lanes
             wires = [self._directions[wire] for wire in self.wires]
             _fill(near, sorted(wires, key=lambda direction: direction in mixed), size)
+            for direction in self._directions:
+                if len(self._lowest(near)) < self._shape.low:
+                    _fill(near, [direction], size)
         for directions in (mixed.vectors, self._reach.vectors, self._every.vectors, self._directions):
             _fill(near, directions, size)
         return near, ready
@@ -142,10 +150,10 @@ class Growth:
                 known[reason] = all(vector in space for vector in reason)
         return {number: reason for number, reason in found.items() if reason is not None and known[reason]}
 
-    def _lanes(self, pending: Sequence[int], near: Span, tile: Sequence[int]) -> list[int]:
+    def _lanes(self, pending: Sequence[int], near: Span, tile: Sequence[int], now: Sequence[int]) -> list[int]:
         """Return the directions that go to the lowest bits: of this tile, with which the next one does most.
 
-        First those that the next tile does not want near, as many as it has room for.
+        First those that the next tile does not want near, as many as it has room for, of them those that are there now.
         """
         size, count = self._shape.tile, self._shape.low
         wanted = Span()
@@ -156,13 +164,29 @@ class Growth:
             if not wanted.vectors:
                 wanted = Span(chosen(found, self._work, [], size, near.vectors, size - count))
         room, taken, both = size - len(wanted), Span(), Span(wanted.vectors)
-        for direction in tile[::-1]:
+        order = [*now, *tile[::-1]]
+        if pending:
+            done = split(pending, self._work, self._order, wanted)[0]
+            rows = {row for number in done for row in self._work[number].rows}
+            unread = _even(near.vectors, rows)
+            order = sorted([*now, *unread, *tile[::-1]], key=lambda d: sum((d & row).bit_count() & 1 for row in rows))
+        for direction in order:
             if len(taken) < min(room, count) and both.add(direction):
                 taken.add(direction)
-        for direction in [*tile[::-1], *common(near.vectors, wanted.vectors)]:
+        for direction in [*order, *common(near.vectors, wanted.vectors)]:
             if len(taken) < count and direction in both:
                 taken.add(direction)
         return taken.vectors
+
+
+def _even(vectors: Sequence[int], parities: Iterable[int]) -> list[int]:
+    """Return a basis of the vectors of a space in which some parities are even."""
+    space = list(vectors)
+    for parity in parities:
+        odd = [vector for vector in space if (vector & parity).bit_count() & 1]
+        space = [vector for vector in space if not (vector & parity).bit_count() & 1]
+        space += [odd[0] ^ vector for vector in odd[1:]]
+    return space
 
 
 def _fill(near: Span, directions: Iterable[int], size: int) -> None:
