@@ -61,8 +61,13 @@ def draw_linear(random: Random) -> Case:
     if kind == "shots" and random.random() < 0.5:
         lines.insert(random.randint(first, len(lines) - 1), Line("b.save('now')"))
     options = {name: value for name, value in case.options.items() if name in _KEPT} | {"device": "cpu"}
-    elsewhere = {"elsewhere": {"device": "cpu"}} if case.ask.get("elsewhere") else {}
-    ask = {**case.ask, **elsewhere, "of": kind, "shape": random.randrange(len(SHAPES))}
+    plain = {"elsewhere": None, "readout": ()}  # the same shots elsewhere and misread bits are for other kinds
+    ask = {
+        **case.ask,
+        **{name: value for name, value in plain.items() if name in case.ask},
+        "of": kind,
+        "shape": random.randrange(len(SHAPES)),
+    }
     return Case("linear", case.wires, case.bits, tuple(lines), options, ask)
 
 

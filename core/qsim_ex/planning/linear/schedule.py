@@ -21,6 +21,7 @@ from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Map, Span, common, image, inverse, units
 from qsim_ex.steps.layout import Shape
 
+
 def linear_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
     """Return work that begins and ends in a plain layout as sweeps over subspaces; None where bits are needed."""
     found = framed(work, num_bits) if shape.tile < num_bits else None
@@ -153,4 +154,3 @@ class _Sweeps:
         self._steps.append((sweep, numbers))
         self._at = made.after(store)
         return set()
-
