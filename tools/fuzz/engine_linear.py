@@ -1,7 +1,7 @@
 """The kind about layouts that are linear maps: programs of other kinds, with many CX between their lines.
 
-They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces is
-taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told.
+They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
+is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told.
 """
 
 from __future__ import annotations

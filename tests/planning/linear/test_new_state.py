@@ -1,4 +1,4 @@
-"""Plans over subspaces that begin in |0…0⟩: right amplitudes, a plain end without sweeps, and small states that stay small."""
+"""Plans over subspaces that begin in |0…0⟩: right amplitudes, a plain end for nothing, small states that stay small."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.linear.backward import placed
-from qsim_ex.planning.linear.growth import Visit
+from qsim_ex.planning.linear.growth import TileVisit
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
@@ -209,9 +209,9 @@ def test_a_small_state_stays_small() -> None:
 def test_layouts_backwards() -> None:
     """Before each sweep the mixed space lies on the bits that are not fresh, and its lanes lie lowest."""
     visits = [
-        Visit((0b000011, 0b000110, 0b001100), (), (), ()),
-        Visit((0b000110, 0b110000, 0b010001), (0b000110,), (), (0b000011, 0b000110, 0b001100)),
-        Visit((0b010001, 0b000001, 0b100000), (0b010001,), (), (0b000011, 0b000110, 0b001100, 0b110000, 0b010001)),
+        TileVisit((0b000011, 0b000110, 0b001100), (), (), ()),
+        TileVisit((0b000110, 0b110000, 0b010001), (0b000110,), (), (0b000011, 0b000110, 0b001100)),
+        TileVisit((0b010001, 0b000001, 0b100000), (0b010001,), (), (0b000011, 0b000110, 0b001100, 0b110000, 0b010001)),
     ]
     end = units((5, 4, 3, 2, 1, 0))
     found = placed(visits, end, 0, 1)

@@ -128,7 +128,7 @@ def test_fewer_sweeps() -> None:
 
 
 def test_bits_where_they_are_needed() -> None:
-    """Steps that are no sweeps, states of which a part is there, and small machines keep their plans, by the same names."""
+    """Steps that are no sweeps, states that are there in part, and small machines keep plans, by the same names."""
     circuit, steps = drawn(1, 9, 40), CircuitBuilder(9)
     steps.gate("cx", [0, 8])
     steps.permutation(np.random.default_rng(0).permutation(16).tolist(), [8, 1, 3, 5])

@@ -1,7 +1,7 @@
 """Which tiles a new state is swept over, one after another, while the space that it lies in grows.
 
-A state that begins in |0…0⟩ lies in the span of the directions that work has mixed so far, its **mixed space**. It is as
-large as that space, whichever CX there were. So work is done while the space has few dimensions, as `tiles.schedule`
+A state that begins in |0…0⟩ lies in the span of the directions that work has mixed so far, its **mixed space**. It is
+as large as that space, whichever CX there were. So work is done while the space has few dimensions, as `tiles.schedule`
 does it for bits; where in memory the space lies is decided afterwards, by `backward`.
 """
 
@@ -18,7 +18,7 @@ from qsim_ex.steps.layout import Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Visit:
+class TileVisit:
     """What one sweep brings near.
 
     tile: directions that span the tile; those that work mixes come first, in the order of that work.
@@ -32,7 +32,7 @@ class Visit:
     mixed: tuple[int, ...]
 
 
-class Growth:
+class GrowingSpace:
     """The mixed space of a new state, as sweeps are chosen for it.
 
     wires: the bits of the work that are not 0 in all of the state in the end. The mixed space has all of their
@@ -53,7 +53,7 @@ class Growth:
             self._every.add(self._directions[wire])
         self._reach = Span()
         self.left: list[int] = []
-        self.visits: list[Visit] = []
+        self.visits: list[TileVisit] = []
 
     def plan(self) -> tuple[int, ...] | None:
         """Choose all sweeps; return the wires whose directions are lowest in the end, None if work does not fit."""
@@ -69,7 +69,7 @@ class Growth:
             done = set(ready)
             pending = [number for number in pending if number not in done]
             tile = self._ordered(near, ready)
-            self.visits.append(Visit(tile, tuple(lanes), tuple(ready), tuple(mixed.vectors)))
+            self.visits.append(TileVisit(tile, tuple(lanes), tuple(ready), tuple(mixed.vectors)))
             for direction in tile:
                 mixed.add(direction)
             lowest = self._lowest(near)
@@ -130,8 +130,7 @@ class Growth:
         near = self._reach.vectors
         found = reasons(pending, self._work, self._order, self._reach, max(counts)) if counts else {}
         for count in counts:
-            fits = {number: reason for number, reason in found.items() if reason is not None and len(reason) <= count}
-            added = chosen(fits, self._work, near, count)
+            added = chosen(found, self._work, near, count)
             wider = Span([*near, *added])
             if added and self._arithmetic(found, wider) >= self._shape.balance:
                 return wider

@@ -12,7 +12,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
 from qsim_ex.planning.linear.backward import placed
 from qsim_ex.planning.linear.frame import framed
-from qsim_ex.planning.linear.growth import Growth
+from qsim_ex.planning.linear.growth import GrowingSpace
 from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, written
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.schedule import Packed
@@ -23,14 +23,14 @@ from qsim_ex.steps.step import ZeroFill
 
 
 def grown_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
-    """Return work on a state of which only amplitude 0 is there as sweeps over subspaces; None where bits are needed."""
+    """Return work on a state of which only amplitude 0 is there as sweeps over subspaces; None where it needs bits."""
     if not 2 * shape.low <= shape.tile < num_bits:
         return None
     found = framed(work, num_bits, grows=True)
     if found is None or len(found[0]) > MOST_PIECES:
         return None
     pieces, frame = found
-    growth = Growth(pieces, frame, shape)
+    growth = GrowingSpace(pieces, frame, shape)
     lowest = growth.plan()
     if lowest is None:
         return None
@@ -54,7 +54,7 @@ def grown_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: Numbe
 
 
 def _places(lowest: Sequence[int], num_bits: int) -> list[int]:
-    """Return the index bit that each bit of the work takes in the end: in order, but for those that have to be lowest."""
+    """Return the index bit of each bit of the work in the end: in order, but for those that have to be lowest."""
     at = [0] * num_bits
     for place, bit in enumerate([*lowest, *(bit for bit in range(num_bits) if bit not in lowest)]):
         at[bit] = place

@@ -16,7 +16,6 @@ from qsim_ex.steps.algebra import Map, image, inverse, units
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import Rename, Sweep
 
-
 MOST_PIECES = 4096
 """More work is planned on bits: which pieces commute is found for all pairs."""
 
@@ -90,14 +89,19 @@ def time_of(steps: Packed, num_bits: int, shape: Shape) -> float:
 def _items(sweep: Sweep, shape: Shape) -> int:
     """Return how many items take time; moves of amplitudes that follow each other are as one.
 
-    Where a tile is whole in a cache, a CX whose bits are in the number of a row moves nothing (`kernels.cpu.row_frame`).
+    Where a tile is whole in a cache, a CX of bits in the number of a row moves nothing (`kernels.cpu.row_frame`).
     """
     lanes, count, moving = (1 << shape.low) - 1, 0, False
     for item in [item for phase in sweep.phases for item in phase.items]:
         moves = isinstance(item, Rename)
-        if isinstance(item, Rename) and shape.item_work and item.to == (1, 0) and item.when.mask.bit_count() == 1:
-            if not (item.when.mask | mask_of(item.bits)) & lanes:
-                continue
+        if isinstance(item, Rename) and shape.item_work and _is_cx(item, ~lanes):
+            continue
         count += not (moves and moving)
         moving = moves
     return count
+
+
+def _is_cx(item: Rename, among: int) -> bool:
+    """Return whether a renaming is a CX whose bits are both among some."""
+    touched = item.when.mask | mask_of(item.bits)
+    return item.to == (1, 0) and item.when.mask.bit_count() == 1 and not touched & ~among
