@@ -82,6 +82,7 @@ def _linear(number: int) -> Iterator[None]:
     """Plan over subspaces meanwhile, wherever that can be done."""
     from qsim_ex.devices.cpu.device import CpuDevice
     from qsim_ex.planning.linear import schedule
+    from qsim_ex.run import trajectory_tables
     from qsim_ex.steps.layout import Shape
 
     shape = eval(SHAPES[number], {"Shape": Shape})
@@ -93,6 +94,7 @@ def _linear(number: int) -> Iterator[None]:
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
         patch.object(schedule, "cheaper", taken),
+        patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
     ):
         yield
 
