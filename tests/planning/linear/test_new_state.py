@@ -138,7 +138,7 @@ def test_cx_alone_on_thirty_wires(gates: int) -> None:
     shape = replace(MACHINES["cpu single, linear"][0], start=14)
     begin = process_time()
     plan = new_plan(circuit, shape)
-    assert process_time() - begin < (0.5 if gates > 300 else 0.05)
+    assert process_time() - begin < 0.5
     verify(plan)
     assert plan.sweeps == ()
     assert len(plan.steps) == 1
