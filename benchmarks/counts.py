@@ -41,7 +41,7 @@ MACHINES = (
     | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
     | {f"{name}, linear": (replace(shape, floats=True, linear=True), size) for name, (shape, size) in _FIXED.items()}
 )
-"""Devices, written out, and the bytes of an amplitude: planning needs no device. Linear plans are of full states."""
+"""Devices, written out, and the bytes of an amplitude: planning needs no device. Divided states have plans on bits."""
 
 LEVELS = {"3 migration wires": (3, 0), "2 devices": (0, 1)}
 """Migration wires and device bits of divided states."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.steps.algebra import Span, image, inverse, pulled_back, same_span, units
+from qsim_ex.steps.algebra import Span, common, image, inverse, pulled_back, same_span, units
 
 
 def matrix(columns: tuple[int, ...], size: int) -> np.ndarray:
@@ -55,6 +55,16 @@ def test_spans() -> None:
         assert same_span(given, [*given, 1 << 8]) is False
         assert span.pivots().bit_count() == len(span)
         assert len(Span(vector & span.pivots() for vector in span.vectors)) == len(span)
+
+
+def test_what_two_spaces_have_in_common() -> None:
+    """The vectors of both are all sums of a basis, which has no vector twice."""
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        one, other = (Span(rng.integers(1 << 7, size=rng.integers(6)).tolist()).vectors for _ in range(2))
+        both = common(one, other)
+        assert len(Span(both)) == len(both) == len(one) + len(other) - len(Span([*one, *other]))
+        assert all(vector in Span(one) and vector in Span(other) for vector in both)
 
 
 def test_a_map_without_an_inverse() -> None:

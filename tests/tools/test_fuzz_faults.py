@@ -201,6 +201,17 @@ def coarse_sum(patch: pytest.MonkeyPatch) -> None:
     method(patch, CpuDevice, "inner", lambda right, *given: complex(np.complex64(right(*given))))
 
 
+def inverted_frame(patch: pytest.MonkeyPatch) -> None:
+    """A CX whose control acts at 0 enters the frame of a linear layout as if it acted at 1."""
+    from qsim_ex.execution import prepare
+    from qsim_ex.planning.linear.frame import Frame
+    from qsim_ex.planning.planner import make_plan
+
+    for keeps in (make_plan, prepare.plan_of, prepare.plans_of):  # plans that were made before stay right
+        instead(patch, keeps, keeps.__wrapped__)  # type: ignore[attr-defined]
+    method(patch, Frame, "cx", lambda right, self, control, target, _value: right(self, control, target, 1))
+
+
 # --- chance -----------------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +384,7 @@ FAULTS = [
     Fault("mixed rows", mixed_rows, ("batched", "chance")),
     Fault("lost inversion", lost_inversion, ("state",)),
     Fault("sum in single precision", coarse_sum, ("state",)),
+    Fault("inverted controls in linear layouts", inverted_frame, ("linear",)),
     Fault("wrong seed", wrong_seed, ("bindings",)),
     Fault("one random number for all choices", one_draw_for_all, ("chance",)),
     Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),

@@ -38,6 +38,7 @@ ENGINE = (
     "density",
     "loops",
     "ranks",
+    "linear",
 )
 """Modules with the engine's own kinds."""
 

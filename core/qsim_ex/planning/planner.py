@@ -133,7 +133,8 @@ def python_plan(
             from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 
             floating = Floating(num_wires, fitted)
-        unused, absorbed = program.copy() if fitted.linear and not fresh else None, end
+        whole = fresh == (1 << num_wires) - 1
+        unused, absorbed = program.copy() if fitted.linear and (whole or not fresh) else None, end
         steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
@@ -142,7 +143,7 @@ def python_plan(
             steps = settled(steps, floating, begin)
             start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
             made_from += ("floating",)
-        if unused and (linear := _linear(steps, work, absorbed, fitted, unused)):
+        if unused and (linear := _linear(steps, work, absorbed, fitted, unused, grows=whole)):
             (steps, end), program = linear, unused
             made_from += ("linear",)
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
@@ -196,12 +197,12 @@ def _rewritten(
 
 
 def _linear(
-    steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram
+    steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
 ) -> tuple[Packed, Layout] | None:
     """Return steps over subspaces that take less time than these, and the layout in which they end."""
     from qsim_ex.planning.linear.schedule import cheaper
 
-    found = cheaper(steps, work, len(end), shape, program)
+    found = cheaper(steps, work, len(end), shape, program, grows=grows)
     return (found.steps, _moved(Layout(end.address, end.flip ^ found.flip), found.at)) if found else None
 
 

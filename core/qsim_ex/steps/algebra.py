@@ -93,3 +93,13 @@ def same_span(one: Iterable[int], other: Iterable[int]) -> bool:
     """Return whether two sets of vectors span the same space."""
     first, second = Span(one), Span(other)
     return len(first) == len(second) and all(vector in first for vector in second.vectors)
+
+
+def common(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Return a basis of what two spaces have in common, given a basis of each."""
+    span, size, out = Span(one), len(one), list[int]()
+    for vector in other:
+        if not span.add(vector):
+            _, made = span.reduced(vector)
+            out.append(image(one, made & (1 << size) - 1))
+    return out

@@ -13,7 +13,7 @@ from itertools import zip_longest
 import numpy as np
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import Entry, Pattern, When, wires_of
+from qsim_ex.circuit.ops import Entry, Pattern, When, mask_of, wires_of
 from qsim_ex.planning.linear.frame import Framed
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.algebra import Map, Span, image, inverse, pulled_back, units
@@ -26,22 +26,36 @@ class Coordinates:
     work: the work so far, in coordinates; pieces: for each of them the number of the piece that needs it.
     """
 
-    def __init__(self, back: Map, directions: Sequence[int], low: int, parities: Sequence[int] = ()) -> None:
+    def __init__(
+        self, back: Map, directions: Sequence[int], low: int, parities: Sequence[int] = (), fresh: int = 0
+    ) -> None:
         """Take directions that span a tile, as they are in memory; `back` leads from memory to the bits of the frame.
 
         parities: for each of the first directions the one that says which of a pair is which.
+        fresh: mask of index bits at whose 1 the state is zero. The first direction with one of them has no other.
         """
         span, others, rows = Span(units(range(low))), list[int](), list[int]()
+        grown: dict[int, int] = {}
         for direction, row in zip_longest(directions, parities, fillvalue=0):
             if span.add(direction):
-                others.append(direction >> low << low)
-                rows.append(0 if direction & (1 << low) - 1 else row)
-        places = _on_bits(others)
+                high = direction >> low << low
+                for bit in wires_of(high & fresh):
+                    high ^= grown.get(bit, 0)
+                for bit in wires_of(high & fresh):
+                    grown[bit] = high
+                others.append(high)
+                rows.append(0 if direction != high else row)
+        places = _on_bits(others, fresh)
         self.tile = (*range(low), *sorted(places))
-        used = {place: row for place, row in zip(places, rows, strict=True) if row}
+        self.fresh = fresh
+        self._zero = fresh & ~mask_of(self.tile)
+        settled = {bit: column for bit, column in places.items() if not fresh >> bit & 1}
+        used = {place: row for place, row in zip(places, rows, strict=True) if row and place in settled}
         in_memory = {place: pulled_back(back, row) for place, row in used.items()}
         self.load = list(units(range(low)))
-        self.load += [_apart(bit, places.get(bit, 1 << bit), places, in_memory) for bit in range(low, len(back))]
+        for bit in range(low, len(back)):
+            column = places.get(bit, 1 << bit)
+            self.load.append(column if fresh >> bit & 1 else _apart(bit, column, settled, in_memory))
         self.work: list[Work] = []
         self.pieces: list[int] = []
         self._low = low
@@ -53,11 +67,16 @@ class Coordinates:
         """Write a piece of work, and the CX before it."""
         bits = self._single(framed.directions, number, framed.piece.bits)
         for bit, parity in zip(bits, framed.rows, strict=True):
-            for other in wires_of(pulled_back(self._columns, parity) & ~(1 << bit)):
+            for other in wires_of(self._seen(parity) & ~(1 << bit)):
                 self._cx(other, bit, number)
-        reads = [pulled_back(self._columns, parity) for parity in framed.reads]
-        conditions = [(pulled_back(self._columns, parity), value) for parity, value in framed.conditions]
-        self._write(on_positions(framed, tuple(bits), reads, conditions), number)
+        reads = [self._seen(parity) for parity in framed.reads]
+        conditions = {(self._seen(parity), value) for parity, value in framed.conditions}
+        if len({mask for mask, _ in conditions}) == len(conditions):  # two that were one contradict each other
+            self._write(on_positions(framed, tuple(bits), reads, sorted(conditions)), number)
+
+    def _seen(self, parity: int) -> int:
+        """Return a parity of the frame's bits as one of index bits, without those at whose 1 all is zero."""
+        return pulled_back(self._columns, parity) & ~self._zero
 
     def lanes(self, wanted: Sequence[int]) -> list[int]:
         """Return the positions of some directions after CX that make each of them a position of its own."""
@@ -90,10 +109,11 @@ class Coordinates:
         """
         lanes = self.lanes(inverse(after)[: self._low])
         for bit in range(len(after)):
-            if bit not in lanes:
+            if bit not in lanes and not self._zero >> bit & 1:
                 for lane in wires_of(image(after, self._columns[bit]) & (1 << self._low) - 1):
                     self._cx(bit, lanes[lane], -1)
-        return tuple([image(after, column) for column in self._columns])
+        made = [image(after, column) for column in self._columns]
+        return tuple([1 << bit if self._zero >> bit & 1 else column for bit, column in enumerate(made)])
 
     def after(self, stores: Map) -> Map:
         """Return the map from the frame's bits to memory behind the sweep."""
@@ -132,12 +152,15 @@ class Coordinates:
         self.pieces.append(number)
 
 
-def _on_bits(masks: Sequence[int]) -> dict[int, int]:
-    """Return independent masks, in their order, by index bits that tell them apart; a single bit is on itself."""
-    bits = Span(masks).pivots()
-    single = [mask for mask in masks if not mask & mask - 1]
-    free = iter(wires_of(bits & ~sum(single)))
-    return {mask.bit_length() - 1 if not mask & mask - 1 else next(free): mask for mask in masks}
+def _on_bits(masks: Sequence[int], fresh: int) -> dict[int, int]:
+    """Return independent masks, in their order, by index bits that tell them apart.
+
+    A mask with a fresh bit is on it, and a single bit on itself.
+    """
+    own = {mask: mask & fresh or mask for mask in masks if mask & fresh or not mask & mask - 1}
+    bits = Span([mask for mask in masks if not mask & fresh]).pivots()
+    free = iter(wires_of(bits & ~sum(own.values())))
+    return {own[mask].bit_length() - 1 if mask in own else next(free): mask for mask in masks}
 
 
 def _apart(bit: int, column: int, places: Mapping[int, int], parities: Mapping[int, int]) -> int:
@@ -167,7 +190,10 @@ def on_positions(
     size = 1 << len(bits)
     of, source = _permutation(piece.to) if piece.kind == "rename" else (piece.pattern, piece.source)
     values = np.arange(size) ^ framed.flips
-    blocks = np.arange(1 << len(reads)) ^ framed.read_flips
+    blocks = np.array([framed.read_flips])
+    for k, mask in enumerate(reads):  # one that nothing has mixed is 0
+        blocks = np.concatenate([blocks, blocks ^ 1 << k]) if mask else blocks
+    reads = [mask for mask in reads if mask]
     index = np.arange(len(of)).reshape(-1, size, size)[np.ix_(blocks, values, values)]
     classes = np.frombuffer(of, dtype=np.uint8)[index]
     places = source[index]

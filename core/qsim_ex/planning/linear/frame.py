@@ -8,11 +8,11 @@ c. What is left is named once and for all in the bits that are stored at the sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.planning.work import Work
-from qsim_ex.steps.algebra import image, units
+from qsim_ex.steps.algebra import Span, image, units
 
 MOST_CONDITIONS = 6
 """The most conditions on sums of several bits, each of which doubles the table of an operation."""
@@ -74,18 +74,48 @@ class Frame:
         )
 
 
-def framed(work: Sequence[Work], num_bits: int) -> tuple[list[Framed], Frame] | None:
-    """Return the work without CX, and the frame at the end; None if some of it needs its bits as they are."""
-    frame = Frame(num_bits)
+def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple[list[Framed], Frame] | None:
+    """Return the work without CX, and the frame at the end; None if some of it needs its bits as they are.
+
+    grows: whether it begins in |0…0⟩. Then a parity that is even in all directions that were mixed before is 0, so a
+    condition on it is decided, and a CX that it controls is nothing, or an X.
+    """
+    frame, mixed = Frame(num_bits), Span()
     out = []
     for piece in work:
         if piece.kind not in ("mix", "diagonal", "rename"):
             return None
-        if piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() == 1:
-            frame.cx(piece.when.mask.bit_length() - 1, piece.bits[0], int(piece.when.value != 0))
+        if grows and piece.when.mask:
+            left = _left(piece.when, frame, mixed)
+            if left is None:
+                continue
+            if left != piece.when:
+                share = 2.0 ** (piece.when.mask ^ left.mask).bit_count()
+                piece = replace(piece, when=left, work=piece.work * share)
+        if piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() <= 1:
+            if piece.when.mask:
+                frame.cx(piece.when.mask.bit_length() - 1, piece.bits[0], int(piece.when.value != 0))
+            else:
+                frame.flip ^= 1 << piece.bits[0]
             continue
         made = frame.framed(piece)
         if sum(parity & parity - 1 != 0 for parity, _ in made.conditions) > MOST_CONDITIONS:
             return None
+        for direction in made.directions:
+            mixed.add(direction)
         out.append(made)
     return out, frame
+
+
+def _left(when: When, frame: Frame, mixed: Span) -> When | None:
+    """Return what is left of a condition where all directions that were mixed are known; None if it cannot hold."""
+    zero = mask_of(
+        tuple(
+            bit
+            for bit in wires_of(when.mask)
+            if not any((frame.parities[bit] & vector).bit_count() & 1 for vector in mixed.vectors)
+        )
+    )
+    if (when.value ^ frame.flip) & zero:
+        return None
+    return When(when.mask & ~zero, when.value & ~zero)

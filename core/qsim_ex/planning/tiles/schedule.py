@@ -32,7 +32,7 @@ Places = NDArray[np.int64]
 Packed = list[tuple[Step, Places]]
 """Steps in order, each with the places of its numbers."""
 
-_AT_ONCE = (1, 2, 3, 4, 6)
+AT_ONCE = (1, 2, 3, 4, 6)
 """The numbers of bits by which growing a large state is tried."""
 
 
@@ -208,7 +208,7 @@ class Growth:
         others = everything & ~self.reach
         room = others.bit_count()
         free = min(room, max(0, self.shape.start - self.reach.bit_count()))
-        counts = [count for count in sorted({max(1, free), *(free + k for k in _AT_ONCE)}) if count < room]
+        counts = [count for count in sorted({max(1, free), *(free + k for k in AT_ONCE)}) if count < room]
         found = reasons(pending, self.reach) if counts else []
         for count in counts:
             bits = chosen(pending, found, self.reach, others, count)

@@ -1,0 +1,61 @@
+"""From the work of a run that begins in |0…0⟩ to sweeps over subspaces that end in a plain layout.
+
+Sweeps are chosen forwards (`growth`), the layouts between them backwards (`backward`), and then each is written. So a
+plain end costs no sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cancellation import CANCEL, check_cancelled
+from qsim_ex.planning.linear.backward import placed
+from qsim_ex.planning.linear.frame import framed
+from qsim_ex.planning.linear.growth import GrowingSpace
+from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, written
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.tiles.schedule import Packed
+from qsim_ex.planning.work import NOTHING, Work
+from qsim_ex.steps.algebra import image, inverse, units
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.step import ZeroFill
+
+
+def grown_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
+    """Return work on a state of which only amplitude 0 is there as sweeps over subspaces; None where it needs bits."""
+    if not 2 * shape.low <= shape.tile < num_bits:
+        return None
+    found = framed(work, num_bits, grows=True)
+    if found is None or len(found[0]) > MOST_PIECES:
+        return None
+    pieces, frame = found
+    growth = GrowingSpace(pieces, frame, shape)
+    lowest = growth.plan()
+    if lowest is None:
+        return None
+    at = _places(lowest, num_bits)
+    end = tuple([image(units(at), vector) for vector in inverse(frame.directions)])
+    left = mask_of(tuple(at[wire] for wire in growth.left))
+    steps: Packed = []
+    for visit, (before, after, fresh) in zip(growth.visits, placed(growth.visits, end, left, shape.low), strict=True):
+        if CANCEL.get() is not None:
+            check_cancelled()
+        visited = len(visit.mixed)
+        made = written(pieces, visit.work, visit.tile, before, shape.low, fresh)
+        allowed = shape if visited >= shape.blocks_from else shape.plain()
+        sweep, numbers, _ = sweep_over(made, made.arrive(after), num_bits, allowed, program)
+        if sweep is None:
+            return None
+        steps.append((sweep, numbers))
+    if left:
+        steps.append((ZeroFill(left), NOTHING))
+    return LinearPlan(steps, at, frame.flip)
+
+
+def _places(lowest: Sequence[int], num_bits: int) -> list[int]:
+    """Return the index bit of each bit of the work in the end: in order, but for those that have to be lowest."""
+    at = [0] * num_bits
+    for place, bit in enumerate([*lowest, *(bit for bit in range(num_bits) if bit not in lowest)]):
+        at[bit] = place
+    return at

@@ -1,0 +1,114 @@
+"""Layouts that are linear maps, as users would have them: any circuit full of CX, in any order, on tiny capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.linear import schedule
+from qsim_ex.steps import Shape
+
+SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+WIRES = 8
+PLACES = ({}, {"device_wires": 5}, {"virtual_peers": 2}, {"virtual_peers": 2, "device_wires": 5})
+"""A state in one piece, in host memory, on two devices, on both: all but the first are planned on bits."""
+
+taken: list[int] = []
+"""How many sweeps each linear plan had."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _linear() -> Iterator[None]:
+    """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def cheaper(_: object, *args: object, grows: bool) -> object:
+            made = (schedule.grown_plan if grows else schedule.linear_plan)(*args)  # type: ignore[arg-type]
+            taken.append(len(made.steps) if made else 0)
+            return made
+
+        patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
+        patch.setattr(schedule, "cheaper", cheaper)
+        yield
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[Circuit]:
+    """A circuit of which most is CX, cut at random moments."""
+    wire = st.integers(0, WIRES - 1)
+    names = st.sampled_from(["cx"] * 8 + ["swap", "x", "h", "t", "ry", "ccx", "rzz"])
+    out = []
+    for _ in range(draw(st.integers(1, 3))):
+        builder = CircuitBuilder(WIRES)
+        for name in draw(st.lists(names, max_size=25)):
+            count = {"cx": 2, "swap": 2, "ccx": 3, "rzz": 2}.get(name, 1)
+            on = draw(st.lists(wire, min_size=count, max_size=count, unique=True))
+            builder.gate(name, on, *([0.7] if name in ("ry", "rzz") else []))
+        out.append(builder.build())
+    return out
+
+
+@given(pieces(), st.sampled_from(PLACES))
+def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int]) -> None:
+    """After each piece the amplitudes are those of the definition, in memory's order by `wire_ordering` too."""
+    psi = np.eye(1, 1 << WIRES, dtype=np.complex128)[0]
+    with StateVector(WIRES, options=Options(device="cpu", **place)) as state:
+        for circuit in circuits:
+            state.apply(circuit)
+            psi = reference.simulate(circuit, psi)
+            np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
+            assert sorted(state.wire_ordering) == list(range(WIRES))
+
+
+WIDER = 12
+"""Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
+
+
+def test_every_place_draws_the_same_shots() -> None:
+    """CX under conditions, behind measurements and before them: a seed means the same shots in every placement."""
+    builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(5)
+    for layer in range(4):
+        for wire in range(0, WIDER, 3):
+            builder.gate("ry", [wire], 0.3 + wire)
+        for _ in range(30):
+            builder.gate("cx", rng.permutation(WIDER)[:2].tolist())
+        builder.measure([layer], [layer])
+        with builder.condition([layer], [1]):
+            builder.gate("cx", [layer, 7])
+            builder.gate("cx", [7, 6])
+    builder.measure(range(WIDER), range(WIDER))
+    circuit = builder.build()
+    begun = len(taken)
+    counts = [Simulator(Options(device="cpu", **p)).run(circuit, shots=300, seed=3).counts() for p in PLACES]
+    assert len(counts[0]) > 4
+    assert all(found == counts[0] for found in counts)
+    assert any(taken[begun:])
+
+
+def test_each_element_of_a_batch() -> None:
+    """Elements whose angles differ share one linear plan, and each is what its own circuit says."""
+    rng = np.random.default_rng(6)
+    on = [rng.permutation(WIRES)[:2].tolist() for _ in range(60)]
+    made = []
+    for element in range(5):
+        builder = CircuitBuilder(WIRES)
+        for k, pair in enumerate(on):
+            builder.gate("cx", pair)
+            if k % 6 == 0:
+                builder.gate("rx", pair[:1], 0.2 + element + k)
+        builder.save("now")
+        made.append(builder.build())
+    operands = np.concatenate([circuit.operands for circuit in made])
+    begun = len(taken)
+    results = Simulator(Options(device="cpu")).run_batch(made[0], operands)
+    for circuit, result in zip(made, results, strict=True):
+        expected = Simulator(Options(device="cpu", device_wires=5)).run(circuit).saved["now"]
+        np.testing.assert_allclose(result.saved["now"], expected, atol=1e-12)
+    assert [sweeps > 0 for sweeps in taken[begun:]] == [True]

@@ -1,0 +1,226 @@
+"""Plans over subspaces that begin in |0…0⟩: right amplitudes, a plain end for nothing, small states that stay small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import process_time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planning.linear.test_schedule import CPU, GPU, NARROW, drawn
+from support import literal_executor as literal
+
+from benchmarks.counts import MACHINES, circuit_of
+from benchmarks.cx_rich import FAMILIES
+from qsim_ex import reference
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.linear import schedule
+from qsim_ex.planning.linear.backward import placed
+from qsim_ex.planning.linear.growth import TileVisit
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Plan, Shape
+from qsim_ex.steps.algebra import Span, image, same_span, units
+
+
+def zero(wires: int) -> np.ndarray:
+    """The state |0…0⟩."""
+    return np.eye(1, 1 << wires, dtype=np.complex128)[0]
+
+
+def new_plan(circuit: Circuit, shape: Shape) -> Plan:
+    """The plan for a state of which only amplitude 0 is there."""
+    wires = circuit.num_qubits
+    every = (1 << wires) - 1
+    return make_plan.__wrapped__(circuit.instructions, wires, Layout.identity(wires), shape, every, None, place=True)  # type: ignore[attr-defined]
+
+
+def by_value(amplitudes: np.ndarray, plan: Plan) -> np.ndarray:
+    """Amplitudes in the order of the wires."""
+    return amplitudes[[plan.end.index(value) for value in range(amplitudes.size)]]
+
+
+def right(plan: Plan, circuit: Circuit) -> bool:
+    """Whether a plan makes of |0…0⟩ what the circuit says; what it must not read is NaN."""
+    verify(plan)
+    psi = zero(circuit.num_qubits)
+    after = by_value(literal.run(plan, bind(plan, circuit.operands), psi), plan)
+    return bool(np.linalg.norm(after - reference.simulate(circuit, psi)) <= 1e-12)
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every linear plan that there is."""
+    made: Callable[..., object] = schedule.grown_plan
+    monkeypatch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+
+
+def is_linear(plan: Plan) -> bool:
+    """Whether a plan is over subspaces."""
+    return plan.made_from[-1] == "linear"
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
+def test_any_plan_of_a_new_state_is_right(shape: Shape) -> None:
+    """It does what its circuit says, on any machine, and ends in a plain layout."""
+    linear = 0
+    for seed in range(24):
+        circuit = drawn(seed, 7 + seed % 4, 10 + 2 * seed)
+        plan = new_plan(circuit, shape)
+        linear += is_linear(plan)
+        assert right(plan, circuit), seed
+    assert linear >= (8 if shape.phases and shape.near < shape.tile else 24)
+
+
+@pytest.mark.usefixtures("always")
+def test_the_cpu_runs_plans_of_new_states() -> None:
+    """The CPU's kernels do what such a plan says; memory that nothing has written may hold anything."""
+    for low, bound, dtype in ((4, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
+        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=5, start=2, item_work=2.0, linear=True)
+        for seed in range(6):
+            circuit = drawn(seed, 13, 40 + 20 * seed)
+            plan, device = new_plan(circuit, shape), CpuDevice(1)
+            buffer = np.full(1 << 13, np.nan, dtype=dtype)
+            buffer[0] = 1
+            assert is_linear(plan)
+            for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+                device.run(buffer, 13, step, numbers)
+            assert np.linalg.norm(by_value(buffer, plan) - reference.simulate(circuit, zero(13))) <= bound
+
+
+@st.composite
+def circuits(draw: st.DrawFn) -> Circuit:
+    """Circuits of which most is CX, with few directions mixed, so that parities are known here and there."""
+    wires = draw(st.integers(6, 9))
+    builder, wire = CircuitBuilder(wires), st.integers(0, wires - 1)
+    names = st.sampled_from(["cx"] * 8 + ["swap", "x", "h", "t", "rx", "ccx", "ccz", "rzz", "ch"])
+    for name in draw(st.lists(names, max_size=40)):
+        count = {"cx": 2, "swap": 2, "ccx": 3, "ccz": 3, "rzz": 2, "ch": 2}.get(name, 1)
+        on = draw(st.lists(wire, min_size=count, max_size=count, unique=True))
+        builder.gate(name, on, *([0.3] if name in ("rx", "rzz") else []))
+    return builder.build()
+
+
+SHAPES = [GPU, CPU, replace(CPU, tile=5, near=5, low=1, start=4), replace(GPU, tile=4, start=3)]
+
+
+def test_any_circuit_full_of_cx_is_right() -> None:
+    """Whatever is drawn, on whichever machine: the state is that of the definition, and no rule is broken."""
+    made = schedule.grown_plan
+
+    @given(circuits(), st.sampled_from(SHAPES))
+    def holds(circuit: Circuit, shape: Shape) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+            assert right(new_plan(circuit, shape), circuit)
+
+    holds()
+
+
+# --- bad inputs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("gates", [300, 10_000])
+def test_cx_alone_on_thirty_wires(gates: int) -> None:
+    """CX alone leave |0…0⟩ as it is: there is no sweep, the zeros are written, and planning takes a moment."""
+    builder, rng = CircuitBuilder(30), np.random.default_rng(0)
+    for _ in range(gates):
+        builder.gate("cx", rng.permutation(30)[:2].tolist())
+    circuit = builder.build()
+    shape = replace(MACHINES["cpu single, linear"][0], start=14)
+    begin = process_time()
+    plan = new_plan(circuit, shape)
+    assert process_time() - begin < 0.5
+    verify(plan)
+    assert plan.sweeps == ()
+    assert len(plan.steps) == 1
+
+
+@pytest.mark.usefixtures("always")
+def test_many_cx_behind_one_turn() -> None:
+    """Behind a turn of one wire 10,000 CX on 30 wires are a map: two amplitudes are all that any sweep reads."""
+    builder, rng = CircuitBuilder(30), np.random.default_rng(1)
+    builder.gate("h", [4])
+    for _ in range(10_000):
+        builder.gate("cx", rng.permutation(30)[:2].tolist())
+    plan = new_plan(builder.build(), MACHINES["gpu single, linear"][0])
+    verify(plan)
+    assert is_linear(plan)
+    assert len(plan.sweeps) <= 4
+    assert summary(plan, 8).bytes_moved <= 0.6 * (16 << 30)
+
+
+@pytest.mark.usefixtures("always")
+def test_a_mixed_space_of_no_dimension() -> None:
+    """Phases and CX alone mix nothing: the state keeps one amplitude, with its phase; no gate at all leaves zeros."""
+    builder = CircuitBuilder(9)
+    builder.gate("x", [3])
+    for wire in range(8):
+        builder.gate("cx", [wire, wire + 1])
+        builder.gate("t", [wire + 1])
+        builder.gate("rz", [wire], 0.1 + wire)
+        builder.gate("ccx", [wire, (wire + 2) % 9, (wire + 5) % 9])
+    circuit = builder.build()
+    for shape in SHAPES:
+        assert right(new_plan(circuit, shape), circuit)
+        assert right(new_plan(CircuitBuilder(9).build(), shape), CircuitBuilder(9).build())
+
+
+@pytest.mark.usefixtures("always")
+def test_conditions_that_become_one() -> None:
+    """Two controls that agree in all of the state are one, and two that never agree are none."""
+    for flipped in (False, True):
+        builder = CircuitBuilder(7)
+        builder.gate("h", [0])
+        builder.gate("cx", [0, 5])
+        if flipped:
+            builder.gate("x", [5])
+        builder.gate("ch", [0, 3], controls=[5])
+        builder.gate("rx", [6], 0.4)
+        builder.gate("ccx", [0, 5, 6])
+        circuit = builder.build()
+        for shape in SHAPES:
+            assert right(new_plan(circuit, shape), circuit)
+
+
+# --- what it gains ----------------------------------------------------------------------------------------------------
+
+
+def test_a_small_state_stays_small() -> None:
+    """Of circuits full of CX less is moved than on bits, by prediction alone, and of no family more."""
+    least = {"cx_only": 0.35, "surface_code": 0.6, "su2_8": 1.0, "qaoa": 1.0}
+    shape, itemsize = MACHINES["gpu single, floating"]
+    for family, share in least.items():
+        circuit = circuit_of(FAMILIES[family](28), 28)
+        before, after = (new_plan(circuit, replace(shape, linear=linear)) for linear in (False, True))
+        verify(after)
+        moved = [summary(plan, itemsize).bytes_moved for plan in (before, after)]
+        assert moved[1] <= share * moved[0], family
+
+
+def test_layouts_backwards() -> None:
+    """Before each sweep the mixed space lies on the bits that are not fresh, and its lanes lie lowest."""
+    visits = [
+        TileVisit((0b000011, 0b000110, 0b001100), (), (), ()),
+        TileVisit((0b000110, 0b110000, 0b010001), (0b000110,), (), (0b000011, 0b000110, 0b001100)),
+        TileVisit((0b010001, 0b000001, 0b100000), (0b010001,), (), (0b000011, 0b000110, 0b001100, 0b110000, 0b010001)),
+    ]
+    end = units((5, 4, 3, 2, 1, 0))
+    found = placed(visits, end, 0, 1)
+    assert found[-1].after == end
+    for visit, (before, after, fresh) in zip(visits, found, strict=True):
+        there = [1 << bit for bit in range(6) if not fresh >> bit & 1]
+        assert same_span([image(before, vector) for vector in visit.mixed], there)
+        assert all(image(before, lane) == 1 for lane in visit.lanes)
+        tile = [[image(layout, vector) for vector in visit.tile] for layout in (before, after)]
+        assert same_span(*tile)
+        inside = Span(tile[0])
+        assert all(one ^ other in inside for one, other in zip(before, after, strict=True))

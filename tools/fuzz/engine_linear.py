@@ -1,0 +1,102 @@
+"""The kind about layouts that are linear maps: programs of other kinds, with many CX between their lines.
+
+They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
+is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from tools.fuzz import engine_bindings, engine_runs, engine_states
+from tools.fuzz.case import Case, Line
+from tools.fuzz.kinds import Kind
+
+KINDS_OF = {
+    "state": (engine_states.draw_state, engine_states.check_state),
+    "shots": (engine_runs.draw_shots, engine_runs.check_shots),
+    "chance": (engine_runs.draw_chance, engine_runs.check_shots),
+    "bindings": (engine_bindings.draw_bindings, engine_bindings.check_bindings),
+}
+"""The kinds whose programs are drawn, and what is compared."""
+
+SHAPES = (
+    "Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=2, start=1, item_work=2.0, linear=True)",
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True, linear=True)",
+    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2, start=4, linear=True)",
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=3, balance=4.0, linear=True)",
+)
+
+_KEPT = ("precision", "threads")
+"""Options that leave a state in one piece."""
+
+_LEAST = 4
+"""Wires of a state that is larger than some tile."""
+
+
+def draw_linear(random: Random) -> Case:
+    """A program of another kind with CX, SWAP and X put between its lines, also under conditions."""
+    while True:
+        kind = random.choice([*KINDS_OF, "state"])
+        case = KINDS_OF[kind][0](random)
+        if case.wires >= _LEAST:
+            break
+    lines = list(case.program)
+    prepared = [k for k, line in enumerate(lines) if line.text.startswith("b.initialize")]
+    first = prepared[-1] + 1 if prepared else 0  # only wires that nothing has touched may be prepared
+    last = len(lines) - (case.kind != "state")  # behind a last measurement nothing but questions
+    for _ in range(random.randint(4, 40)):
+        wires = ", ".join(f"q[{wire}]" for wire in random.sample(range(case.wires), 2))
+        text = random.choices([f"b.gate('cx', [{wires}])", f"b.gate('swap', [{wires}])", f"b.gate('x', [{wires[:4]}])"],
+                              [10, 1, 1])[0]  # fmt: skip
+        line = Line(text)
+        if kind == "chance" and random.random() < 0.2:
+            line = Line(f"with b.condition([c[{random.randrange(case.bits)}]], [{random.randrange(2)}]):", (line,))
+        lines.insert(random.randint(first, max(first, last)), line)
+        last += 1
+    if kind == "shots" and random.random() < 0.5:
+        lines.insert(random.randint(first, len(lines) - 1), Line("b.save('now')"))
+    options = {name: value for name, value in case.options.items() if name in _KEPT} | {"device": "cpu"}
+    plain = {"elsewhere": None, "readout": ()}  # the same shots elsewhere and misread bits are for other kinds
+    ask = {
+        **case.ask,
+        **{name: value for name, value in plain.items() if name in case.ask},
+        "of": kind,
+        "shape": random.randrange(len(SHAPES)),
+    }
+    return Case("linear", case.wires, case.bits, tuple(lines), options, ask)
+
+
+def check_linear(case: Case) -> str | None:
+    """What another kind says of the program, on a CPU that takes every plan over subspaces."""
+    with _linear(case.ask["shape"]):
+        return KINDS_OF[case.ask["of"]][1](case)
+
+
+@contextmanager
+def _linear(number: int) -> Iterator[None]:
+    """Plan over subspaces meanwhile, wherever that can be done."""
+    from qsim_ex.devices.cpu.device import CpuDevice
+    from qsim_ex.planning.linear import schedule
+    from qsim_ex.run import trajectory_tables
+    from qsim_ex.steps.layout import Shape
+
+    shape = eval(SHAPES[number], {"Shape": Shape})
+
+    def taken(_: Any, *given: Any, grows: bool) -> Any:
+        return (schedule.grown_plan if grows else schedule.linear_plan)(*given)
+
+    # plans are kept by their shapes, and a shape of this kind is used nowhere else
+    with (
+        patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
+        patch.object(schedule, "cheaper", taken),
+        patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
+    ):
+        yield
+
+
+KINDS = [Kind("linear", draw_linear, check_linear, 1.5)]
