@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -13,6 +13,7 @@
 #include <limits>
 #include <numeric>
 
+#include "plan_gather.hpp"
 #include "plan_rotate.hpp"
 #include "plan_writer.hpp"
 
@@ -21,6 +22,8 @@ namespace qx::plan {
 namespace {
 
 constexpr int instructions_at_once = 1024;
+constexpr double worths[] = {1.0, 0.35};  // the shares of a pass for which a state grows that are tried
+constexpr int most_lows = 2;             // how many choices of the lowest bits there are
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
@@ -107,6 +110,7 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
+    work_ = gather(std::move(work_), *book, program_);
     if (shape_.item_work <= most_item_work) work_ = rotate(std::move(work_), *book, program_);
     state_ = State::reorder;
 }
@@ -115,13 +119,14 @@ void Planner::rotate_all() {
 void Planner::reorder() {
     if (!outlook_) look_out();
     if (tried_ < tries_) {
-        double time = outlook_->foresee(lows_[tried_], false, least_);
+        double time = outlook_->foresee(lows_[tried_], false, worth_, least_);
         if (time < least_) best_ = lows_[tried_], least_ = time;
         ++tried_;
         return;
     }
+    if (grows()) choose_worth();
     // Asked before bits are moved: which of equally good tiles is foreseen depends on their numbers.
-    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, least_) < least_;
+    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, worth_, least_) < least_;
     if (best_ != below(shape_.low)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits_));
         int place = 0;
@@ -133,7 +138,7 @@ void Planner::reorder() {
     if (floats) floating_.reset(new Floating(num_bits_, shape_));
     outlines_.assign(work_.begin(), work_.end());
     scheduler_.reset(
-        new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get()));
+        new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get(), worth_));
     state_ = State::schedule;
 }
 
@@ -141,10 +146,23 @@ void Planner::reorder() {
 void Planner::look_out() {
     outlook_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_));
     best_ = below(shape_.low);
-    if (work_.empty() || (lows_.empty() && !may_float())) return;
-    least_ = outlook_->foresee(best_, false, std::numeric_limits<double>::infinity());
+    if (work_.empty() || (!grows() && !may_float())) return;
+    least_ = outlook_->foresee(best_, false, worth_, std::numeric_limits<double>::infinity());
     tries_ = static_cast<std::size_t>(std::min(tries(least_), static_cast<double>(lows_.size())));
 }
+
+// Tries other shares of a pass for which a new state grows.
+void Planner::choose_worth() {
+    if (work_.empty()) return;
+    double most = tries(least_) - most_lows;
+    for (int k = 0; k < 2 && k + 1 <= most; ++k) {
+        double time = outlook_->foresee(best_, false, worths[k], least_);
+        if (time < least_) worth_ = worths[k], least_ = time;
+    }
+}
+
+// Whether all of a state larger than a tile is new.
+bool Planner::grows() const { return fresh_ == below(num_bits_) && shape_.tile < num_bits_; }
 
 bool Planner::may_float() const {
     return shape_.floats && num_bits_ >= shape_.start && num_bits_ > shape_.tile && !work_.empty();

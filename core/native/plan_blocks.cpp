@@ -11,7 +11,6 @@ namespace {
 constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
-constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
 constexpr double sent = 8.0;   // multiply-adds that a block has to save: its matrix is sent to the device
 
 // Some work, and masks of the bits that it mixes and touches.
@@ -118,7 +117,7 @@ std::vector<Piece> gathered(
             after.add(piece);
     }
     double cost = block + sent + parted * (before.moves() + after.moves()), saved = 0;
-    for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);
+    for (const Piece& piece : inside.work) saved += piece.work;
     if (saved <= cost) return work;
 
     Block matrix(near, book, program);

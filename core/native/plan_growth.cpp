@@ -41,7 +41,7 @@ bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) const {
     bool last = reach_ == every_;
     if (!last && reach_.size() < shape_.start) return false;
     out = choose(reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
-    return last || 3 * reasons.arithmetic(out) >= shape_.balance;
+    return last || 3 * reasons.arithmetic(out) >= least_;
 }
 
 // Returns the reach with as few added bits as let enough work run to occupy a pass over the state.
@@ -56,7 +56,7 @@ Directions Growth::larger(const Pending& pending) {
         if (!tried) beyond_.find(pending, reach_, free + most_at_once);
         tried = size;
         Directions bits = choose(beyond_, reach_, others, size);
-        if (!(bits == reach_) && beyond_.arithmetic(bits) >= shape_.balance) return bits;
+        if (!(bits == reach_) && beyond_.arithmetic(bits) >= least_) return bits;
     }
     return every_;
 }
@@ -68,8 +68,8 @@ Outlook::Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_
     pending_ = Pending::of(work_);
 }
 
-double Outlook::foresee(Mask low, bool floats, double most) {
-    Growth growth(num_bits_, shape_, fresh_, low);
+double Outlook::foresee(Mask low, bool floats, double worth, double most) {
+    Growth growth(num_bits_, shape_, fresh_, low, worth);
     Pending pending = pending_;
     double time = 0, left = sum_;
     while (!pending.empty()) {

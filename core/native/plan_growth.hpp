@@ -8,11 +8,15 @@
 
 namespace qx::plan {
 
+constexpr double default_worth = 0.7;
+
 class Growth {
   public:
-    // fresh: bits that no sweep has added yet. low: bits that are in the next tile.
-    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), low_{low}, every_{below(num_bits)} {
+    // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of the time of a pass
+    // over the state that the arithmetic takes for which it grows.
+    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(worth * shape.balance), low_{low},
+          every_{below(num_bits)} {
         reach_ = every_.without(this->fresh) | low_;
     }
 
@@ -40,6 +44,7 @@ class Growth {
 
     int num_bits_;
     const Shape& shape_;
+    double least_;  // the arithmetic for which the state grows
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
     Reasons beyond_;    // what work waits for beyond the next tile
@@ -51,8 +56,8 @@ class Outlook {
     Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh);
 
     // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
-    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change.
-    double foresee(Mask low, bool floats, double most);
+    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth.
+    double foresee(Mask low, bool floats, double worth, double most);
 
   private:
     const Shape& shape_;

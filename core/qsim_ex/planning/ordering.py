@@ -1,9 +1,12 @@
-"""The choice of the wires on the lowest index bits of a new state.
+"""The choice of the wires on the lowest index bits of a new state, and of how it grows.
 
 The lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of the
 wires makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
 (decision 0006), and no simple rule finds good ones. So some choices are tried, with a schedule that leaves out phases
 and numbers.
+
+So are two other shares of a pass (`Growth.worth`) for which the state grows: with a small one it grows in few steps,
+and more of the arithmetic is done in a large state.
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ from math import inf
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.compiled import TRIES
 from qsim_ex.planning.locality import split
-from qsim_ex.planning.tiles.schedule import Growth
+from qsim_ex.planning.tiles.schedule import WORTH, Growth
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
 
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_tries`."""
 
+
+_WORTHS = (1.0, 0.35)
+"""The other shares of a pass that are tried."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
@@ -40,7 +46,7 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     first = (1 << shape.low) - 1
     best, least = first, foresee(pending, num_bits, shape, first)
     chance = random.Random(0)
-    for _ in range(_tries(least, len(pending), shape)):
+    for _ in range(min(TRIES, _tries(least, len(pending), shape))):
         low = mask_of(tuple(chance.sample(range(num_bits), shape.low)))
         cost = foresee(pending, num_bits, shape, low, least)
         if cost < least:
@@ -54,7 +60,20 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     return tuple(to)
 
 
-def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low: int) -> bool:
+def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> float:
+    """Return the share of a pass for which a new state grows in the least time; see `Growth`. low: as for `floats`."""
+    pending = pending[:_LOOKED_AT]
+    best, least = WORTH, foresee(pending, num_bits, shape, low)
+    for worth in _WORTHS[: max(0, _tries(least, len(pending), shape) - TRIES)]:
+        cost = foresee(pending, num_bits, shape, low, least, worth=worth)
+        if cost < least:
+            best, least = worth, cost
+    return best
+
+
+def floats(
+    pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low: int, worth: float = WORTH
+) -> bool:
     """Return whether a plan takes less time if the lowest bits change from sweep to sweep, see `tiles.floating`.
 
     pending: as `reorder` takes it. low: the bits that are lowest in the order that it chose; bits are not moved before
@@ -64,10 +83,10 @@ def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low
     if not shape.floats or not shape.start <= num_bits > shape.tile:
         return False
     pending = pending[:_LOOKED_AT]
-    fixed = foresee(pending, num_bits, shape, low, fresh=fresh)
+    fixed = foresee(pending, num_bits, shape, low, fresh=fresh, worth=worth)
     if not _tries(fixed, len(pending), shape):
         return False
-    return foresee(pending, num_bits, shape, low, fixed, fresh, floats=True) < fixed
+    return foresee(pending, num_bits, shape, low, fixed, fresh, floats=True, worth=worth) < fixed
 
 
 def foresee(
@@ -79,6 +98,7 @@ def foresee(
     fresh: int | None = None,
     *,
     floats: bool = False,
+    worth: float = WORTH,
 ) -> float:
     """Return the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude.
 
@@ -86,9 +106,9 @@ def foresee(
     share of the shorter time, and some time to be started (`Shape.start`). Steps that are no sweeps cost the same
     whichever bits are low.
     A time that is sure to be `most` or longer is not computed to the end.
-    fresh: bits that are fresh before, all by default. floats: whether the lowest bits may change.
+    fresh: bits that are fresh before, all by default. floats: whether the lowest bits may change. worth: see `Growth`.
     """
-    growth = Growth(num_bits, shape, (1 << num_bits) - 1 if fresh is None else fresh, low)
+    growth = Growth(num_bits, shape, (1 << num_bits) - 1 if fresh is None else fresh, low, worth=worth)
     time = 0.0
     left = [piece for piece in pending if piece.kind in ("mix", "diagonal", "rename")]
     while left:
@@ -111,10 +131,10 @@ def foresee(
 
 
 def _tries(time: float, pieces: int, shape: Shape) -> int:
-    """Return how many choices to try.
+    """Return how many choices may be tried.
 
     Starting a sweep takes about 5 µs, in which 2^`Shape.start` amplitudes are swept over; trying a choice takes about
     50 µs for each piece of work. So trying takes at most as long as about twenty runs, and small states try nothing.
     """
     runs = time / (1 << shape.start) / max(pieces, 1)
-    return min(TRIES, int(_PATIENCE * runs))
+    return int(_PATIENCE * runs)

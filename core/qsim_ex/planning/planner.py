@@ -1,6 +1,6 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → cancel → fuse → join runs → rotate → (grow a tile → grow its phases → assemble)* → number program; where a
+absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program; where a
 state is larger than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
@@ -106,9 +106,9 @@ def python_plan(
     place: bool,
 ) -> Plan:
     """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
-    from qsim_ex.planning.ordering import floats, reorder
+    from qsim_ex.planning.ordering import floats, reorder, worth_of
     from qsim_ex.planning.stages.staging import make_stages
-    from qsim_ex.planning.tiles.schedule import schedule
+    from qsim_ex.planning.tiles.schedule import WORTH, schedule
     from qsim_ex.planning.work import NOTHING, moved
 
     if levels.local < num_wires:
@@ -120,21 +120,22 @@ def python_plan(
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
-        new = place and fresh == (1 << num_wires) - 1
-        ordered = new and fitted.tile < num_wires
+        grows = fresh == (1 << num_wires) - 1
+        new, ordered = place and grows, grows and fitted.tile < num_wires
         given, low = work, (1 << fitted.low) - 1
-        if ordered and (to := reorder(work, num_wires, fitted)):
+        if new and ordered and (to := reorder(work, num_wires, fitted)):
             low = mask_of(tuple(bit for bit, moved_to in enumerate(to) if moved_to < fitted.low))
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)
+        worth = worth_of(given, num_wires, fitted, low) if ordered else WORTH
         floating = None
-        if floats(given, num_wires, fitted, fresh, low):
+        if floats(given, num_wires, fitted, fresh, low, worth):
             from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 
             floating = Floating(num_wires, fitted)
         unused, absorbed = program.copy() if fitted.linear and not fresh else None, end
-        steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
+        steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating, worth)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
         if floating:
@@ -175,6 +176,7 @@ def _rewritten(
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
+    from qsim_ex.planning.rewrite.gather import gather
     from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 
     work, end = absorb(instructions, start, shape, fresh)
@@ -190,6 +192,7 @@ def _rewritten(
         from qsim_ex.planning.rewrite.runs import join_runs
 
         work = join_runs(work, program, shape.item_work)
+    work = gather(work, program)
     if shape.item_work <= MOST_ITEM_WORK:
         work = rotate(work, program)
     return work, end, program

@@ -26,9 +26,6 @@ _SIZE = 1 << BLOCK_BITS
 _PARTED = 4.0
 """The multiply-adds per amplitude that rearranging amplitudes again costs, for work in a phase beside a block."""
 
-_TABLED = 0.5
-"""The share of a diagonal's or renaming's work that a block saves: outside it may share a table with others."""
-
 _SENT = 8.0
 """The multiply-adds per amplitude that a block has to save: its matrix is made on the host and sent to the device."""
 
@@ -43,7 +40,7 @@ def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgr
     """
     before, members, after = divided(work, near)
     cost = block + _SENT + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
-    if sum(piece.work * (1.0 if piece.kind == "mix" else _TABLED) for piece in members) <= cost:
+    if sum(piece.work for piece in members) <= cost:
         return list(work)
     return [*before, _product(members, bits_of_mask(near), block, program), *after]
 

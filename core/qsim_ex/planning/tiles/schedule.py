@@ -35,6 +35,9 @@ Packed = list[tuple[Step, Places]]
 _AT_ONCE = (1, 2, 3, 4, 6)
 """The numbers of bits by which growing a large state is tried."""
 
+WORTH = 0.7
+"""The share of the time of a pass over the state that the arithmetic takes for which a state grows; see `ordering`."""
+
 
 def schedule(
     work: Sequence[Work],
@@ -43,13 +46,15 @@ def schedule(
     program: NumberProgram,
     fresh: int,
     floating: Floating | None = None,
+    worth: float = WORTH,
 ) -> tuple[Packed, int]:
     """Return work that mixes only bits 0 … num_bits − 1 as steps.
 
     fresh: mask of those bits that are fresh. Also returns the bits that are fresh after the steps.
     floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
+    worth: see `Growth`.
     """
-    growth = Growth(num_bits, shape, fresh)
+    growth = Growth(num_bits, shape, fresh, worth=worth)
     steps: Packed = []
     pending = list(work)
     while pending:
@@ -147,7 +152,7 @@ class Growth:
     """The bits that a state has while its plan is made.
 
     fresh: bits that no sweep has added yet. low: bits that are in the next tile; the lowest by default.
-    reach: bits that sweeps may have now.
+    reach: bits that sweeps may have now. worth: the share of a pass's time that arithmetic takes for which it grows.
     """
 
     num_bits: int
@@ -155,11 +160,16 @@ class Growth:
     fresh: int
     low: int = -1
     reach: int = 0
+    worth: float = WORTH
 
     def __post_init__(self) -> None:
         if self.low < 0:
             self.low = (1 << self.shape.low) - 1
         self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self.low
+
+    @property
+    def _least(self) -> float:
+        return self.worth * self.shape.balance
 
     def float_low(self, ready: Sequence[Work], left: Sequence[Work], tile: int) -> None:
         """Let a sweep leave on the lowest places what the next tile wants; see `floating.next_low`."""
@@ -200,7 +210,7 @@ class Growth:
         if not last and self.reach.bit_count() < self.shape.start:
             return None
         bits = chosen(pending, found, self.low, self.reach & ~self.low, self.shape.tile - self.shape.low)
-        return bits if last or 3 * sum(arithmetic(pending, found, bits)) >= self.shape.balance else None
+        return bits if last or 3 * sum(arithmetic(pending, found, bits)) >= self._least else None
 
     def _larger(self, pending: Sequence[Work]) -> int:
         """Return the reach with as few added bits as let enough work run to occupy a pass over the state."""
@@ -212,6 +222,6 @@ class Growth:
         found = reasons(pending, self.reach) if counts else []
         for count in counts:
             bits = chosen(pending, found, self.reach, others, count)
-            if bits != self.reach and sum(arithmetic(pending, found, bits)) >= self.shape.balance:
+            if bits != self.reach and sum(arithmetic(pending, found, bits)) >= self._least:
                 return bits
         return everything
