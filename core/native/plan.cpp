@@ -23,6 +23,8 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double worths[] = {1.0, 0.35};  // the shares of a pass for which a state grows that are tried
+constexpr double gain = 0.98;  // the share of a plan's time that another choice takes at most
+constexpr double tie = 0.995;  // the same for sweeps that move the lowest bits
 constexpr int most_lows = 2;             // how many choices of the lowest bits there are
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
@@ -119,14 +121,14 @@ void Planner::rotate_all() {
 void Planner::reorder() {
     if (!outlook_) look_out();
     if (tried_ < tries_) {
-        double time = outlook_->foresee(lows_[tried_], false, worth_, least_);
-        if (time < least_) best_ = lows_[tried_], least_ = time;
+        double time = outlook_->foresee(lows_[tried_], false, worth_, gain * least_);
+        if (time < gain * least_) best_ = lows_[tried_], least_ = time;
         ++tried_;
         return;
     }
     if (grows()) choose_worth();
     // Asked before bits are moved: which of equally good tiles is foreseen depends on their numbers.
-    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, worth_, least_) < least_;
+    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, worth_, tie * least_) < tie * least_;
     if (best_ != below(shape_.low)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits_));
         int place = 0;
@@ -156,8 +158,8 @@ void Planner::choose_worth() {
     if (work_.empty()) return;
     double most = tries(least_) - most_lows;
     for (int k = 0; k < 2 && k + 1 <= most; ++k) {
-        double time = outlook_->foresee(best_, false, worths[k], least_);
-        if (time < least_) worth_ = worths[k], least_ = time;
+        double time = outlook_->foresee(best_, false, worths[k], gain * least_);
+        if (time < gain * least_) worth_ = worths[k], least_ = time;
     }
 }
 

@@ -29,6 +29,12 @@ _PATIENCE = 2.0
 _WORTHS = (1.0, 0.35)
 """The other shares of a pass that are tried."""
 
+_GAIN = 0.98
+"""The share of a plan's time that a choice has to be foreseen to take, or less, since phases and blocks are not seen."""
+
+_TIE = 0.995
+"""The same for sweeps that move the lowest bits: plans whose times are equal keep them."""
+
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
 
@@ -48,8 +54,8 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     chance = random.Random(0)
     for _ in range(min(TRIES, _tries(least, len(pending), shape))):
         low = mask_of(tuple(chance.sample(range(num_bits), shape.low)))
-        cost = foresee(pending, num_bits, shape, low, least)
-        if cost < least:
+        cost = foresee(pending, num_bits, shape, low, _GAIN * least)
+        if cost < _GAIN * least:
             best, least = low, cost
     if best == first:
         return None
@@ -65,8 +71,8 @@ def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> 
     pending = pending[:_LOOKED_AT]
     best, least = WORTH, foresee(pending, num_bits, shape, low)
     for worth in _WORTHS[: max(0, _tries(least, len(pending), shape) - TRIES)]:
-        cost = foresee(pending, num_bits, shape, low, least, worth=worth)
-        if cost < least:
+        cost = foresee(pending, num_bits, shape, low, _GAIN * least, worth=worth)
+        if cost < _GAIN * least:
             best, least = worth, cost
     return best
 
@@ -86,7 +92,8 @@ def floats(
     fixed = foresee(pending, num_bits, shape, low, fresh=fresh, worth=worth)
     if not _tries(fixed, len(pending), shape):
         return False
-    return foresee(pending, num_bits, shape, low, fixed, fresh, floats=True, worth=worth) < fixed
+    most = _TIE * fixed
+    return foresee(pending, num_bits, shape, low, most, fresh, floats=True, worth=worth) < most
 
 
 def foresee(
