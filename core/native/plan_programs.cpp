@@ -17,7 +17,7 @@ enum OpCode : std::uint32_t {
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
 constexpr std::uint32_t every = (1u << registers) - 1;
 constexpr int padding = 60;  // index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits
-constexpr int most_low = 4;  // index bits that lie across the lanes of a warp for memory access
+constexpr int lanes = 4;     // the lowest index bits, which are spread over the lanes of a warp for memory access
 constexpr Int quad = 16;     // the bytes that the kernel loads at a time
 constexpr int runs_end = 64;
 constexpr int crosses[] = {0, 3, 5, 6, 9, 10, 12, 15};  // the diagonal and the antidiagonal of a 4 x 4 matrix
@@ -125,12 +125,12 @@ std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
     const Portion empty{0, 0, 0, false};
     std::vector<Portion> found = portions_of(sweep, steps_, book_, tensor_);
     if (found.empty()) found.push_back(empty);
-    int begin[most_low], end[most_low];
-    if (tile_.size() >= static_cast<std::size_t>(low_bits_ + register_bits)) {
+    int begin[lanes], end[lanes];
+    if (tile_.size() >= lanes + register_bits) {
         std::vector<int> written(tile_.size());
         std::iota(written.begin(), written.end(), 0);
         std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
-        for (int k = 0; k < low_bits_; ++k) begin[k] = k, end[k] = written[k];
+        for (int k = 0; k < lanes; ++k) begin[k] = k, end[k] = written[k];
         bool after = touches(found.back().near, end);
         if (touches(found.front().near, begin)) found.insert(found.begin(), empty);
         if (after) found.push_back(empty);
@@ -140,7 +140,7 @@ std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
 }
 
 bool ProgramWriter::touches(Mask near, const int* positions) const {
-    return std::any_of(positions, positions + low_bits_, [&](int position) { return near >> tile_[position] & 1; });
+    return std::any_of(positions, positions + lanes, [&](int position) { return near >> tile_[position] & 1; });
 }
 
 // Puts near bits into registers, filled up with the highest positions; the others into threads. every: all positions in
@@ -157,20 +157,15 @@ RegisterPlaces ProgramWriter::place(Mask near, const std::vector<int>& every, bo
     std::vector<int> rest;
     for (int position : every)
         if (!(chosen >> position & 1)) rest.push_back(position);
-    if (ordered && low_bits_ >= bank_bits_) return made.threads = rest, made;
-    // Positions first whose bank bits differ, so that lanes served together use different banks; in memory the lowest stay.
-    Mask taken = 0, banks = 0;
-    auto take = [&](int position) {
-        made.threads.push_back(position), taken |= unit(position), banks |= unit(position % bank_bits_);
-    };
-    for (std::size_t k = 0; ordered && k < static_cast<std::size_t>(low_bits_) && k < rest.size(); ++k) take(rest[k]);
-    for (int bank = 0; bank < bank_bits_; ++bank) {
-        if (banks >> bank & 1) continue;
-        auto found = std::find_if(rest.begin(), rest.end(), [&](int position) {
-            return position % bank_bits_ == bank && !(taken >> position & 1);
-        });
-        if (found != rest.end()) take(*found);
-    }
+    if (ordered) return made.threads = rest, made;
+    // Positions first whose bank bits differ, so that lanes served together use different banks.
+    Mask taken = 0;
+    for (int bank = 0; bank < bank_bits_; ++bank)
+        for (int position : rest)
+            if (position % bank_bits_ == bank) {
+                made.threads.push_back(position), taken |= unit(position);
+                break;
+            }
     for (int position : rest)
         if (!(taken >> position & 1)) made.threads.push_back(position);
     return made;

@@ -35,7 +35,7 @@ class ProgramWriter {
     // itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the tensor cores.
     ProgramWriter(const Book& book, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
         : book_(book), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
-          low_bits_(itemsize == 8 ? 4 : 2), tensor_(tensor), out_(out) {}
+          tensor_(tensor), out_(out) {}
 
     void encode(const Step& sweep);
 
@@ -83,7 +83,7 @@ class ProgramWriter {
 
     const Book& book_;
     const StepArrays& steps_;
-    int itemsize_, bank_bits_, low_bits_;
+    int itemsize_, bank_bits_;
     bool tensor_;
     SweepPrograms& out_;
 

@@ -35,7 +35,6 @@ class Precision:
     c_pair: the type in CUDA C++ of two amplitudes of 8 bytes, which are copied at once; None where one amplitude has
         16 bytes.
     native_single: whether native code works with C++'s float, and not with double.
-    low_bits: the lowest index bits, which are in every tile and lie across the lanes of a warp for memory access.
     tile_bits: a thread block of a GPU works on a tile of 2^tile_bits amplitudes in its shared memory; at most 12, the
         number of bits that fixed_kernels/permute.cu can permute.
     threads: the threads of a thread block with such a tile.
@@ -60,7 +59,6 @@ class Precision:
     c_amplitude: str
     c_pair: str | None
     native_single: bool
-    low_bits: int
     tile_bits: int
     threads: int
     blocks: int
@@ -89,7 +87,6 @@ SINGLE = Precision(
     c_amplitude="float2",
     c_pair="float4",
     native_single=True,
-    low_bits=4,  # 128 bytes
     tile_bits=12,
     threads=256,
     blocks=3,
@@ -113,7 +110,6 @@ DOUBLE = Precision(
     c_amplitude="double2",
     c_pair=None,
     native_single=False,
-    low_bits=2,  # 64 bytes
     tile_bits=11,
     threads=128,
     blocks=4,

@@ -26,7 +26,7 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
-from qsim_ex.kernels.cuda.write.register_layout import REGISTERS
+from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
@@ -285,8 +285,8 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
     return Shape(
         tile=row.tile_bits,
         near=REGISTERS,
-        low=row.low_bits,
-        edge=row.low_bits,
+        low=LANES,
+        edge=LANES,
         phases=None,
         dense=REGISTERS,
         start=_START,

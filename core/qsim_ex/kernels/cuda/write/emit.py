@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,9 @@ from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_functio
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.register_layout import (
-    REGISTERS,
+    LANES,
+    LINE_BYTES,
     RegisterLayout,
-    banks,
     outside,
     places,
     runs,
@@ -211,10 +210,9 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> lis
 
     Blocks all begin with loading, and blocks that began together compute together: memory would be idle.
     """
-    line = spread("t", runs(sweep.tile[REGISTERS:]), wide=True)
-    old = sum(1 << k for k, bit in enumerate(sweep.tile[REGISTERS:]) if sweep.fresh >> bit & 1)
-    above = [1 << bit for bit in sweep.tile[:REGISTERS] if bit >= banks(itemsize) and not sweep.fresh >> bit & 1]
-    lines = [sum(chosen) for count in range(len(above) + 1) for chosen in combinations(above, count)]
+    line = spread("t", runs(sweep.tile[LANES:]), wide=True)
+    old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
+    lines = range(0, 1 << LANES, LINE_BYTES // itemsize)  # of the amplitudes that lie across the lanes
     asked = " ".join(f"fetch_ahead(state + (other | line{f' | {at}' if at else ''}));" for at in lines)
     return [
         f"    const u64 next = b + {_held(threads, itemsize, style)} * multiprocessors();",

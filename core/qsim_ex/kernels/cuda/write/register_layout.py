@@ -12,11 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.step import Phase, Sweep
 
 REGISTERS = 4
 """The number of register bits: a thread holds 2^4 amplitudes."""
+
+LANES = 4
+"""The lowest index bits, which are spread over the lanes of a warp for memory access: 128 bytes of complex64."""
 
 LINE_BYTES = 128
 """A line of a GPU's cache, and as much as all banks of shared memory give at once."""
@@ -72,11 +74,10 @@ def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
     phases = [*sweep.phases] or [Phase((), ())]
     empty = Phase((), ())
     written = stored_order(sweep)
-    low = BY_ITEMSIZE[itemsize].low_bits
-    if size >= low + REGISTERS:
-        if _touches(phases[0], sweep.tile, range(low)):
+    if size >= LANES + REGISTERS:
+        if _touches(phases[0], sweep.tile, range(LANES)):
             phases.insert(0, empty)
-        if _touches(phases[-1], sweep.tile, written[:low]):
+        if _touches(phases[-1], sweep.tile, written[:LANES]):
             phases.append(empty)
     if sweep.store and len(phases) == 1:
         phases.append(empty)
@@ -105,20 +106,15 @@ def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, order: tuple[int,
     spare = [position for position in reversed(every) if position not in near]
     registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
     rest = [position for position in every if position not in registers]
-    low = BY_ITEMSIZE[itemsize].low_bits if order else 0
-    return RegisterLayout(phase, tuple(registers), tuple(_without_conflicts(rest, low, itemsize)))
+    return RegisterLayout(phase, tuple(registers), tuple(rest if order else _without_conflicts(rest, itemsize)))
 
 
-def _without_conflicts(positions: list[int], low: int, itemsize: int) -> list[int]:
-    """Put positions first whose bank bits differ, so that lanes served together use different banks.
-
-    low: so many stay where they are, for access to memory.
-    """
+def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
+    """Put positions first whose bank bits differ, so that lanes served together use different banks."""
     width = banks(itemsize)
-    lanes = positions[:low]
-    for bank in range(width if low < width else 0):
-        if not any(position % width == bank for position in lanes[:low]):
-            lanes += [position for position in positions[low:] if position % width == bank][:1]
+    lanes = []
+    for bank in range(width):
+        lanes += [position for position in positions if position % width == bank][:1]
     return lanes + [position for position in positions if position not in lanes]
 
 
