@@ -23,9 +23,8 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double worths[] = {1.0, 0.35};  // the shares of a pass for which a state grows that are tried
-constexpr double gain = 0.98;  // the share of a plan's time that another choice takes at most
-constexpr double tie = 0.995;  // the same for sweeps that move the lowest bits
-constexpr int most_lows = 2;             // how many choices of the lowest bits there are
+constexpr double tie = 0.995;  // the share of a plan's time that one takes at most whose sweeps move the lowest bits
+constexpr int most_lows = 4;   // how many choices of the lowest bits there are
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
@@ -121,8 +120,8 @@ void Planner::rotate_all() {
 void Planner::reorder() {
     if (!outlook_) look_out();
     if (tried_ < tries_) {
-        double time = outlook_->foresee(lows_[tried_], false, worth_, gain * least_);
-        if (time < gain * least_) best_ = lows_[tried_], least_ = time;
+        double time = outlook_->foresee(lows_[tried_], false, worth_, least_);
+        if (time < least_) best_ = lows_[tried_], least_ = time;
         ++tried_;
         return;
     }
@@ -158,8 +157,8 @@ void Planner::choose_worth() {
     if (work_.empty()) return;
     double most = tries(least_) - most_lows;
     for (int k = 0; k < 2 && k + 1 <= most; ++k) {
-        double time = outlook_->foresee(best_, false, worths[k], gain * least_);
-        if (time < gain * least_) worth_ = worths[k], least_ = time;
+        double time = outlook_->foresee(best_, false, worths[k], least_);
+        if (time < least_) worth_ = worths[k], least_ = time;
     }
 }
 

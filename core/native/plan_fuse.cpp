@@ -12,7 +12,7 @@ constexpr std::size_t longest_label = 40;
 
 // The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
 // touches none is part of any table, and a table has nine phases of pairs with one bit, but fewer of one.
-constexpr double most_planned[] = {0, 1, 0.5};
+constexpr double most_planned[] = {0, table_work, 0.5};
 
 // Returns the multiply-adds per amplitude of a piece among all others.
 double planned(const Piece& piece, Book& book) {

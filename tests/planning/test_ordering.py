@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.plain_device import PlainDevice
 from support.strategies import circuits
 
+from benchmarks.counts import MACHINES
+from benchmarks.engine import circuit_of
+from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.planning import ordering
 from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import foresee
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.rewrite.absorb import absorb
+from qsim_ex.planning.rewrite.fuse import fuse
 from qsim_ex.planning.rewrite.rotate import rotate
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
@@ -66,6 +73,18 @@ def test_idle_wires_do_not_stay_low() -> None:
     make_plan.cache_clear()
     again = plan_for(circuit, shape, place=True)
     assert (again.start, again.key) == (placed.start, placed.key)
+
+
+def test_a_state_grows_in_the_way_that_is_foreseen_to_take_least() -> None:
+    """Of the shares of a pass for which a state grows, none is foreseen to take less than the one chosen."""
+    shape, n = replace(MACHINES["gpu single"][0], start=14), 20
+    for family in FAMILIES.values():
+        instructions, program = circuit_of(family.build(n, 0), n).instructions, NumberProgram(100_000)
+        work, _ = absorb(instructions, Layout.identity(n), shape)
+        work = rotate(fuse(work, program), program)
+        chosen = ordering.worth_of(work, n, shape, 0b1111)
+        times = {worth: foresee(work, n, shape, 0b1111, worth=worth) for worth in (0.7, 1.0, 0.35)}
+        assert times[chosen] == min(times.values())
 
 
 def test_small_states_try_nothing() -> None:

@@ -23,9 +23,9 @@ from qsim_ex.steps.compiled import LISTED, NAMES, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
-TRIES = 2
+TRIES = 4
 """The most choices of the lowest bits that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102
-circuits, 16 to 28 bits), and 2 beside two choices of how the state grows gain more than 4.
+circuits, 16 to 28 bits).
 """
 
 MOST_WIRES = 62

@@ -29,11 +29,8 @@ _PATIENCE = 2.0
 _WORTHS = (1.0, 0.35)
 """The other shares of a pass that are tried."""
 
-_GAIN = 0.98
-"""The share of a plan's time that a choice has to be foreseen to take, or less, since phases and blocks are not seen."""
-
 _TIE = 0.995
-"""The same for sweeps that move the lowest bits: plans whose times are equal keep them."""
+"""The share of a plan's time that one whose sweeps move the lowest bits has to take, or less: in a tie they stay."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
@@ -54,8 +51,8 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     chance = random.Random(0)
     for _ in range(min(TRIES, _tries(least, len(pending), shape))):
         low = mask_of(tuple(chance.sample(range(num_bits), shape.low)))
-        cost = foresee(pending, num_bits, shape, low, _GAIN * least)
-        if cost < _GAIN * least:
+        cost = foresee(pending, num_bits, shape, low, least)
+        if cost < least:
             best, least = low, cost
     if best == first:
         return None
@@ -71,8 +68,8 @@ def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> 
     pending = pending[:_LOOKED_AT]
     best, least = WORTH, foresee(pending, num_bits, shape, low)
     for worth in _WORTHS[: max(0, _tries(least, len(pending), shape) - TRIES)]:
-        cost = foresee(pending, num_bits, shape, low, _GAIN * least, worth=worth)
-        if cost < _GAIN * least:
+        cost = foresee(pending, num_bits, shape, low, least, worth=worth)
+        if cost < least:
             best, least = worth, cost
     return best
 

@@ -26,7 +26,7 @@ MOST_BITS = 2
 TABLE_WORK = 1.5
 """The cost of a phase beside other work: less than its multiplication, since phases merge into tables."""
 
-_PLANNED = (0.0, 1.0, 0.5)
+_PLANNED = (0.0, TABLE_WORK, 0.5)
 """The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
 touches none is part of any table, and a table has nine phases of pairs with one bit, as in a QFT, but fewer of one."""
 
