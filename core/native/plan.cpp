@@ -23,8 +23,8 @@ namespace {
 
 constexpr int instructions_at_once = 1024;
 constexpr double worths[] = {1.0, 0.35};  // the shares of a pass for which a state grows that are tried
-constexpr double tie = 0.995;  // the share of a plan's time that one takes at most whose sweeps move the lowest bits
-constexpr int most_lows = 4;   // how many choices of the lowest bits there are
+constexpr double short_plan = 8;  // the passes over the whole state that a plan takes at most for which they are tried
+constexpr int most_lows = 4;      // how many choices of the lowest bits there are
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
@@ -127,7 +127,7 @@ void Planner::reorder() {
     }
     if (grows()) choose_worth();
     // Asked before bits are moved: which of equally good tiles is foreseen depends on their numbers.
-    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, worth_, tie * least_) < tie * least_;
+    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, worth_, least_) < least_;
     if (best_ != below(shape_.low)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits_));
         int place = 0;
@@ -154,7 +154,7 @@ void Planner::look_out() {
 
 // Tries other shares of a pass for which a new state grows.
 void Planner::choose_worth() {
-    if (work_.empty()) return;
+    if (work_.empty() || least_ > short_plan * static_cast<double>(unit(num_bits_))) return;
     double most = tries(least_) - most_lows;
     for (int k = 0; k < 2 && k + 1 <= most; ++k) {
         double time = outlook_->foresee(best_, false, worths[k], least_);

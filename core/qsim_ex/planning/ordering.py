@@ -29,8 +29,8 @@ _PATIENCE = 2.0
 _WORTHS = (1.0, 0.35)
 """The other shares of a pass that are tried."""
 
-_TIE = 0.995
-"""The share of a plan's time that one whose sweeps move the lowest bits has to take, or less: in a tie they stay."""
+_SHORT = 8
+"""The passes over the whole state that a plan takes at most for which they are tried: a state grows in the first few."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
@@ -67,7 +67,8 @@ def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> 
     """Return the share of a pass for which a new state grows in the least time; see `Growth`. low: as for `floats`."""
     pending = pending[:_LOOKED_AT]
     best, least = WORTH, foresee(pending, num_bits, shape, low)
-    for worth in _WORTHS[: max(0, _tries(least, len(pending), shape) - TRIES)]:
+    tries = _tries(least, len(pending), shape) - TRIES if least <= _SHORT << num_bits else 0
+    for worth in _WORTHS[: max(0, tries)]:
         cost = foresee(pending, num_bits, shape, low, least, worth=worth)
         if cost < least:
             best, least = worth, cost
@@ -89,8 +90,7 @@ def floats(
     fixed = foresee(pending, num_bits, shape, low, fresh=fresh, worth=worth)
     if not _tries(fixed, len(pending), shape):
         return False
-    most = _TIE * fixed
-    return foresee(pending, num_bits, shape, low, most, fresh, floats=True, worth=worth) < most
+    return foresee(pending, num_bits, shape, low, fixed, fresh, floats=True, worth=worth) < fixed
 
 
 def foresee(
