@@ -22,7 +22,7 @@ namespace qx::plan {
 namespace {
 
 constexpr int instructions_at_once = 1024;
-constexpr double worths[] = {1.0, 0.35};  // the shares of a pass for which a state grows that are tried
+constexpr double worths[] = {1.4, 0.5};  // what is tried for how much arithmetic a state grows
 constexpr double short_plan = 8;  // the passes over the whole state that a plan takes at most for which they are tried
 constexpr int most_lows = 4;      // how many choices of the lowest bits there are
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
@@ -111,8 +111,12 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    work_ = gather(std::move(work_), *book, program_);
-    if (shape_.item_work <= most_item_work) work_ = rotate(std::move(work_), *book, program_);
+    bool cheap = shape_.item_work <= most_item_work;
+    work_ = gather(std::move(work_), *book, program_, cheap);
+    if (cheap) {
+        work_ = rotate(std::move(work_), *book, program_);
+        weigh(work_);
+    }
     state_ = State::reorder;
 }
 
@@ -152,9 +156,9 @@ void Planner::look_out() {
     tries_ = static_cast<std::size_t>(std::min(tries(least_), static_cast<double>(lows_.size())));
 }
 
-// Tries other shares of a pass for which a new state grows.
+// Tries to let a new state grow for more or less arithmetic.
 void Planner::choose_worth() {
-    if (work_.empty() || least_ > short_plan * static_cast<double>(unit(num_bits_))) return;
+    if (work_.empty() || shape_.item_work > most_item_work || least_ > short_plan * static_cast<double>(unit(num_bits_))) return;
     double most = tries(least_) - most_lows;
     for (int k = 0; k < 2 && k + 1 <= most; ++k) {
         double time = outlook_->foresee(best_, false, worths[k], least_);

@@ -67,7 +67,7 @@ class Planner {
     std::vector<Mask> lows_;
     std::size_t tried_ = 0, tries_ = 0;
     Mask best_ = 0;
-    double least_ = 0, worth_ = default_worth;
+    double least_ = 0, worth_ = 1;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
     std::unique_ptr<NumberArrays> listed_;

@@ -10,16 +10,6 @@ namespace {
 
 constexpr std::size_t longest_label = 40;
 
-// The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
-// touches none is part of any table, and a table has nine phases of pairs with one bit, but fewer of one.
-constexpr double most_planned[] = {0, table_work, 0.5};
-
-// Returns the multiply-adds per amplitude of a piece among all others.
-double planned(const Piece& piece, Book& book) {
-    double work = work_of(piece, book);
-    return piece.kind == Kind::diagonal ? std::min(most_planned[std::min(count(piece.touched), 2)], work) : work;
-}
-
 bool begins_character(char byte) { return (byte & 0xc0) != 0x80; }
 
 }  // namespace
@@ -55,7 +45,7 @@ Index joined_label(const std::vector<Index>& labels, Book& book) {
 void number_pieces(std::vector<Piece>& work, Book& book) {
     for (std::size_t k = 0; k < work.size(); ++k) {
         work[k].order = static_cast<Index>(k);
-        work[k].work = work[k].kind <= Kind::diagonal ? planned(work[k], book) : 0;
+        work[k].work = work[k].kind <= Kind::diagonal ? work_of(work[k], book) : 0;
     }
 }
 

@@ -13,11 +13,11 @@ namespace {
 // Groups of pieces: each kept piece, and what joins it.
 class Groups {
   public:
-    explicit Groups(const Book& book) : book_(book), mixed_(64, none) {}
+    Groups(const Book& book, bool cheap) : book_(book), cheap_(cheap), mixed_(64, none) {}
 
     // Adds the next piece; returns the number of its group.
     Index add(const Piece& piece) {
-        if (piece.kind == Kind::diagonal) {
+        if (piece.kind == Kind::diagonal && (cheap_ || piece.touched)) {
             Index key = keys_.of(key_of(piece));
             if (key == latest_.size()) latest_.push_back(size_);
             else if (is_open(piece, latest_[key])) return latest_[key];
@@ -44,12 +44,17 @@ class Groups {
     }
 
     const Book& book_;
+    const bool cheap_;
     Interned keys_;
     std::vector<Index> latest_;  // for each key the last group that has it
     std::vector<Index> mixed_;   // for each bit the last group that mixes it
     std::vector<Mask> words_;
     Index size_ = 0;
 };
+
+// The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
+// touches none is part of any table, and a table has nine phases of pairs with one bit, but fewer of one.
+constexpr double weighed[] = {0, table_work, 0.5};
 
 Piece product(const Piece& first, const Piece& then, Book& book, NumberProgram& program) {
     Piece out = first;
@@ -77,8 +82,8 @@ Piece joined(std::vector<Piece>& group, Book& book, NumberProgram& program) {
 
 }  // namespace
 
-std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& program) {
-    Groups groups(book);
+std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& program, bool cheap) {
+    Groups groups(book, cheap);
     std::vector<Index> of(work.size());
     for (std::size_t k = 0; k < work.size(); ++k) of[k] = groups.add(work[k]);
     if (groups.size() == work.size()) return work;
@@ -99,6 +104,11 @@ std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& pr
         if (place[group] != ~Index{0}) work[group] = joined(joining[place[group]], book, program);
     number_pieces(work, book);
     return work;
+}
+
+void weigh(std::vector<Piece>& work) {
+    for (Piece& piece : work)
+        if (piece.kind == Kind::diagonal) piece.work = std::min(piece.work, weighed[std::min(count(piece.touched), 2)]);
 }
 
 }  // namespace qx::plan

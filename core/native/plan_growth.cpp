@@ -4,17 +4,22 @@
 
 #include <algorithm>
 
+#include "plan_rotate.hpp"
+
 namespace qx::plan {
 
 namespace {
 
 constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of bits by which growing a large state is tried
 constexpr int most_at_once = 6;
+constexpr double weighed_share = 0.7;          // of a pass, where phases are weighed as parts of tables
 constexpr double rounded = 1 + 1e-9;           // of sums of times, so that no choice is discarded that is as good
 
 double power_of_two(int exponent) { return static_cast<double>(Mask{1} << exponent); }
 
 }  // namespace
+
+double Growth::usual_share(const Shape& shape) { return shape.item_work <= most_item_work ? weighed_share : 1; }
 
 Directions Growth::tile(const Pending& pending, Reasons& reasons) {
     if (shape_.tile >= num_bits_ && pending.size() <= window) {  // nothing is to be chosen

@@ -8,14 +8,12 @@
 
 namespace qx::plan {
 
-constexpr double default_worth = 0.7;
-
 class Growth {
   public:
-    // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of the time of a pass
-    // over the state that the arithmetic takes for which it grows.
+    // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the state grows
+    // for so many times the usual arithmetic.
     Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(worth * shape.balance), low_{low},
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(worth * usual_share(shape) * shape.balance), low_{low},
           every_{below(num_bits)} {
         reach_ = every_.without(this->fresh) | low_;
     }
@@ -39,6 +37,8 @@ class Growth {
     int size() const { return num_bits_ - fresh.size(); }
 
   private:
+    // The share of the time of a pass over the state for whose arithmetic it grows.
+    static double usual_share(const Shape& shape);
     bool worth_a_sweep(const Reasons& reasons, Directions& out) const;
     Directions larger(const Pending& pending);
 

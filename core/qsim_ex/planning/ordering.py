@@ -5,8 +5,8 @@ wires makes a difference to a plan: which wires are the lowest changes its predi
 (decision 0006), and no simple rule finds good ones. So some choices are tried, with a schedule that leaves out phases
 and numbers.
 
-So are two other shares of a pass (`Growth.worth`) for which the state grows: with a small one it grows in few steps,
-and more of the arithmetic is done in a large state.
+So are two other amounts of arithmetic for which the state grows (`Growth.worth`): with a large one it grows in few
+steps, and more of the arithmetic is done in a large state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from math import inf
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.compiled import TRIES
 from qsim_ex.planning.locality import split
-from qsim_ex.planning.tiles.schedule import WORTH, Growth
+from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK
+from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
 
@@ -26,8 +27,8 @@ _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_tries`."""
 
 
-_WORTHS = (1.0, 0.35)
-"""The other shares of a pass that are tried."""
+_WORTHS = (1.4, 0.5)
+"""The other values of `Growth.worth` that are tried, where phases are weighed (see `gather`)."""
 
 _SHORT = 8
 """The passes over the whole state that a plan takes at most for which they are tried: a state grows in the first few."""
@@ -64,9 +65,11 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
 
 
 def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> float:
-    """Return the share of a pass for which a new state grows in the least time; see `Growth`. low: as for `floats`."""
+    """Return the `Growth.worth` with which a plan for a new state takes the least time. low: as for `floats`."""
+    if shape.item_work > MOST_ITEM_WORK:
+        return 1.0
     pending = pending[:_LOOKED_AT]
-    best, least = WORTH, foresee(pending, num_bits, shape, low)
+    best, least = 1.0, foresee(pending, num_bits, shape, low)
     tries = _tries(least, len(pending), shape) - TRIES if least <= _SHORT << num_bits else 0
     for worth in _WORTHS[: max(0, tries)]:
         cost = foresee(pending, num_bits, shape, low, least, worth=worth)
@@ -75,9 +78,7 @@ def worth_of(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> 
     return best
 
 
-def floats(
-    pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low: int, worth: float = WORTH
-) -> bool:
+def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int, low: int, worth: float = 1.0) -> bool:
     """Return whether a plan takes less time if the lowest bits change from sweep to sweep, see `tiles.floating`.
 
     pending: as `reorder` takes it. low: the bits that are lowest in the order that it chose; bits are not moved before
@@ -102,7 +103,7 @@ def foresee(
     fresh: int | None = None,
     *,
     floats: bool = False,
-    worth: float = WORTH,
+    worth: float = 1.0,
 ) -> float:
     """Return the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude.
 

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program; where a
-state is larger than one device, the work is divided into stages in between.
+absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program; where
+a state is larger than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
 this room plans states on several levels of memory, and is what tests compare compiled plans with.
@@ -108,7 +108,7 @@ def python_plan(
     """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
     from qsim_ex.planning.ordering import floats, reorder, worth_of
     from qsim_ex.planning.stages.staging import make_stages
-    from qsim_ex.planning.tiles.schedule import WORTH, schedule
+    from qsim_ex.planning.tiles.schedule import schedule
     from qsim_ex.planning.work import NOTHING, moved
 
     if levels.local < num_wires:
@@ -128,7 +128,7 @@ def python_plan(
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)
-        worth = worth_of(given, num_wires, fitted, low) if ordered else WORTH
+        worth = worth_of(given, num_wires, fitted, low) if ordered else 1.0
         floating = None
         if floats(given, num_wires, fitted, fresh, low, worth):
             from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
@@ -176,7 +176,7 @@ def _rewritten(
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-    from qsim_ex.planning.rewrite.gather import gather
+    from qsim_ex.planning.rewrite.gather import gather, weighed
     from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 
     work, end = absorb(instructions, start, shape, fresh)
@@ -192,9 +192,10 @@ def _rewritten(
         from qsim_ex.planning.rewrite.runs import join_runs
 
         work = join_runs(work, program, shape.item_work)
-    work = gather(work, program)
-    if shape.item_work <= MOST_ITEM_WORK:
-        work = rotate(work, program)
+    cheap = shape.item_work <= MOST_ITEM_WORK
+    work = gather(work, program, cheap=cheap)
+    if cheap:
+        work = weighed(rotate(work, program))
     return work, end, program
 
 

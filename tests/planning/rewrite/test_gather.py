@@ -29,7 +29,7 @@ def gathered(circuit: Circuit) -> list[Work]:
     """Return the work of a circuit with phases joined, as it was before neighbours are fused."""
     work, _ = absorb(circuit.instructions, Layout.identity(circuit.num_qubits), WIDE)
     work, _ = cancel(work, circuit.num_qubits)
-    return gather(work, NumberProgram(10_000))
+    return gather(work, NumberProgram(10_000), cheap=True)
 
 
 def phases(work: list[Work]) -> list[int]:

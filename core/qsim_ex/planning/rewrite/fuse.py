@@ -26,10 +26,6 @@ MOST_BITS = 2
 TABLE_WORK = 1.5
 """The cost of a phase beside other work: less than its multiplication, since phases merge into tables."""
 
-_PLANNED = (0.0, TABLE_WORK, 0.5)
-"""The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
-touches none is part of any table, and a table has nine phases of pairs with one bit, as in a QFT, but fewer of one."""
-
 
 def work_of(work: Work) -> float:
     """Return the multiply-adds per amplitude, by pattern; a condition counts the share of amplitudes where it holds."""
@@ -201,14 +197,8 @@ def numbered(work: list[Work]) -> list[Work]:
     """Return the same work, with the order and the cost of each piece set."""
     for order, piece in enumerate(work):
         piece.order = order
-        piece.work = _planned(piece) if piece.kind in ("mix", "diagonal") else 0.0
+        piece.work = work_of(piece) if piece.kind in ("mix", "diagonal") else 0.0
     return work
-
-
-def _planned(piece: Work) -> float:
-    """Return the multiply-adds per amplitude of a piece among all others."""
-    most = _PLANNED[min(len(piece.touched), len(_PLANNED) - 1)]
-    return min(most, work_of(piece)) if piece.kind == "diagonal" else work_of(piece)
 
 
 def _settle(piece: Work, neighbours: _Neighbours) -> Work | None:

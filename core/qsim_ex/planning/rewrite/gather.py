@@ -13,19 +13,26 @@ from dataclasses import replace
 from qsim_ex.circuit.ops import When
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.rewrite.fuse import label_of, numbered
+from qsim_ex.planning.rewrite.fuse import TABLE_WORK, label_of, numbered
 from qsim_ex.planning.work import Work
 
 _BITS = 64
 
+_WEIGHED = (0.0, TABLE_WORK, 0.5)
+"""The most that a phase costs in a schedule, by the number of bits that it touches, the last for all others: one that
+touches none is part of any table, and a table has nine phases of pairs with one bit, as in a QFT, but fewer of one."""
 
-def gather(work: list[Work], program: NumberProgram) -> list[Work]:
-    """Return the work with phases joined, each where the first of them was; products are added to `program`."""
+
+def gather(work: list[Work], program: NumberProgram, *, cheap: bool) -> list[Work]:
+    """Return the work with phases joined, each where the first of them was; products are added to `program`.
+
+    cheap: whether items cost little beside their arithmetic. Then phases of the whole state are joined, too.
+    """
     kept: list[list[Work]] = []
     latest: dict[tuple[tuple[int, ...], When], int] = {}
     mixed = [-1] * _BITS  # for each bit, the number of the last piece that mixes it
     for piece in work:
-        if piece.kind == "diagonal":
+        if piece.kind == "diagonal" and (cheap or piece.touch):
             key = piece.reads, piece.when
             at = latest.get(key, -1)
             if at >= 0 and all(mixed[bit] < at for bit in piece.touched):
@@ -36,6 +43,14 @@ def gather(work: list[Work], program: NumberProgram) -> list[Work]:
             mixed[bit] = len(kept)
         kept.append([piece])
     return numbered([_joined(group, program) for group in kept]) if len(kept) < len(work) else work
+
+
+def weighed(work: list[Work]) -> list[Work]:
+    """Return the same work, in which phases cost what they take as a part of a table."""
+    for piece in work:
+        if piece.kind == "diagonal":
+            piece.work = min(piece.work, _WEIGHED[min(len(piece.touched), len(_WEIGHED) - 1)])
+    return work
 
 
 def _joined(group: list[Work], program: NumberProgram) -> Work:

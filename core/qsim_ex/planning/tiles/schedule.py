@@ -19,6 +19,7 @@ from qsim_ex.errors import PlanError
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
 from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK
 from qsim_ex.planning.tiles.assemble import Packer, items_of
 from qsim_ex.planning.tiles.blocks import gathered
 from qsim_ex.planning.work import NOTHING, Work
@@ -35,8 +36,9 @@ Packed = list[tuple[Step, Places]]
 _AT_ONCE = (1, 2, 3, 4, 6)
 """The numbers of bits by which growing a large state is tried."""
 
-WORTH = 0.7
-"""The share of the time of a pass over the state that the arithmetic takes for which a state grows; see `ordering`."""
+_SHARE = 0.7
+"""The share of the time of a pass over the state for whose arithmetic it grows, where phases are weighed as parts of
+tables (`gather`); elsewhere a whole pass."""
 
 
 def schedule(
@@ -46,7 +48,7 @@ def schedule(
     program: NumberProgram,
     fresh: int,
     floating: Floating | None = None,
-    worth: float = WORTH,
+    worth: float = 1.0,
 ) -> tuple[Packed, int]:
     """Return work that mixes only bits 0 … num_bits − 1 as steps.
 
@@ -152,7 +154,7 @@ class Growth:
     """The bits that a state has while its plan is made.
 
     fresh: bits that no sweep has added yet. low: bits that are in the next tile; the lowest by default.
-    reach: bits that sweeps may have now. worth: the share of a pass's time that arithmetic takes for which it grows.
+    reach: bits that sweeps may have now. worth: the state grows for so many times the usual arithmetic.
     """
 
     num_bits: int
@@ -160,7 +162,7 @@ class Growth:
     fresh: int
     low: int = -1
     reach: int = 0
-    worth: float = WORTH
+    worth: float = 1.0
 
     def __post_init__(self) -> None:
         if self.low < 0:
@@ -169,7 +171,8 @@ class Growth:
 
     @property
     def _least(self) -> float:
-        return self.worth * self.shape.balance
+        share = _SHARE if self.shape.item_work <= MOST_ITEM_WORK else 1.0
+        return self.worth * share * self.shape.balance
 
     def float_low(self, ready: Sequence[Work], left: Sequence[Work], tile: int) -> None:
         """Let a sweep leave on the lowest places what the next tile wants; see `floating.next_low`."""
