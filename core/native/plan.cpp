@@ -13,7 +13,6 @@
 #include <limits>
 #include <numeric>
 
-#include "plan_gather.hpp"
 #include "plan_rotate.hpp"
 #include "plan_writer.hpp"
 

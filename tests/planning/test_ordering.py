@@ -77,7 +77,7 @@ def test_idle_wires_do_not_stay_low() -> None:
 
 def test_a_state_grows_in_the_way_that_is_foreseen_to_take_least() -> None:
     """Of the amounts of arithmetic for which a state grows, none is foreseen to take less time than the one chosen."""
-    shape, n = replace(MACHINES["gpu single"][0], start=14), 20
+    shape, n = replace(MACHINES["gpu single"][0], start=8), 20
     for family in FAMILIES.values():
         instructions, program = circuit_of(family.build(n, 0), n).instructions, NumberProgram(100_000)
         work, _ = absorb(instructions, Layout.identity(n), shape)

@@ -28,10 +28,10 @@ _PATIENCE = 2.0
 
 
 _WORTHS = (1.4, 0.5)
-"""The other values of `Growth.worth` that are tried, where phases are weighed (see `gather`)."""
+"""The other values of `Growth.worth` that are tried, where phases are weighed (see `rotate`)."""
 
 _SHORT = 8
-"""The passes over the whole state that a plan takes at most for which they are tried: a state grows in the first few."""
+"""The most passes over the whole state of a plan for which they are tried: a state grows in the first few."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program; where
-a state is larger than one device, the work is divided into stages in between.
+absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program;
+where a state is larger than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
 this room plans states on several levels of memory, and is what tests compare compiled plans with.
@@ -176,8 +176,7 @@ def _rewritten(
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-    from qsim_ex.planning.rewrite.gather import gather, weighed
-    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
+    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, gather, rotate, weighed
 
     work, end = absorb(instructions, start, shape, fresh)
     renamed = [piece.touch for piece in work if piece.kind == "rename"]

@@ -38,7 +38,7 @@ _AT_ONCE = (1, 2, 3, 4, 6)
 
 _SHARE = 0.7
 """The share of the time of a pass over the state for whose arithmetic it grows, where phases are weighed as parts of
-tables (`gather`); elsewhere a whole pass."""
+tables (`rotate`); elsewhere a whole pass."""
 
 
 def schedule(

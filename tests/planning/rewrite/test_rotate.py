@@ -18,7 +18,7 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.cancel import cancel
-from qsim_ex.planning.rewrite.gather import gather
+from qsim_ex.planning.rewrite.rotate import gather
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Product, Shape
 
