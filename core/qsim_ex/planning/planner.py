@@ -192,7 +192,8 @@ def _rewritten(
 
         work = join_runs(work, program, shape.item_work)
     cheap = shape.item_work <= MOST_ITEM_WORK
-    work = gather(work, program, cheap=cheap)
+    if sum(piece.kind == "diagonal" for piece in work) > 1:
+        work = gather(work, program, cheap=cheap)
     if cheap:
         work = weighed(rotate(work, program))
     return work, end, program
