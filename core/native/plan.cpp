@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -107,7 +107,9 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    if (shape_.item_work <= most_item_work) work_ = rotate(std::move(work_), *book, program_);
+    bool cheap = shape_.item_work <= most_item_work;
+    work_ = gather(std::move(work_), *book, program_, cheap);
+    if (cheap) work_ = rotate(std::move(work_), *book, program_);
     state_ = State::reorder;
 }
 

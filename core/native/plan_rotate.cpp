@@ -1,4 +1,4 @@
-// Splitting of complex matrices on one bit into a real rotation between phases.
+// Phases of the same parities become one, and complex matrices on one bit a real rotation between phases.
 
 #include "plan_rotate.hpp"
 
@@ -12,6 +12,72 @@ namespace {
 
 constexpr char rotation_classes[] = {real, real, real, real};
 constexpr char phase_classes[] = {complex_};
+
+// Groups of pieces: each kept piece, and what joins it.
+class Groups {
+  public:
+    Groups(const Book& book, bool cheap) : book_(book), cheap_(cheap), mixed_(64, none) {}
+
+    // Adds the next piece; returns the number of its group.
+    Index add(const Piece& piece) {
+        if (piece.kind == Kind::diagonal && (cheap_ || piece.touched)) {
+            Index key = keys_.of(key_of(piece));
+            if (key == latest_.size()) latest_.push_back(size_);
+            else if (is_open(piece, latest_[key])) return latest_[key];
+            else latest_[key] = size_;
+        }
+        each(piece.mixed.units, [&](int bit) { mixed_[bit] = size_; });
+        return size_++;
+    }
+    Index size() const { return size_; }
+
+  private:
+    static constexpr Index none = ~Index{0};
+
+    Interned::Bytes key_of(const Piece& piece) {
+        words_.assign(book_.reads(piece), book_.reads(piece) + piece.num_reads);
+        words_.push_back(piece.when.mask), words_.push_back(piece.when.value);
+        return {reinterpret_cast<const char*>(words_.data()), words_.size() * sizeof(Mask)};
+    }
+    // Whether nothing behind a group mixes a bit of a piece.
+    bool is_open(const Piece& piece, Index group) const {
+        bool open = true;
+        each(piece.touched, [&](int bit) { open = open && (mixed_[bit] == none || mixed_[bit] < group); });
+        return open;
+    }
+
+    const Book& book_;
+    const bool cheap_;
+    Interned keys_;
+    std::vector<Index> latest_;  // for each key the last group that has it
+    std::vector<Index> mixed_;   // for each bit the last group that mixes it
+    std::vector<Mask> words_;
+    Index size_ = 0;
+};
+
+Piece product(const Piece& first, const Piece& then, Book& book, NumberProgram& program) {
+    Piece out = first;
+    out.level = 1 + std::max(first.level, then.level);
+    out.unitary = first.unitary && then.unitary;
+    out.label = joined_label({first.label, then.label}, book);
+    out.source = program.product({0, out.level, first.source.count, 1, 1}, Book::factor(then.source), Book::factor(first.source));
+    Interned::Bytes one = book.patterns[first.pattern], other = book.patterns[then.pattern];
+    std::vector<char> of(one.size());
+    for (std::size_t k = 0; k < of.size(); ++k) of[k] = times(one[k], other[k]);
+    out.pattern = book.patterns.of({of.data(), of.size()});
+    return out;
+}
+
+// Multiplies neighbours, then these products, so that all of a level are made at once.
+Piece joined(std::vector<Piece>& group, Book& book, NumberProgram& program) {
+    while (group.size() > 1) {
+        std::size_t to = 0;
+        for (std::size_t k = 0; k + 1 < group.size(); k += 2) group[to++] = product(group[k], group[k + 1], book, program);
+        if (group.size() & 1) group[to++] = group.back();
+        group.resize(to);
+    }
+    return group.front();
+}
 
 }  // namespace
 
@@ -51,6 +117,30 @@ std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& pr
     }
     number_pieces(out, book);
     return out;
+}
+
+std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& program, bool cheap) {
+    Groups groups(book, cheap);
+    std::vector<Index> of(work.size());
+    for (std::size_t k = 0; k < work.size(); ++k) of[k] = groups.add(work[k]);
+    if (groups.size() == work.size()) return work;
+    std::vector<std::vector<Piece>> joining;
+    std::vector<Index> place(groups.size(), ~Index{0});  // of a group with several pieces
+    Index seen = 0;
+    for (std::size_t k = 0; k < work.size(); ++k) {
+        if (of[k] == seen) {
+            work[seen++] = work[k];
+            continue;
+        }
+        Index& at = place[of[k]];
+        if (at == ~Index{0}) at = static_cast<Index>(joining.size()), joining.push_back({work[of[k]]});
+        joining[at].push_back(work[k]);
+    }
+    work.resize(seen);
+    for (Index group = 0; group < seen; ++group)
+        if (place[group] != ~Index{0}) work[group] = joined(joining[place[group]], book, program);
+    number_pieces(work, book);
+    return work;
 }
 
 }  // namespace qx::plan

@@ -1,4 +1,4 @@
-// Splitting of complex matrices on one bit into a real rotation between phases, where phases are cheap.
+// Phases of the same parities become one, and complex matrices on one bit a real rotation between phases.
 #pragma once
 
 #include "plan_numbers.hpp"
@@ -14,5 +14,10 @@ bool splits(const Piece& piece, const Book& book);
 // Returns the work with complex one-bit matrices split up. As a complex matrix each costs 8 multiply-adds per amplitude;
 // in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
 std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program);
+
+// Returns the work with phases joined that read the same parities under the same condition, with nothing between them that
+// mixes these bits: each where the first of them was. Products are added to the program. cheap: whether items cost little
+// beside their arithmetic; then phases of the whole state are joined, too.
+std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& program, bool cheap);
 
 }  // namespace qx::plan

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → cancel → fuse → join runs → rotate → (grow a tile → grow its phases → assemble)* → number program; where a
-state is larger than one device, the work is divided into stages in between.
+absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program;
+where a state is larger than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
 this room plans states on several levels of memory, and is what tests compare compiled plans with.
@@ -176,7 +176,7 @@ def _rewritten(
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
+    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, gather, rotate
 
     work, end = absorb(instructions, start, shape, fresh)
     renamed = [piece.touch for piece in work if piece.kind == "rename"]
@@ -191,7 +191,10 @@ def _rewritten(
         from qsim_ex.planning.rewrite.runs import join_runs
 
         work = join_runs(work, program, shape.item_work)
-    if shape.item_work <= MOST_ITEM_WORK:
+    cheap = shape.item_work <= MOST_ITEM_WORK
+    if sum(piece.kind == "diagonal" for piece in work) > 1:
+        work = gather(work, program, cheap=cheap)
+    if cheap:
         work = rotate(work, program)
     return work, end, program
 

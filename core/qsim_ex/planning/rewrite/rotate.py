@@ -1,4 +1,9 @@
-"""Splitting of complex matrices on one bit into a real rotation between phases, where phases are cheap.
+"""Phases: those of the same parities become one, and complex matrices on one bit are split up where phases are cheap.
+
+Phases commute with each other, and with all that only reads their bits. So of two phases that read the same parities
+under the same condition, with nothing between them that mixes these bits, one is left. A transpiler writes CP as three
+RZ around two CX: what `cancel` makes of a QFT has a phase on a pair of bits for each CP, and two on one bit, which all
+are one for each bit. Then such a circuit has as many pieces as the one that it was made of, and is planned as well.
 
 The pieces that fusing leaves are mostly one-qubit gates between CX and CZ. As a complex matrix each costs 8
 multiply-adds per amplitude. As diag(1, e^{iα}) · R · diag(1, e^{iβ}) the rotation R costs 4, and the phases commute
@@ -8,9 +13,12 @@ neighbours: they are delayed and merge into tables, α of one gate with β of th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, pattern
+from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.rewrite.fuse import numbered
+from qsim_ex.planning.rewrite.fuse import label_of, numbered
 from qsim_ex.planning.work import Work
 
 _ROTATION = pattern("rrrr")
@@ -18,6 +26,51 @@ _PHASE = pattern("c")
 
 MOST_ITEM_WORK = 1.0
 """The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix."""
+
+_BITS = 64
+
+
+def gather(work: list[Work], program: NumberProgram, *, cheap: bool) -> list[Work]:
+    """Return the work with phases joined, each where the first of them was; products are added to `program`.
+
+    cheap: whether items cost little beside their arithmetic. Then phases of the whole state are joined, too.
+    """
+    kept: list[list[Work]] = []
+    latest: dict[tuple[tuple[int, ...], When], int] = {}
+    mixed = [-1] * _BITS  # for each bit, the number of the last piece that mixes it
+    for piece in work:
+        if piece.kind == "diagonal" and (cheap or piece.touch):
+            key = piece.reads, piece.when
+            at = latest.get(key, -1)
+            if at >= 0 and all(mixed[bit] < at for bit in piece.touched):
+                kept[at].append(piece)
+                continue
+            latest[key] = len(kept)
+        for bit in piece.bits:
+            mixed[bit] = len(kept)
+        kept.append([piece])
+    return numbered([_joined(group, program) for group in kept]) if len(kept) < len(work) else work
+
+
+def _joined(group: list[Work], program: NumberProgram) -> Work:
+    """Return the product of phases: of neighbours, then of these products, so that all of a level are made at once."""
+    while len(group) > 1:
+        pairs = zip(group[::2], group[1::2], strict=False)
+        group = [_product(*pair, program) for pair in pairs] + group[len(group) & ~1 :]
+    return group[0]
+
+
+def _product(first: Work, then: Work, program: NumberProgram) -> Work:
+    level = 1 + max(first.level, then.level)
+    left, right = (piece.source.reshape(-1, 1, 1) for piece in (then, first))
+    return replace(
+        first,
+        source=program.product(left, right, level).reshape(-1),
+        pattern=patterns.elementwise((first.pattern, then.pattern)),
+        label=label_of([first, then]),
+        level=level,
+        unitary=first.unitary and then.unitary,
+    )
 
 
 def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
