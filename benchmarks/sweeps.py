@@ -102,7 +102,7 @@ VARIANTS = {
     "step768": Variant(replace(STYLE, in_step=768)),
     "streamed": Variant(replace(STYLE, streamed=True)),
     "tables": Variant(replace(STYLE, near_lanes=False)),
-    "pairs": Variant(replace(STYLE, pivots="pairs")),
+    "matrices": Variant(replace(STYLE, pivots="none")),
     "turns": Variant(replace(STYLE, pivots="all")),
     "tile-1": Variant(tile=1),
     "tile-1ahead": Variant(replace(STYLE, ahead=True), tile=1),

@@ -28,7 +28,7 @@ class KernelStyle:
     near_lanes: bool = True
     in_step: int = 0
     streamed: bool = False
-    pivots: Literal["none", "pairs", "all"] = "none"
+    pivots: Literal["none", "pairs", "all"] = "pairs"
 
 
 STYLE = KernelStyle()
