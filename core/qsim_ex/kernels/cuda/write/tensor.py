@@ -266,7 +266,11 @@ def lines(
         inputs = [read(offset | mask(place.columns[2:], r)) for offset in offsets for r in range(4)]
         # The compiler would otherwise load what is read together next as well, and spill.
         text += ['asm volatile("" ::: "memory");'] if first else []
-        text += ["{", f"    const amp a[{len(inputs)}] = {{{', '.join(inputs)}}};", "    const Scale s = scale_of(m, a);"]
+        text += [
+            "{",
+            f"    const amp a[{len(inputs)}] = {{{', '.join(inputs)}}};",
+            "    const Scale s = scale_of(m, a);",
+        ]
         for number, offset in enumerate(offsets):
             text += ["    {", "        amp c[4];", f"        multiply(m, s, a + {4 * number}, c);"]
             # Lanes write what others of their warp have read. The products wait for all of them; this says so.
