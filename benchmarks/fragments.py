@@ -112,7 +112,7 @@ def head(kind: Kind, *, instructions: bool = True) -> str:
     ]
     texts = [instruction(kind)] if instructions else []
     if kind.itemsize == 16:
-        return "\n".join([*lines, *texts, tensor.part("double.cu")])
+        return "\n".join([*lines, *texts, (HERE / "products_double.cu").read_text()])
     terms = (HERE / ("terms.cu" if kind.define == "TF32" else "fragments.cu")).read_text()
     return "\n".join([*lines, *texts, tensor.part("reals.cu"), terms, (HERE / "products.cu").read_text()])
 
