@@ -112,15 +112,15 @@ def head(kind: Kind, *, instructions: bool = True) -> str:
     ]
     texts = [instruction(kind)] if instructions else []
     if kind.itemsize == 16:
-        return "\n".join([*lines, *texts, tensor.part("double.cu")])
-    terms = tensor.part("terms.cu") if kind.define == "TF32" else (HERE / "fragments.cu").read_text()
-    return "\n".join([*lines, *texts, tensor.part("reals.cu"), terms, tensor.part("single.cu")])
+        return "\n".join([*lines, *texts, (HERE / "products_double.cu").read_text()])
+    terms = (HERE / ("terms.cu" if kind.define == "TF32" else "fragments.cu")).read_text()
+    return "\n".join([*lines, *texts, tensor.part("reals.cu"), terms, (HERE / "products.cu").read_text()])
 
 
 def instruction(kind: Kind) -> str:
     """The text of a kind's instructions: the engine's where it uses the same."""
     if kind.define == "TF32":
-        return tensor.part("tf32.cu")
+        return (HERE / "tf32.cu").read_text()
     return tensor.part("f64.cu") if kind.depth == 8 else (HERE / "instructions.cu").read_text()
 
 

@@ -40,7 +40,8 @@ class Precision:
     threads: the threads of a thread block with such a tile.
     blocks: the number of these thread blocks that a multiprocessor must hold; this limits the registers of a thread.
     tensor_files: the files of kernels/cuda/write/tensor_kernels with the text of a dense block on the tensor cores.
-    tensor_depth: the columns of the 16-row matrix that one instruction of the tensor cores multiplies.
+    tensor_depth: the columns of the 16-row matrix whose numbers a warp loads at once, 16 bytes for each lane.
+    tensor_loops: how often a warp reads eight columns before it multiplies them; the more, the more registers it needs.
     pass_work: multiply-adds per amplitude in the time in which a GPU reads and writes the state once.
     block_work: multiply-adds per amplitude in the time that a dense block on four bits takes on the tensor cores.
     phase_work: multiply-adds per amplitude in the time in which a GPU exchanges a tile between two phases.
@@ -64,6 +65,7 @@ class Precision:
     blocks: int
     tensor_files: tuple[str, ...]
     tensor_depth: int
+    tensor_loops: int
     pass_work: float
     block_work: float
     phase_work: float
@@ -90,8 +92,9 @@ SINGLE = Precision(
     tile_bits=12,
     threads=256,
     blocks=3,
-    tensor_files=("tf32.cu", "reals.cu", "terms.cu", "single.cu"),
+    tensor_files=("f16.cu", "reals.cu", "single.cu"),
     tensor_depth=8,
+    tensor_loops=2,
     pass_work=88.0,  # 22e12 a second, while 16 bytes are moved at 4e12 a second (one H200)
     block_work=36.0,  # 0.44 ms for 2^28 amplitudes, at the same rates (one H200)
     phase_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
@@ -115,6 +118,7 @@ DOUBLE = Precision(
     blocks=4,
     tensor_files=("f64.cu", "double.cu"),
     tensor_depth=4,
+    tensor_loops=1,
     pass_work=100.0,  # 12e12 a second, while 32 bytes are moved at 4e12 a second (one H200)
     block_work=27.0,  # 0.6 ms for 2^28 amplitudes, at the same rates (one H200)
     phase_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer (one H200)

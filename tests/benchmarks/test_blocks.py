@@ -27,8 +27,9 @@ ERRORS = {"tf32": 5e-3, "f16": 3e-3, "3xtf32": 1e-6, "3xtf32, 4 warps": 1e-6, "3
 
 def emulated(code):
     """A text with the tensor cores' instructions replaced by what their documentation says of them."""
-    real = (Path(fragments.__file__).parent / "instructions.cu").read_text()
-    return code.replace(real, UNITS)
+    for file in ("instructions.cu", "tf32.cu"):
+        code = code.replace((Path(fragments.__file__).parent / file).read_text(), UNITS)
+    return code
 
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.depth in (0, 16)])

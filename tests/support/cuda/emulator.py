@@ -75,7 +75,7 @@ def parameters(code: str, name: str) -> list[str]:
 def emulated(code: str) -> str:
     """A text with the tensor cores' instructions replaced by what their documentation says of them."""
     units = (HERE / "units.h").read_text()
-    for file, kind in (("tf32.cu", "TF32"), ("f64.cu", "DOUBLE")):
+    for file, kind in (("f16.cu", "F16"), ("f64.cu", "DOUBLE")):
         code = code.replace(tensor.part(file).strip(), f"#define {kind}\n{units}")
     return code
 

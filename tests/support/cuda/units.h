@@ -17,6 +17,18 @@ static unsigned block_max(unsigned value)
     return most;
 }
 
+static unsigned most_of_warp(unsigned value)
+{
+    static unsigned values[32][32];
+    const unsigned warp = threadIdx.x / 32;
+    values[warp][threadIdx.x % 32] = value;
+    __syncthreads();
+    unsigned most = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) most = max(most, values[warp][lane]);
+    __syncthreads();
+    return most;
+}
+
 #ifdef F16
 static double short_of(unsigned u)  // binary16
 {

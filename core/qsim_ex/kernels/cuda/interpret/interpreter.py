@@ -56,7 +56,7 @@ def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
     """
     row = BY_ITEMSIZE[itemsize]
     blocks = _BLOCKS if capacity else _BLOCKS_FROM_MEMORY
-    constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {blocks}"}
+    constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {blocks}", "TOGETHER": row.tensor_loops}
     if capacity:
         constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // 16}
     head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]

@@ -195,9 +195,10 @@ def _text(
     for number, (place, phase) in enumerate(zip(arranged, body.phases, strict=True)):
         near = " ".join(map(str, place.phase.near)) or "nothing"
         kernel += ["", f"    {{   // phase {number}: near {near}"]
+        barrier = number != last and not body.phases[number + 1].tensor  # those of tensor cores wait themselves
         if phase.tensor:
             kernel += [f"        {line}" for line in phase.lines]
-            kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+            kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
             continue
         needs_slots = last > 0 or phase.shared
         kernel += [
@@ -212,7 +213,7 @@ def _text(
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]
-        kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+        kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
     return "\n".join([*head, *functions, *kernel, "}", ""])
 
 
@@ -273,9 +274,14 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
     place = arrange(near, len(sweep.tile), itemsize, order=stored_order(sweep) if last else None)
     phase.tensor = True
+    numbers = items.block_numbers(body, item, place)
+    # The matrix is on its way while the warps of a block wait for each other.
     phase.lines += [
         f"// {items.one_line(item.label) or 'block'}",
         OPAQUE,
+        "Matrix m;",
+        f"load(m, table + {numbers}, t & 31);",
+        "__syncthreads();",
         f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
         f"const unsigned from = {slot_of('p', place.size, itemsize)};",
     ]
@@ -294,7 +300,7 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
 
     pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.stored[place.groups[0]] == 0 else None
     when = _on_positions(item.when, sweep.tile)
-    text = block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair, when=when)
+    text = block_lines(place, BY_ITEMSIZE[itemsize].tensor_loops, read, write, pair=pair, when=when)
     beside = item.when.mask & ~mask_of(sweep.tile)
     if beside:  # holds for a whole block of threads, or not
         held = condition(beside, item.when.value & beside)

@@ -230,44 +230,53 @@ def functions(itemsize: int) -> str:
 
 def lines(
     place: FragmentLayout,
-    at: int,
+    together: int,
     read: Callable[[int], str],
     write: Callable[[int], str],
     *,
     pair: str | None,
     when: When = ALWAYS,
 ) -> list[str]:
-    """Return one phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
+    """Return the lines that read columns, multiply them by the matrix `m`, and write them.
 
-    read, write: the amplitude whose positions differ from the thread's in a mask. pair: the type as which two
-    neighbours are written at once, if they are. when: a condition on positions outside the block; where it does not
-    hold, nothing is written. `q` is then the position at which a thread writes.
+    together: how many times a warp reads eight columns before it multiplies. read, write: the amplitude whose positions
+    differ from the thread's in a mask. pair: the type as which two neighbours are written at once, if they are. when: a
+    condition on positions outside the block; where it does not hold, nothing is written. `q` is then the position at
+    which a thread writes.
     """
-    text = ["Matrix m;", f"load(m, table + {at}, t & 31);"]
+    text: list[str] = []
     threads = when.mask & mask_of((*place.groups[1:], *place.warps))
     where = f"if ((q & {threads:#x}) == {when.value & threads:#x}) " if threads else ""
 
     def holds(positions: tuple[int, ...], at: int) -> bool:
         return not (at ^ when.value) & when.mask & mask_of(positions)
 
-    for loop in range(1 << len(place.loops)):
-        offset = mask(place.loops, loop)
-        if not holds(place.loops, offset):
-            continue
-        inputs = [read(offset | mask(place.columns[2:], r)) for r in range(4)]
+    def written(offset: int) -> list[str]:
         outputs = [write(offset | mask((place.groups[0], place.rows[3]), r)) for r in range(4)]
-        # Eight columns after eight: the compiler would otherwise load several at once, and spill.
-        text += ['asm volatile("" ::: "memory");'] if loop else []
-        text += ["{", f"    const amp a[4] = {{{', '.join(inputs)}}};", "    amp c[4];", "    multiply(m, a, c);"]
-        # Lanes write what others of their warp have read. The products wait for all of them; this says so.
-        text.append("    __syncwarp();")
         if pair:
-            for r in (0, 2):
-                numbers = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
-                text.append(f"    *({pair}*)&{outputs[r]} = {numbers};")
-        else:
-            written = [r for r in range(4) if holds(place.groups[:1], mask(place.groups[:1], r & 1))]
-            text += [f"    {where}{outputs[r]} = c[{r}];" for r in written]
+            numbers = [f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}" for r in (0, 2)]
+            return [f"*({pair}*)&{outputs[r]} = {number};" for r, number in zip((0, 2), numbers, strict=True)]
+        held = [r for r in range(4) if holds(place.groups[:1], mask(place.groups[:1], r & 1))]
+        return [f"{where}{outputs[r]} = c[{r}];" for r in held]
+
+    loops = [mask(place.loops, loop) for loop in range(1 << len(place.loops))]
+    loops = [offset for offset in loops if holds(place.loops, offset)]
+    for first in range(0, len(loops), together):
+        offsets = loops[first : first + together]
+        inputs = [read(offset | mask(place.columns[2:], r)) for offset in offsets for r in range(4)]
+        # The compiler would otherwise load what is read together next as well, and spill.
+        text += ['asm volatile("" ::: "memory");'] if first else []
+        text += [
+            "{",
+            f"    const amp a[{len(inputs)}] = {{{', '.join(inputs)}}};",
+            "    const Scale s = scale_of(m, a);",
+        ]
+        for number, offset in enumerate(offsets):
+            text += ["    {", "        amp c[4];", f"        multiply(m, s, a + {4 * number}, c);"]
+            # Lanes write what others of their warp have read. The products wait for all of them; this says so.
+            text += [] if number else ["        __syncwarp();"]
+            text += [f"        {line}" for line in written(offset)]
+            text.append("    }")
         text.append("}")
     return text
 

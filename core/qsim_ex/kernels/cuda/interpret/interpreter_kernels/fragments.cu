@@ -14,23 +14,31 @@ __device__ __forceinline__ void multiply_fragments(
 #endif
     Matrix m;
     load(m, numbers, t & 31);
+    __syncthreads();  // the matrix is on its way while warps wait for each other
     unsigned from = 0, to = 0;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
         from ^= spread(t, k) & words.w[at + READING + k];
         to ^= spread(t, k) & words.w[at + WRITING + k];
     }
+    const auto hop_of = [&](unsigned number, int hops) {
+        return (number & 1 ? words.w[at + hops] : 0) ^ (number & 2 ? words.w[at + hops + 1] : 0);
+    };
 #pragma unroll
-    for (unsigned loop = 0; loop < 4; ++loop) {
-        const unsigned hop = (loop & 1 ? words.w[at + LOOP_HOPS] : 0) ^ (loop & 2 ? words.w[at + LOOP_HOPS + 1] : 0);
-        amp a[4], c[4];
+    for (int first = 0; first < 4; first += TOGETHER) {
+        amp a[4 * TOGETHER];
 #pragma unroll
-        for (int r = 0; r < 4; ++r)
-            a[r] = near(tile, from ^ hop ^ (r & 1 ? words.w[at + READ_HOPS] : 0) ^ (r & 2 ? words.w[at + READ_HOPS + 1] : 0));
-        multiply(m, a, c);
-        __syncwarp();  // lanes write what others of their warp have read
+        for (int k = 0; k < 4 * TOGETHER; ++k)
+            a[k] = near(tile, from ^ hop_of(first + k / 4, LOOP_HOPS) ^ hop_of(k & 3, READ_HOPS));
+        const Scale s = scale_of(m, a);
 #pragma unroll
-        for (int r = 0; r < 4; ++r)
-            near(tile, to ^ hop ^ (r & 1 ? words.w[at + WRITE_HOPS] : 0) ^ (r & 2 ? words.w[at + WRITE_HOPS + 1] : 0)) = c[r];
+        for (int k = 0; k < TOGETHER; ++k) {
+            amp c[4];
+            multiply(m, s, a + 4 * k, c);
+            if (k == 0) __syncwarp();  // lanes write what others of their warp have read
+#pragma unroll
+            for (int r = 0; r < 4; ++r)
+                near(tile, to ^ hop_of(first + k, LOOP_HOPS) ^ hop_of(r, WRITE_HOPS)) = c[r];
+        }
     }
 }

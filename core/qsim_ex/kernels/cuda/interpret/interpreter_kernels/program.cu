@@ -28,16 +28,15 @@
         if (kind == END) break;
         if (kind == EXCHANGE) {
             park(tile, places, a);
-            __syncthreads();
             ++at;
 #ifdef TENSOR
 #pragma unroll 1
             for (unsigned left = head >> 8; left; --left, at += FRAGMENTS) {
                 asm volatile("" : "+r"(t));
                 multiply_fragments(tile, words, at, (const real*)(given.n + words.w[at]), t);
-                __syncthreads();
             }
 #endif
+            __syncthreads();
             asm volatile("" : "+r"(t));
             find(places, words, at, t);
             fetch(tile, places, a);
