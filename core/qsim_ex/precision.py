@@ -43,6 +43,7 @@ class Precision:
     tensor_depth: the columns of the 16-row matrix whose numbers a warp loads at once, 16 bytes for each lane.
     tensor_loops: how often a warp reads eight columns before it multiplies them; the more, the more registers it needs.
     pass_work: multiply-adds per amplitude in the time in which a GPU reads and writes the state once.
+    counted_work: the same where exchanges between phases are counted beside them; from the rates of `cost.Rates`.
     block_work: multiply-adds per amplitude in the time that a dense block on four bits takes on the tensor cores.
     phase_work: multiply-adds per amplitude in the time in which a GPU exchanges a tile between two phases.
     permuted_work: multiply-adds per amplitude in the time by which a GPU takes longer to write a tile back permuted.
@@ -67,6 +68,7 @@ class Precision:
     tensor_depth: int
     tensor_loops: int
     pass_work: float
+    counted_work: float
     block_work: float
     phase_work: float
     permuted_work: float
@@ -96,6 +98,7 @@ SINGLE = Precision(
     tensor_depth=8,
     tensor_loops=2,
     pass_work=88.0,  # 22e12 a second, while 16 bytes are moved at 4e12 a second (one H200)
+    counted_work=106.0,  # 28e12 a second, while 16 bytes are moved at 4.24e12 a second
     block_work=36.0,  # 0.44 ms for 2^28 amplitudes, at the same rates (one H200)
     phase_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
     permuted_work=6.0,
@@ -120,6 +123,7 @@ DOUBLE = Precision(
     tensor_depth=4,
     tensor_loops=1,
     pass_work=100.0,  # 12e12 a second, while 32 bytes are moved at 4e12 a second (one H200)
+    counted_work=116.0,  # 15.4e12 a second, while 32 bytes are moved at 4.24e12 a second
     block_work=27.0,  # 0.6 ms for 2^28 amplitudes, at the same rates (one H200)
     phase_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer (one H200)
     permuted_work=30.0,

@@ -143,12 +143,6 @@ def chosen(
         added = grown[(gain / missing[fits]).argmax()]
 
 
-def arithmetic(pending: Sequence[Work], found: Sequence[int], near: int) -> list[float]:
-    """Return the multiply-adds per amplitude of each piece that can run with `near` bits near; see `split`."""
-    far = ~near
-    return [piece.work for piece, reason in zip(pending, found, strict=False) if not reason & far]
-
-
 def split(pending: Sequence[Work], near: int, found: Sequence[int]) -> tuple[list[Work], list[Work]]:
     """Divide work into pieces that can run with `near` bits near, and pieces that are left behind; both in order.
 

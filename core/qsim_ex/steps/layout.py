@@ -153,6 +153,9 @@ class Shape:
     seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
         shown either, nor is the next.)
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
+    counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted beside
+        them; 0 where plans are not compared in full, see `planning.ways`. (Not shown either, nor is the next.)
+    exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
     linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
     """
 
@@ -174,6 +177,8 @@ class Shape:
     seen: float = field(default=0.4, repr=False)
     transposed: float = field(default=4.0, repr=False)
     linear: bool = field(default=False, repr=False)
+    counted: float = field(default=0.0, repr=False)
+    exchanged: float = field(default=0.0, repr=False)
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""

@@ -296,4 +296,6 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         floats=True,
         seen=_SEEN,
         transposed=row.permuted_work,
+        counted=row.counted_work,
+        exchanged=row.phase_work,
     )

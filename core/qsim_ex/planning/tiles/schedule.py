@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
-from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, reasons, split
+from qsim_ex.planning.locality import WINDOW, chosen, fill, grow, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.assemble import Packer, items_of
 from qsim_ex.planning.tiles.blocks import gathered
@@ -43,13 +43,15 @@ def schedule(
     program: NumberProgram,
     fresh: int,
     floating: Floating | None = None,
+    worth: float = 0.0,
 ) -> tuple[Packed, int]:
     """Return work that mixes only bits 0 … num_bits − 1 as steps.
 
     fresh: mask of those bits that are fresh. Also returns the bits that are fresh after the steps.
     floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
+    worth: see `Growth`.
     """
-    growth = Growth(num_bits, shape, fresh)
+    growth = Growth(num_bits, shape, fresh, worth=worth)
     steps: Packed = []
     pending = list(work)
     while pending:
@@ -142,12 +144,19 @@ def phases_of(
     return phases, work
 
 
+_WEIGHED = (0.0, 1.5, 0.5)
+"""The most that a phase weighs as a part of a table, by the number of bits that it touches, the last for all others: one
+that touches none is part of any table, and a table has many phases of pairs with one bit, but fewer of one."""
+
+
 @dataclass
 class Growth:
     """The bits that a state has while its plan is made.
 
     fresh: bits that no sweep has added yet. low: bits that are in the next tile; the lowest by default.
     reach: bits that sweeps may have now.
+    worth: the share of a pass's arithmetic for which the state grows, where phases weigh what they take in a table. 0 for
+        a whole pass, and phases that weigh what they take alone.
     """
 
     num_bits: int
@@ -155,11 +164,18 @@ class Growth:
     fresh: int
     low: int = -1
     reach: int = 0
+    worth: float = 0.0
 
     def __post_init__(self) -> None:
         if self.low < 0:
             self.low = (1 << self.shape.low) - 1
         self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self.low
+
+    def work_of(self, piece: Work) -> float:
+        """Return the multiply-adds per amplitude of a piece of work, as a part of a table if phases weigh that."""
+        if not self.worth or piece.kind != "diagonal":
+            return piece.work
+        return min(piece.work, _WEIGHED[min(len(piece.touched), 2)])
 
     def float_low(self, ready: Sequence[Work], left: Sequence[Work], tile: int) -> None:
         """Let a sweep leave on the lowest places what the next tile wants; see `floating.next_low`."""
@@ -200,7 +216,15 @@ class Growth:
         if not last and self.reach.bit_count() < self.shape.start:
             return None
         bits = chosen(pending, found, self.low, self.reach & ~self.low, self.shape.tile - self.shape.low)
-        return bits if last or 3 * sum(arithmetic(pending, found, bits)) >= self.shape.balance else None
+        return bits if last or 3 * self._arithmetic(pending, found, bits) >= self._least() else None
+
+    def _arithmetic(self, pending: Sequence[Work], found: Sequence[int], near: int) -> float:
+        """Return the multiply-adds per amplitude of the pieces that can run with `near` bits near; see `split`."""
+        far = ~near
+        return sum(self.work_of(piece) for piece, reason in zip(pending, found, strict=False) if not reason & far)
+
+    def _least(self) -> float:
+        return (self.worth or 1.0) * self.shape.balance
 
     def _larger(self, pending: Sequence[Work]) -> int:
         """Return the reach with as few added bits as let enough work run to occupy a pass over the state."""
@@ -212,6 +236,6 @@ class Growth:
         found = reasons(pending, self.reach) if counts else []
         for count in counts:
             bits = chosen(pending, found, self.reach, others, count)
-            if bits != self.reach and sum(arithmetic(pending, found, bits)) >= self.shape.balance:
+            if bits != self.reach and self._arithmetic(pending, found, bits) >= self._least():
                 return bits
         return everything
