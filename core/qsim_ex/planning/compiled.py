@@ -51,14 +51,14 @@ def compiled_plan(
     """Return the plan of `make_plan` for a state on one device. `shape` is fitted to it by this function."""
     fitted = shape.fit(num_wires)
     tries = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
-    lows = np.array(_lows(num_wires, fitted.low) if tries else (), dtype=np.int64)
+    tried = np.array(lows(num_wires, fitted.low) if tries else (), dtype=np.int64)
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
             *(fitted.tile, fitted.near, fitted.low, fitted.edge),
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.blocks_from, fitted.block is not None),
-            *(num_wires, address(bits), start.flip, fresh, address(lows), len(lows), fitted.floats, fitted.relabels),
+            *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
         ],
         dtype=np.int64,
     )
@@ -187,7 +187,7 @@ def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers
 
 
 @lru_cache(maxsize=64)
-def _lows(num_bits: int, low: int) -> tuple[int, ...]:
-    """Return the choices of the lowest bits that `ordering.reorder` tries."""
+def lows(num_bits: int, low: int) -> tuple[int, ...]:
+    """Return the choices of the lowest bits of a new state that `ways` tries beside those that are lowest already."""
     chance = random.Random(0)
     return tuple(mask_of(tuple(chance.sample(range(num_bits), low))) for _ in range(TRIES))

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from qsim_ex.circuit.ops import Initialize, Op, Unitary, mask_of
+from qsim_ex.circuit.ops import Initialize, Op, Unitary
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
-from qsim_ex.steps.step import ZeroFill
 
 if TYPE_CHECKING:
     from qsim_ex.planning.numbers.program import NumberProgram
@@ -106,10 +105,8 @@ def python_plan(
     place: bool,
 ) -> Plan:
     """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
-    from qsim_ex.planning.ordering import floats, reorder
+    from qsim_ex.planning.attempt import Given, best_attempt, moved_layout
     from qsim_ex.planning.stages.staging import make_stages
-    from qsim_ex.planning.tiles.schedule import schedule
-    from qsim_ex.planning.work import NOTHING, moved
 
     if levels.local < num_wires:
         _check(levels, num_wires)
@@ -120,30 +117,12 @@ def python_plan(
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
-        new = place and fresh == (1 << num_wires) - 1
-        ordered = new and fitted.tile < num_wires
-        given, low = work, (1 << fitted.low) - 1
-        if ordered and (to := reorder(work, num_wires, fitted)):
-            low = mask_of(tuple(bit for bit, moved_to in enumerate(to) if moved_to < fitted.low))
-            work = [moved(piece, to) for piece in work]
-            start, end = _moved(start, to), _moved(end, to)
-            made_from += (place,)
-        floating = None
-        if floats(given, num_wires, fitted, fresh, low):
-            from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
-
-            floating = Floating(num_wires, fitted)
         whole = fresh == (1 << num_wires) - 1
-        unused, absorbed = program.copy() if fitted.linear and (whole or not fresh) else None, end
-        steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
-        if remaining:
-            steps.append((ZeroFill(remaining), NOTHING))
-        if floating:
-            begin = beginning(floating.at, fitted) if new else tuple(range(num_wires))
-            steps = settled(steps, floating, begin)
-            start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
-            made_from += ("floating",)
-        if unused and (linear := _linear(steps, work, absorbed, fitted, unused, grows=whole)):
+        unused = program.copy() if fitted.linear and (whole or not fresh) else None
+        made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
+        steps, start, end, program = made.steps, made.start, made.end, made.program
+        made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
+        if unused and (linear := _linear(steps, made.work, made.absorbed, fitted, unused, grows=whole)):
             (steps, end), program = linear, unused
             made_from += ("linear",)
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
@@ -152,7 +131,7 @@ def python_plan(
         stages, packed, positions, program = make_stages(work, num_wires, levels, fitted, program, fresh)
         homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
-        start, end = start if starts is None else _moved(start, starts), _moved(end, homes)
+        start, end = start if starts is None else moved_layout(start, starts), moved_layout(end, homes)
         made_from += (levels, place)
     return Plan(
         num_wires=num_wires,
@@ -173,6 +152,7 @@ def _rewritten(
     instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape, fresh: int
 ) -> tuple[list[Work], Layout, NumberProgram]:
     """Return the work of instructions after all rewriting, the layout at its end, and the program of its numbers."""
+    from qsim_ex.planning.attempt import moved_layout
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
@@ -184,7 +164,7 @@ def _rewritten(
         from qsim_ex.planning.rewrite.cancel import cancel
 
         work, exchanged = cancel(work, num_wires)
-        end = _moved(end, exchanged)
+        end = moved_layout(end, exchanged)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, shape.item_work)
     if num_wires >= shape.start and shape.dense >= MOST_BITS:
@@ -203,10 +183,11 @@ def _linear(
     steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
 ) -> tuple[Packed, Layout] | None:
     """Return steps over subspaces that take less time than these, and the layout in which they end."""
+    from qsim_ex.planning.attempt import moved_layout
     from qsim_ex.planning.linear.schedule import cheaper
 
     found = cheaper(steps, work, len(end), shape, program, grows=grows)
-    return (found.steps, _moved(Layout(end.address, end.flip ^ found.flip), found.at)) if found else None
+    return (found.steps, moved_layout(Layout(end.address, end.flip ^ found.flip), found.at)) if found else None
 
 
 def _check(levels: Levels, num_wires: int) -> None:
@@ -227,12 +208,6 @@ def _check(levels: Levels, num_wires: int) -> None:
             f"expected layers of {levels.peers} bits, one for each device bit, got {describe(levels.layers)}; pass "
             "other layers."
         )
-
-
-def _moved(layout: Layout, to: Sequence[int]) -> Layout:
-    """Return a layout after index bit b has become index bit ``to[b]``."""
-    flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
-    return Layout(tuple(to[bit] for bit in layout.address), flip)
 
 
 def _num_operands(instructions: tuple[Unitary, ...]) -> int:

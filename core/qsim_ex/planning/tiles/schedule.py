@@ -145,8 +145,10 @@ def phases_of(
 
 
 _WEIGHED = (0.0, 1.5, 0.5)
-"""The most that a phase weighs as a part of a table, by the number of bits that it touches, the last for all others: one
-that touches none is part of any table, and a table has many phases of pairs with one bit, but fewer of one."""
+"""The most that a phase weighs as a part of a table, by the number of bits that it touches, the last for all others.
+
+One that touches none is part of any table, and a table has many phases of pairs with one bit, but fewer of one.
+"""
 
 
 @dataclass
@@ -155,8 +157,8 @@ class Growth:
 
     fresh: bits that no sweep has added yet. low: bits that are in the next tile; the lowest by default.
     reach: bits that sweeps may have now.
-    worth: the share of a pass's arithmetic for which the state grows, where phases weigh what they take in a table. 0 for
-        a whole pass, and phases that weigh what they take alone.
+    worth: the share of a pass's arithmetic for which the state grows, where phases weigh what they take in a table. 0
+        for a whole pass, and phases that weigh what they take alone.
     """
 
     num_bits: int

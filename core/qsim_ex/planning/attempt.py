@@ -1,0 +1,108 @@
+"""A plan for one device, made in one way (`ways`), and the choice between several.
+
+What is compared is the time that `cost` predicts, in the terms of a `Shape`: sweeps with their phases and blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cost.step_cost import item_work
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.ordering import order_of
+from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
+from qsim_ex.planning.tiles.schedule import Packed, schedule
+from qsim_ex.planning.ways import Way, ways
+from qsim_ex.planning.work import NOTHING, Work, moved
+from qsim_ex.steps.layout import Layout, Shape
+from qsim_ex.steps.step import DenseMatrix, Step, Sweep, ZeroFill
+
+
+class Attempt(NamedTuple):
+    """The steps of a plan, the layouts at their start and end, and the program of their numbers.
+
+    work, absorbed: the work that they do, in the order of its bits, and the layout at its end if no bit floats.
+    """
+
+    steps: Packed
+    start: Layout
+    end: Layout
+    program: NumberProgram
+    reordered: bool
+    floats: bool
+    work: list[Work]
+    absorbed: Layout
+
+
+class Given(NamedTuple):
+    """What a plan is made from. new: whether wires of this new state may be put on other bits."""
+
+    work: list[Work]
+    start: Layout
+    end: Layout
+    shape: Shape
+    program: NumberProgram
+    fresh: int
+    new: bool
+
+
+def best_attempt(given: Given) -> Attempt:
+    """Return the plan that takes least time of those that `ways` asks for; the first one of equals."""
+    num_bits = len(given.start)
+    found = ways(given.work, num_bits, given.shape, given.fresh, new=given.new)
+    if len(found) == 1:
+        return _attempt(found[0], given)
+    made = [_attempt(way, given._replace(program=given.program.copy())) for way in found]
+    return min(made, key=lambda one: time_of([step for step, _ in one.steps], num_bits, given.shape))
+
+
+def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
+    """Return the time of steps, in passes over one amplitude: that of `cost`, in the terms of a shape.
+
+    A sweep takes as `ordering.foresee` says, with its phases, and with `Shape.counted` for the rate of its arithmetic.
+    """
+    total, all_of_it = 0.0, float(1 << num_bits)
+    for step in steps:
+        memory, work = all_of_it, 0.0
+        match step:
+            case Sweep(tile, phases, _, _, fresh):
+                after = float(1 << num_bits - (fresh & ~mask_of(tile)).bit_count())
+                memory = ((1 << num_bits - fresh.bit_count()) + after) / 2
+                work = sum([item_work(item, shape.block) for phase in phases for item in phase.items])
+                work += shape.exchanged * len(phases) + (shape.transposed if step.store else 0.0)
+                work *= after
+            case ZeroFill(fresh):
+                memory = (all_of_it - (1 << num_bits - fresh.bit_count())) / 2
+            case DenseMatrix(bits, _, when):
+                memory = all_of_it * 0.5 ** when.mask.bit_count()
+                work = 4.0 * (1 << len(bits)) * memory
+        arithmetic = work / shape.counted
+        total += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + (1 << shape.start)
+    return total
+
+
+def _attempt(way: Way, given: Given) -> Attempt:
+    """Return the plan that is made in some way; adds to the program."""
+    work, start, end, shape, program, fresh, new = given
+    num_bits = len(start)
+    to = order_of(way.low, num_bits)
+    if to:
+        work = [moved(piece, to) for piece in work]
+        start, end = moved_layout(start, to), moved_layout(end, to)
+    floating, absorbed = Floating(num_bits, shape) if way.floats else None, end
+    steps, remaining = schedule(work, num_bits, shape, program, fresh, floating, way.worth)
+    if remaining:
+        steps.append((ZeroFill(remaining), NOTHING))
+    if floating:
+        begin = beginning(floating.at, shape) if new else tuple(range(num_bits))
+        steps = settled(steps, floating, begin)
+        start, end = moved_layout(start, begin), moved_layout(end, through(floating.at, begin))
+    return Attempt(steps, start, end, program, to is not None, way.floats, work, absorbed)
+
+
+def moved_layout(layout: Layout, to: Sequence[int]) -> Layout:
+    """Return a layout after index bit b has become index bit ``to[b]``."""
+    flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
+    return Layout(tuple(to[bit] for bit in layout.address), flip)

@@ -1,0 +1,137 @@
+"""The ways in which a plan is made: of several the one is kept whose steps take least time.
+
+Forecasts choose which ways are worth a plan. First the usual one: phases weigh what they take alone, and the state
+grows for a pass's arithmetic. Then, if a run takes long enough, ways in which phases weigh what they take in a table
+and the state grows for other amounts of arithmetic. A forecast sees sweeps, but neither phases nor blocks: forecasts
+within 2 % belong to plans that are 10 % apart. So the best few are made to the end and compared (decision 0036).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from qsim_ex.planning.compiled import lows
+from qsim_ex.planning.ordering import foresee
+from qsim_ex.planning.work import Work
+from qsim_ex.steps.layout import Shape
+
+_PATIENCE = 2.0
+"""How much of the time of a run may be spent on trying; see `_runs`."""
+
+_MORE = 12.0
+"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs."""
+
+_LOOKED_AT = 4096
+"""The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time. Of more
+work one plan is made."""
+
+_WORTHS = (0.7, 0.98, 0.35)
+"""The amounts of arithmetic for which a state grows that are tried, see `Growth`."""
+
+_KEPT, _TURNED = 3, 3
+"""Of the other ways so many are made to the end, and so many tried with lowest bits that do the other thing."""
+
+_NEAR = 1.15
+"""A way is made to the end if it is foreseen to take at most so many times the least."""
+
+_MADE = 4
+"""Making a plan to the end takes about as long as so many forecasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to make a plan.
+
+    low: mask of the bits that are the lowest in the beginning. floats: whether the lowest bits change from sweep to
+    sweep. worth: see `Growth`.
+    """
+
+    low: int
+    floats: bool = False
+    worth: float = 0.0
+
+
+def ways(work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> list[Way]:
+    """Return the ways in which a plan should be made, the usual one first.
+
+    new: whether wires of this new state may be put on other bits. The same work always has the same ways: plans have
+    names, and kernels are stored under them.
+    """
+    return _Search(work, num_bits, shape, fresh, new=new).found()
+
+
+class _Search:
+    """Forecasts for some work. first: the bits that are lowest now."""
+
+    def __init__(self, work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> None:
+        self._work, self._num_bits, self._shape, self._fresh = work[:_LOOKED_AT], num_bits, shape, fresh
+        self._whole = len(work) <= _LOOKED_AT
+        self._first = (1 << shape.low) - 1
+        self._lows = lows(num_bits, shape.low) if new and shape.tile < num_bits else ()
+        self._may_float = shape.floats and shape.start <= num_bits > shape.tile
+
+    def found(self) -> list[Way]:
+        """Return the ways, see `ways`."""
+        if not self._work or not (self._lows or self._may_float):
+            return [Way(self._first)]
+        usual, fixed = self._usual()
+        turned, turned_time = replace(usual, floats=not usual.floats), inf
+        if self._may_float and self._runs(fixed) * _PATIENCE >= 1:
+            bound = _NEAR * fixed if self._shape.counted else fixed
+            turned_time = self._time(replace(usual, floats=True), bound)
+            if turned_time < fixed:
+                usual, turned, fixed, turned_time = replace(usual, floats=True), usual, turned_time, fixed
+        more = int(self._runs(fixed) * _MORE) if self._shape.counted and self._whole else 0
+        found = [usual, *self._others(usual.low, more)]
+        if turned_time <= _NEAR * fixed:
+            found.append(turned)
+        return found[: 1 + more // _MADE]
+
+    def _usual(self) -> tuple[Way, float]:
+        """Return the usual way with lowest bits that stay, and its time."""
+        best, least = self._first, self._time(Way(self._first))
+        for low in self._lows[: int(self._runs(least) * _PATIENCE)]:
+            cost = self._time(Way(low), least)
+            if cost < least:
+                best, least = low, cost
+        return Way(best), least
+
+    def _others(self, low: int, most: int) -> list[Way]:
+        """Return the best of at most so many other ways that are tried. low: the bits that are tried first."""
+        if not self._fresh or self._shape.tile >= self._num_bits or not most:
+            return []
+        times: list[tuple[float, int, Way]] = []
+
+        def add(way: Way) -> None:
+            bound = sorted(times)[_KEPT - 1][0] if len(times) >= _KEPT else inf
+            times.append((self._time(way, bound), len(times), way))
+
+        for way in [way for way, _ in zip(self._tried(low), range(most), strict=False)]:
+            add(way)
+        if self._may_float:
+            for _, _, way in sorted(times)[:_TURNED]:
+                add(replace(way, floats=not way.floats))
+        return [way for time, _, way in sorted(times)[:_KEPT] if time <= _NEAR * min(times)[0]]
+
+    def _tried(self, low: int) -> Iterator[Way]:
+        """Yield the other ways to try, the most promising first."""
+        for first in dict.fromkeys((low, self._first, *self._lows)):
+            for worth in _WORTHS:
+                yield Way(first, self._may_float, worth)
+
+    def _time(self, way: Way, most: float = inf) -> float:
+        given = self._work, self._num_bits, self._shape, way.low, most, self._fresh
+        return foresee(*given, floats=way.floats, worth=way.worth)
+
+    def _runs(self, time: float) -> float:
+        """Return how long a run takes, in the time in which a choice is tried in Python.
+
+        Starting a sweep takes about 5 µs, in which 2^`Shape.start` amplitudes are swept over; trying a choice takes
+        about 50 µs for each piece of work in Python, 0.1 µs in native code. So trying takes at most as long as about
+        twenty runs, or 4 % of one, and small states try nothing.
+        """
+        return time / (1 << self._shape.start) / len(self._work)
+
+
