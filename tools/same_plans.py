@@ -47,6 +47,8 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     n = int(rng.integers(14, 29)) if wide else int(rng.integers(1, 11))
     shape = REAL_SHAPES[rng.integers(len(REAL_SHAPES))] if wide or rng.random() < 0.3 else _shape(rng)
     shape = replace(shape, floats=number % 2 == 1, relabels=number % 5 != 4)
+    if number % 3:  # several plans are made, and compared
+        shape = replace(shape, counted=1.2 * shape.balance, exchanged=float(number % 4), start=min(shape.start, 15))
     every = (1 << n) - 1
     fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
     start = Layout.identity(n)

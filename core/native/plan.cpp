@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -9,9 +9,7 @@
 #include <malloc.h>
 #endif
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "plan_rotate.hpp"
 #include "plan_writer.hpp"
@@ -21,20 +19,11 @@ namespace qx::plan {
 namespace {
 
 constexpr int instructions_at_once = 1024;
-constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
-constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
-Layout moved(const Layout& layout, const std::vector<int>& to) {
-    Layout out;
-    for (int bit : layout.address) out.address.push_back(to[bit]);
-    each(layout.flip, [&](int bit) { out.flip |= unit(to[bit]); });
-    return out;
-}
-
-Mask moved(Mask mask, const std::vector<int>& to) {
-    Mask out = 0;
-    each(mask, [&](int bit) { out |= unit(to[bit]); });
-    return out;
+// Whether an `Index` counts all numbers.
+bool fit(const Book& book, const NumberProgram& program) {
+    Int most = std::numeric_limits<Index>::max();
+    return program.listed_size() <= most && static_cast<Int>(book.places.size()) <= most;
 }
 
 }  // namespace
@@ -60,15 +49,15 @@ Planner::State Planner::advance() {
         case State::absorb: absorb(); break;
         case State::join: join(); break;
         case State::rotate: rotate_all(); break;
-        case State::reorder: reorder(); break;
-        case State::schedule: schedule(); break;
+        case State::choose: choose(); break;
+        case State::attempt: attempt(); break;
         case State::read:
         case State::done:
         case State::stuck:
         case State::too_large: break;
     }
-    Int most = std::numeric_limits<Index>::max();
-    if (program_.listed_size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
+    bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : fit(*book, program_);
+    if (!fits) state_ = State::too_large;
     return state_;
 }
 
@@ -110,88 +99,42 @@ void Planner::rotate_all() {
     bool cheap = shape_.item_work <= most_item_work;
     work_ = gather(std::move(work_), *book, program_, cheap);
     if (cheap) work_ = rotate(std::move(work_), *book, program_);
-    state_ = State::reorder;
+    state_ = State::choose;
 }
 
-// Tries the next choice of the lowest bits of a new state, and whether they change; see qsim_ex.planning.ordering.
-void Planner::reorder() {
-    if (!outlook_) look_out();
-    if (tried_ < tries_) {
-        double time = outlook_->foresee(lows_[tried_], false, least_);
-        if (time < least_) best_ = lows_[tried_], least_ = time;
-        ++tried_;
+// Finds the ways in which the plan is made by forecasts, one after another; see qsim_ex.planning.ways.
+void Planner::choose() {
+    if (!ways_) ways_.reset(new Ways(work_, num_bits_, shape_, fresh_, lows_));
+    if (ways_->advance()) return;
+    draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
+    begin_attempt();
+    state_ = State::attempt;
+}
+
+// Begins the plan in the next way; the last one needs no copy.
+void Planner::begin_attempt() {
+    const std::vector<Way>& ways = ways_->found();
+    Way way = ways[attempts_++];
+    Draft draft = attempts_ < ways.size() ? draft_->copy() : std::move(*draft_);
+    attempt_.reset(new Attempt(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty()));
+}
+
+// Goes on with the plan in one way; of several the one is kept that takes least time, the first of equals.
+void Planner::attempt() {
+    if (!attempt_->advance()) {
+        state_ = State::stuck;
         return;
     }
-    // Asked before bits are moved: which of equally good tiles is foreseen depends on their numbers.
-    floats = may_float() && tries(least_) >= 1 && outlook_->foresee(best_, true, least_) < least_;
-    if (best_ != below(shape_.low)) {
-        std::vector<int> to(static_cast<std::size_t>(num_bits_));
-        int place = 0;
-        each(best_, [&](int bit) { to[bit] = place++; });
-        each(below(num_bits_) & ~best_, [&](int bit) { to[bit] = place++; });
-        move(to);
-    }
-    outlook_.reset();
-    if (floats) floating_.reset(new Floating(num_bits_, shape_));
-    outlines_.assign(work_.begin(), work_.end());
-    scheduler_.reset(
-        new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get()));
-    state_ = State::schedule;
-}
-
-// Foresees the plan for the bits as they are.
-void Planner::look_out() {
-    outlook_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_));
-    best_ = below(shape_.low);
-    if (work_.empty() || (lows_.empty() && !may_float())) return;
-    least_ = outlook_->foresee(best_, false, std::numeric_limits<double>::infinity());
-    tries_ = static_cast<std::size_t>(std::min(tries(least_), static_cast<double>(lows_.size())));
-}
-
-bool Planner::may_float() const {
-    return shape_.floats && num_bits_ >= shape_.start && num_bits_ > shape_.tile && !work_.empty();
-}
-
-// Returns how many choices may be tried for a plan that takes so long.
-double Planner::tries(double time) const {
-    double pieces = static_cast<double>(std::min(work_.size(), looked_at));
-    return patience * (time / static_cast<double>(unit(shape_.start)) / pieces);
-}
-
-// Puts the steps on the places of their bits; see Floating.
-void Planner::settle() {
-    floating_->follow(steps.steps.size());
-    BitPlaces begin = floating_->beginning(), end_places;  // a new state may begin anywhere
-    if (lows_.empty()) std::iota(begin.begin(), begin.end(), 0);
-    for (int place : floating_->at()) end_places.push_back(begin[place]);
-    start = moved(start, begin), end = moved(end, end_places);
-    floating_->settle(begin, steps, *book);
-    floating_.reset();
-}
-
-// Puts all work on other bits: bit b becomes bit to[b].
-void Planner::move(const std::vector<int>& to) {
-    reordered = true;
-    start = moved(start, to), end = moved(end, to);
-    for (Piece& piece : work_) {
-        Mask* words = book->words.data() + piece.words;
-        for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k) words[k] = moved(words[k], to);
-        piece.mixed.units = moved(piece.mixed.units, to);
-        piece.touched = moved(piece.touched, to);
-        piece.when = {moved(piece.when.mask, to), moved(piece.when.value, to)};
-    }
-}
-
-void Planner::schedule() {
-    if (!scheduler_->done()) {
-        if (!scheduler_->advance()) state_ = State::stuck;
-        return;
-    }
-    if (scheduler_->fresh()) scheduler_->clear(scheduler_->fresh());
-    scheduler_.reset();
-    if (floating_) settle();
-    std::vector<Piece>().swap(work_);
-    std::vector<Glance>().swap(outlines_);
+    std::size_t ways = ways_->found().size();
+    bool worse = ways > 1 && made_ && attempt_->time() >= made_->time();
+    if (!attempt_->done() && !worse) return;
+    if (!worse) made_ = std::move(attempt_);
+    attempt_.reset();
+    if (attempts_ < ways) return begin_attempt();
+    start = made_->draft.start, end = made_->draft.end;
+    book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
+    reordered = made_->reordered, floats = made_->floats;
+    made_.reset(), ways_.reset();
     state_ = State::done;
 }
 
@@ -230,7 +173,7 @@ const Value* address(qx::Int integer) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed.
+// seen, transposed, counted, exchanged.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -239,7 +182,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
                  shape[9] != 0,              given[16] != 0,             given[17] != 0,
                  rates[0],                   rates[1],                   rates[2],
-                 rates[3],                   rates[4]};
+                 rates[3],                   rates[4],                  rates[5],
+                 rates[6]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));

@@ -3,10 +3,9 @@
 
 #include <memory>
 
-#include "plan_absorb.hpp"
+#include "plan_attempt.hpp"
 #include "plan_cancel.hpp"
 #include "plan_runs.hpp"
-#include "plan_sweep.hpp"
 
 namespace qx::plan {
 
@@ -16,7 +15,7 @@ class Planner {
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows);
 
-    enum class State { read, absorb, join, rotate, reorder, schedule, done, stuck, too_large };
+    enum class State { read, absorb, join, rotate, choose, attempt, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
@@ -40,13 +39,9 @@ class Planner {
     void absorb();
     void join();
     void rotate_all();
-    void reorder();
-    void look_out();
-    bool may_float() const;
-    double tries(double time) const;
-    void settle();
-    void move(const std::vector<int>& to);
-    void schedule();
+    void choose();
+    void begin_attempt();
+    void attempt();
 
     int num_bits_;
     Shape shape_;
@@ -60,14 +55,11 @@ class Planner {
     std::unique_ptr<Fuser> fuser_;
     std::unique_ptr<RunJoiner> joiner_;
     std::vector<Piece> work_;
-    std::unique_ptr<Outlook> outlook_;
-    std::vector<Glance> outlines_;
     std::vector<Mask> lows_;
-    std::size_t tried_ = 0, tries_ = 0;
-    Mask best_ = 0;
-    double least_ = 0;
-    std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
-    std::unique_ptr<Scheduler> scheduler_;
+    std::unique_ptr<Ways> ways_;
+    std::unique_ptr<Draft> draft_;  // what is left for the next ways
+    std::size_t attempts_ = 0;
+    std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     std::unique_ptr<NumberArrays> listed_;
 };
 

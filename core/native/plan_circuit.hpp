@@ -12,7 +12,7 @@ namespace qx::plan {
 struct Shape {
     int tile, near, low, edge, phases, dense, table, start, blocks_from;
     bool has_blocks, floats, relabels;
-    double item_work, balance, block, seen, transposed;
+    double item_work, balance, block, seen, transposed, counted, exchanged;
 };
 
 // Some instructions as rows; their wires and masks stand one behind the other, in the order of the rows.

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of bits by which growing a large state is tried
 constexpr int most_at_once = 6;
+// The most that a phase weighs as a part of a table, by the number of bits that it touches, the last for all others: one
+// that touches none is part of any table, and a table has many phases of pairs with one bit, but fewer of one.
+constexpr double weights[] = {0, 1.5, 0.5};
 constexpr double rounded = 1 + 1e-9;           // of sums of times, so that no choice is discarded that is as good
 
 double power_of_two(int exponent) { return static_cast<double>(Mask{1} << exponent); }
@@ -41,7 +44,7 @@ bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) const {
     bool last = reach_ == every_;
     if (!last && reach_.size() < shape_.start) return false;
     out = choose(reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
-    return last || 3 * reasons.arithmetic(out) >= shape_.balance;
+    return last || 3 * reasons.arithmetic(out) >= least_;
 }
 
 // Returns the reach with as few added bits as let enough work run to occupy a pass over the state.
@@ -56,20 +59,32 @@ Directions Growth::larger(const Pending& pending) {
         if (!tried) beyond_.find(pending, reach_, free + most_at_once);
         tried = size;
         Directions bits = choose(beyond_, reach_, others, size);
-        if (!(bits == reach_) && beyond_.arithmetic(bits) >= shape_.balance) return bits;
+        if (!(bits == reach_) && beyond_.arithmetic(bits) >= least_) return bits;
     }
     return every_;
 }
 
-Outlook::Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh)
-    : shape_(shape), num_bits_(num_bits), fresh_(fresh) {
-    for (std::size_t k = 0; k < std::min(work.size(), looked_at); ++k)
-        if (work[k].in_a_sweep()) work_.push_back(work[k]), sum_ += work[k].work;
+std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps) {
+    std::vector<Glance> out;
+    out.reserve(std::min(work.size(), most));
+    for (std::size_t k = 0; k < std::min(work.size(), most); ++k) {
+        if (in_sweeps && !work[k].in_a_sweep()) continue;
+        out.push_back(work[k]);
+        if (weighed && work[k].kind == Kind::diagonal)
+            out.back().work = std::min(work[k].work, weights[std::min(count(work[k].touched), 2)]);
+    }
+    return out;
+}
+
+Outlook::Outlook(
+    const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh, bool weighed)
+    : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
+    for (const Glance& piece : work_) sum_ += piece.work;
     pending_ = Pending::of(work_);
 }
 
-double Outlook::foresee(Mask low, bool floats, double most) {
-    Growth growth(num_bits_, shape_, fresh_, low);
+double Outlook::foresee(Mask low, bool floats, double worth, double most) {
+    Growth growth(num_bits_, shape_, fresh_, low, worth);
     Pending pending = pending_;
     double time = 0, left = sum_;
     while (!pending.empty()) {

@@ -10,9 +10,11 @@ namespace qx::plan {
 
 class Growth {
   public:
-    // fresh: bits that no sweep has added yet. low: bits that are in the next tile.
-    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), low_{low}, every_{below(num_bits)} {
+    // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
+    // for which the state grows, where phases weigh what they take in a table (`weighed`); 0 for a whole pass.
+    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_((worth != 0 ? worth : 1) * shape.balance), low_{low},
+          every_{below(num_bits)} {
         reach_ = every_.without(this->fresh) | low_;
     }
 
@@ -40,19 +42,24 @@ class Growth {
 
     int num_bits_;
     const Shape& shape_;
+    double least_;  // the arithmetic for which the state grows
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
     Reasons beyond_;    // what work waits for beyond the next tile
 };
 
+// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether phases weigh what they take in a table.
+std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
+
 // Foresees plans of some work: schedules without phases and numbers; see qsim_ex.planning.ordering.
 class Outlook {
   public:
-    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh);
+    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh, bool weighed);
 
     // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
-    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change.
-    double foresee(Mask low, bool floats, double most);
+    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth;
+    // 0 only where phases are not weighed.
+    double foresee(Mask low, bool floats, double worth, double most);
 
   private:
     const Shape& shape_;

@@ -15,9 +15,9 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out,
-                     Floating* floating)
+                     Floating* floating, double worth)
     : work_(work), shape_(shape), book_(book), program_(program), out_(out),
-      growth_(num_bits, shape, fresh, below(shape.low)), floating_(floating) {
+      growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
     pending_ = Pending::of(outlines);
 }
 

@@ -38,9 +38,9 @@ struct StepArrays {
 // Turns the work of one stage into steps, one step at a time.
 class Scheduler {
   public:
-    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
+    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names. worth: see Growth.
     Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
-              Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating);
+              Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth);
 
     bool done() const { return pending_.empty() && !sweeping_; }
     // Does a bounded amount of work: a step, or some phases of a sweep; returns false if a sweep runs no work.

@@ -62,7 +62,12 @@ def compiled_plan(
         ],
         dtype=np.int64,
     )
-    rates = np.array([fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed])
+    rates = np.array(
+        [
+            *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
+            *(fitted.counted, fitted.exchanged),
+        ]
+    )
     planner = _Planner(_calls(), instructions, given, rates)
     planner.run()
     arrays, (flip, end_flip, reordered, floats) = planner.arrays()

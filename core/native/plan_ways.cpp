@@ -1,0 +1,129 @@
+// The ways in which a plan is made: which are tried by forecasts, and which are made to the end.
+
+#include "plan_ways.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying
+constexpr double more = 12.0;     // and on other ways, where plans are compared
+constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
+constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
+constexpr std::size_t kept = 3;    // so many of the other ways are made to the end
+constexpr std::size_t turning = 3; // so many of them are tried with lowest bits that do the other thing
+constexpr double near = 1.15;      // a way is made to the end if it is foreseen to take so many times the least at most
+constexpr std::size_t made = 4;    // making a plan to the end takes about as long as so many forecasts
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Ways::Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, std::vector<Mask> lows)
+    : work_(work), num_bits_(num_bits), shape_(shape), fresh_(fresh), lows_(std::move(lows)),
+      may_float_(shape.floats && num_bits >= shape.start && num_bits > shape.tile) {}
+
+bool Ways::advance() {
+    switch (state_) {
+        case State::first: begin(); break;
+        case State::lows: try_low(); break;
+        case State::turn: turn(); break;
+        case State::others: try_other(); break;
+        case State::turned: try_turned(); break;
+        case State::done: break;
+    }
+    return state_ != State::done;
+}
+
+// Foresees the plan for the bits as they are.
+void Ways::begin() {
+    usual_.low = below(shape_.low);
+    if (work_.empty() || (lows_.empty() && !may_float_)) return finish();
+    alone_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_, false));
+    least_ = time(usual_, unbounded);
+    tries_ = static_cast<std::size_t>(std::min(runs(least_) * patience, static_cast<double>(lows_.size())));
+    state_ = State::lows;
+}
+
+void Ways::try_low() {
+    if (next_ == tries_) {
+        state_ = State::turn;
+        return;
+    }
+    Way way{lows_[next_++]};
+    double found = time(way, least_);
+    if (found < least_) usual_ = way, least_ = found;
+}
+
+// Lets the lowest bits of the usual way change if that is foreseen to take less time, and lists other ways.
+void Ways::turn() {
+    turned_ = usual_.turned(), turned_time_ = unbounded;
+    bool compares = shape_.counted > 0;
+    if (may_float_ && runs(least_) * patience >= 1) {
+        turned_time_ = time(turned_, compares ? near * least_ : least_);
+        if (turned_time_ < least_) std::swap(usual_, turned_), std::swap(least_, turned_time_);
+    }
+    if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(runs(least_) * more);
+    if (!fresh_ || shape_.tile >= num_bits_ || !more_) return finish();
+    std::vector<Mask> first{usual_.low};
+    lows_.insert(lows_.begin(), below(shape_.low));
+    for (Mask low : lows_)
+        if (std::find(first.begin(), first.end(), low) == first.end()) first.push_back(low);
+    for (Mask low : first)
+        for (double worth : worths)
+            if (others_.size() < more_) others_.push_back({low, may_float_, worth});
+    weighed_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_, true));
+    next_ = 0, state_ = State::others;
+}
+
+void Ways::try_other() {
+    if (next_ < others_.size()) return add(others_[next_++]);
+    if (!may_float_) return finish();
+    others_.clear();
+    for (const Tried& tried : best(turning)) others_.push_back(tried.way.turned());
+    next_ = 0, state_ = State::turned;
+}
+
+void Ways::try_turned() {
+    if (next_ < others_.size()) return add(others_[next_++]);
+    finish();
+}
+
+void Ways::finish() {
+    found_.push_back(usual_);
+    std::vector<Tried> others = best(kept);
+    for (const Tried& tried : others)
+        if (tried.time <= near * others.front().time) found_.push_back(tried.way);
+    if (more_ && turned_time_ <= near * least_) found_.push_back(turned_);
+    found_.resize(std::min(found_.size(), 1 + more_ / made));
+    alone_.reset(), weighed_.reset();
+    state_ = State::done;
+}
+
+void Ways::add(Way way) {
+    std::vector<Tried> found = best(kept);
+    tried_.push_back({time(way, found.size() < kept ? unbounded : found.back().time), tried_.size(), way});
+}
+
+std::vector<Ways::Tried> Ways::best(std::size_t most) const {
+    std::vector<Tried> out = tried_;
+    std::sort(out.begin(), out.end(), [](const Tried& a, const Tried& b) {
+        return a.time != b.time ? a.time < b.time : a.number < b.number;
+    });
+    out.resize(std::min(out.size(), most));
+    return out;
+}
+
+double Ways::time(Way way, double most) {
+    return (way.worth != 0 ? weighed_ : alone_)->foresee(way.low, way.floats, way.worth, most);
+}
+
+// Starting a sweep takes about 5 us, in which 2^start amplitudes are swept over; trying a choice takes about 50 us for each
+// piece of work in Python, 0.1 us here. So trying takes at most 4 % of a run, and small states try nothing.
+double Ways::runs(double time) const {
+    return time / static_cast<double>(unit(shape_.start)) / static_cast<double>(std::min(work_.size(), looked_at));
+}
+
+}  // namespace qx::plan
