@@ -10,7 +10,7 @@ namespace qx::plan {
 namespace {
 
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying
-constexpr double more = 12.0;     // and on other ways, where plans are compared
+constexpr double more = 20.0;     // and on other ways, where plans are compared
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
 constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
 constexpr std::size_t kept = 3;    // so many of the other ways are made to the end
@@ -66,14 +66,15 @@ void Ways::turn() {
         if (turned_time_ < least_) std::swap(usual_, turned_), std::swap(least_, turned_time_);
     }
     if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(runs(least_) * more);
-    if (!fresh_ || shape_.tile >= num_bits_ || !more_) return finish();
+    room_ = more_ / (2 * made);  // half is spent on forecasts
+    if (!fresh_ || shape_.tile >= num_bits_ || !room_) return finish();
     std::vector<Mask> first{usual_.low};
     lows_.insert(lows_.begin(), below(shape_.low));
     for (Mask low : lows_)
         if (std::find(first.begin(), first.end(), low) == first.end()) first.push_back(low);
     for (Mask low : first)
         for (double worth : worths)
-            if (others_.size() < more_) others_.push_back({low, may_float_, worth});
+            if (others_.size() < more_ / 2) others_.push_back({low, may_float_, worth});
     weighed_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_, true));
     next_ = 0, state_ = State::others;
 }
@@ -82,7 +83,7 @@ void Ways::try_other() {
     if (next_ < others_.size()) return add(others_[next_++]);
     if (!may_float_) return finish();
     others_.clear();
-    for (const Tried& tried : best(turning)) others_.push_back(tried.way.turned());
+    for (const Tried& tried : best(std::min(turning, more_ / 2 / 4))) others_.push_back(tried.way.turned());
     next_ = 0, state_ = State::turned;
 }
 
@@ -96,8 +97,8 @@ void Ways::finish() {
     std::vector<Tried> others = best(kept);
     for (const Tried& tried : others)
         if (tried.time <= near * others.front().time) found_.push_back(tried.way);
-    if (more_ && turned_time_ <= near * least_) found_.push_back(turned_);
-    found_.resize(std::min(found_.size(), 1 + more_ / made));
+    if (room_ && turned_time_ <= near * least_) found_.push_back(turned_);
+    found_.resize(std::min(found_.size(), 1 + room_));
     alone_.reset(), weighed_.reset();
     state_ = State::done;
 }

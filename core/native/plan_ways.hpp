@@ -60,7 +60,7 @@ class Ways {
     std::size_t next_ = 0, tries_ = 0;          // the number of the next choice, and how many are tried
     Way usual_, turned_;
     double least_ = 0, turned_time_ = 0;
-    std::size_t more_ = 0;  // how many other ways may be tried
+    std::size_t more_ = 0, room_ = 0;  // how many forecasts take the time for other ways, and how many of these may be made
     std::vector<Way> others_;
     std::vector<Tried> tried_;
     std::vector<Way> found_;

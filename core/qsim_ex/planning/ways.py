@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 
 from qsim_ex.planning.compiled import lows
@@ -20,8 +21,9 @@ from qsim_ex.steps.layout import Shape
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_runs`."""
 
-_MORE = 12.0
-"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs."""
+_MORE = 20.0
+"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs, and compiles kernels
+behind them."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time. Of more
@@ -84,10 +86,11 @@ class _Search:
             if turned_time < fixed:
                 usual, turned, fixed, turned_time = replace(usual, floats=True), usual, turned_time, fixed
         more = int(self._runs(fixed) * _MORE) if self._shape.counted and self._whole else 0
-        found = [usual, *self._others(usual.low, more)]
+        room = more // (2 * _MADE)  # half is spent on forecasts
+        found = [usual, *self._others(usual.low, more // 2 if room else 0)]
         if turned_time <= _NEAR * fixed:
             found.append(turned)
-        return found[: 1 + more // _MADE]
+        return found[: 1 + room]
 
     def _usual(self) -> tuple[Way, float]:
         """Return the usual way with lowest bits that stay, and its time."""
@@ -108,10 +111,10 @@ class _Search:
             bound = sorted(times)[_KEPT - 1][0] if len(times) >= _KEPT else inf
             times.append((self._time(way, bound), len(times), way))
 
-        for way in [way for way, _ in zip(self._tried(low), range(most), strict=False)]:
+        for way in islice(self._tried(low), most):
             add(way)
         if self._may_float:
-            for _, _, way in sorted(times)[:_TURNED]:
+            for _, _, way in sorted(times)[: min(_TURNED, most // 4)]:
                 add(replace(way, floats=not way.floats))
         return [way for time, _, way in sorted(times)[:_KEPT] if time <= _NEAR * min(times)[0]]
 
