@@ -20,7 +20,7 @@ from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 SHAPES = (
     Shape(tile=9, near=9, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True),
-    Shape(tile=9, near=4, low=4, edge=4, phases=None, dense=4, start=8, floats=True),
+    Shape(tile=9, near=4, low=4, edge=4, phases=None, dense=4, start=3, floats=True, counted=72.0, exchanged=8.0),
     Shape(tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=8, thin=7, balance=30.0, block=27.0),
 )
 LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))

@@ -13,7 +13,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.ordering import foresee
+from qsim_ex.planning.ordering import foresee, order_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.rotate import rotate
@@ -93,3 +93,15 @@ def test_times_are_worked_out_as_far_as_they_matter(low: int) -> None:
     for most in (0.1 * whole, 0.7 * whole, 0.99 * whole):
         assert most < foresee(work, 12, shape, low, most) <= whole
     assert foresee(work, 12, shape, low, 1.01 * whole) == whole
+
+
+@pytest.mark.parametrize("low", [0b11, 0b110, 0b100000100000])
+def test_an_order_puts_the_chosen_bits_lowest(low: int) -> None:
+    """The chosen bits come first and the others behind them, both in order; bits that are lowest already stay."""
+    to = order_of(low, 12)
+    if low == 0b11:
+        assert to is None
+    else:
+        assert to is not None
+        chosen = [bit for bit in range(12) if low >> bit & 1]
+        assert sorted(range(12), key=to.__getitem__) == [*chosen, *(bit for bit in range(12) if bit not in chosen)]

@@ -14,7 +14,7 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import order_of
 from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 from qsim_ex.planning.tiles.schedule import Packed, schedule
-from qsim_ex.planning.ways import Way, ways
+from qsim_ex.planning.ways import PlanWay, ways
 from qsim_ex.planning.work import NOTHING, Work, moved
 from qsim_ex.steps.layout import Layout, Shape
 from qsim_ex.steps.step import DenseMatrix, Step, Sweep, ZeroFill
@@ -83,14 +83,14 @@ def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
     return total
 
 
-def _attempt(way: Way, given: Given) -> Attempt:
+def _attempt(way: PlanWay, given: Given) -> Attempt:
     """Return the plan that is made in some way; adds to the program."""
     work, start, end, shape, program, fresh, new = given
     num_bits = len(start)
     to = order_of(way.low, num_bits)
     if to:
         work = [moved(piece, to) for piece in work]
-        start, end = moved_layout(start, to), moved_layout(end, to)
+        start, end = start.moved(to), end.moved(to)
     floating, absorbed = Floating(num_bits, shape) if way.floats else None, end
     steps, remaining = schedule(work, num_bits, shape, program, fresh, floating, way.worth)
     if remaining:
@@ -98,11 +98,5 @@ def _attempt(way: Way, given: Given) -> Attempt:
     if floating:
         begin = beginning(floating.at, shape) if new else tuple(range(num_bits))
         steps = settled(steps, floating, begin)
-        start, end = moved_layout(start, begin), moved_layout(end, through(floating.at, begin))
+        start, end = start.moved(begin), end.moved(through(floating.at, begin))
     return Attempt(steps, start, end, program, to is not None, way.floats, work, absorbed)
-
-
-def moved_layout(layout: Layout, to: Sequence[int]) -> Layout:
-    """Return a layout after index bit b has become index bit ``to[b]``."""
-    flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
-    return Layout(tuple(to[bit] for bit in layout.address), flip)

@@ -105,7 +105,6 @@ def python_plan(
     place: bool,
 ) -> Plan:
     """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
-    from qsim_ex.planning.attempt import Given, best_attempt, moved_layout
     from qsim_ex.planning.stages.staging import make_stages
 
     if levels.local < num_wires:
@@ -117,6 +116,8 @@ def python_plan(
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
+        from qsim_ex.planning.attempt import Given, best_attempt
+
         whole = fresh == (1 << num_wires) - 1
         unused = program.copy() if fitted.linear and (whole or not fresh) else None
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
@@ -131,7 +132,7 @@ def python_plan(
         stages, packed, positions, program = make_stages(work, num_wires, levels, fitted, program, fresh)
         homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
-        start, end = start if starts is None else moved_layout(start, starts), moved_layout(end, homes)
+        start, end = start if starts is None else start.moved(starts), end.moved(homes)
         made_from += (levels, place)
     return Plan(
         num_wires=num_wires,
@@ -152,7 +153,6 @@ def _rewritten(
     instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape, fresh: int
 ) -> tuple[list[Work], Layout, NumberProgram]:
     """Return the work of instructions after all rewriting, the layout at its end, and the program of its numbers."""
-    from qsim_ex.planning.attempt import moved_layout
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
@@ -164,7 +164,7 @@ def _rewritten(
         from qsim_ex.planning.rewrite.cancel import cancel
 
         work, exchanged = cancel(work, num_wires)
-        end = moved_layout(end, exchanged)
+        end = end.moved(exchanged)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, shape.item_work)
     if num_wires >= shape.start and shape.dense >= MOST_BITS:
@@ -183,11 +183,10 @@ def _linear(
     steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
 ) -> tuple[Packed, Layout] | None:
     """Return steps over subspaces that take less time than these, and the layout in which they end."""
-    from qsim_ex.planning.attempt import moved_layout
     from qsim_ex.planning.linear.schedule import cheaper
 
     found = cheaper(steps, work, len(end), shape, program, grows=grows)
-    return (found.steps, moved_layout(Layout(end.address, end.flip ^ found.flip), found.at)) if found else None
+    return (found.steps, Layout(end.address, end.flip ^ found.flip).moved(found.at)) if found else None
 
 
 def _check(levels: Levels, num_wires: int) -> None:

@@ -22,8 +22,8 @@ _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_runs`."""
 
 _MORE = 20.0
-"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs, and compiles kernels
-behind them."""
+"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs,
+and compiles their kernels."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time. Of more
@@ -43,7 +43,7 @@ _MADE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PlanWay:
     """A way to make a plan.
 
     low: mask of the bits that are the lowest in the beginning. floats: whether the lowest bits change from sweep to
@@ -55,7 +55,7 @@ class Way:
     worth: float = 0.0
 
 
-def ways(work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> list[Way]:
+def ways(work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> list[PlanWay]:
     """Return the ways in which a plan should be made, the usual one first.
 
     new: whether wires of this new state may be put on other bits. The same work always has the same ways: plans have
@@ -74,10 +74,10 @@ class _Search:
         self._lows = lows(num_bits, shape.low) if new and shape.tile < num_bits else ()
         self._may_float = shape.floats and shape.start <= num_bits > shape.tile
 
-    def found(self) -> list[Way]:
+    def found(self) -> list[PlanWay]:
         """Return the ways, see `ways`."""
         if not self._work or not (self._lows or self._may_float):
-            return [Way(self._first)]
+            return [PlanWay(self._first)]
         usual, fixed = self._usual()
         turned, turned_time = replace(usual, floats=not usual.floats), inf
         if self._may_float and self._runs(fixed) * _PATIENCE >= 1:
@@ -92,22 +92,22 @@ class _Search:
             found.append(turned)
         return found[: 1 + room]
 
-    def _usual(self) -> tuple[Way, float]:
+    def _usual(self) -> tuple[PlanWay, float]:
         """Return the usual way with lowest bits that stay, and its time."""
-        best, least = self._first, self._time(Way(self._first))
+        best, least = self._first, self._time(PlanWay(self._first))
         for low in self._lows[: int(self._runs(least) * _PATIENCE)]:
-            cost = self._time(Way(low), least)
+            cost = self._time(PlanWay(low), least)
             if cost < least:
                 best, least = low, cost
-        return Way(best), least
+        return PlanWay(best), least
 
-    def _others(self, low: int, most: int) -> list[Way]:
+    def _others(self, low: int, most: int) -> list[PlanWay]:
         """Return the best of at most so many other ways that are tried. low: the bits that are tried first."""
         if not self._fresh or self._shape.tile >= self._num_bits or not most:
             return []
-        times: list[tuple[float, int, Way]] = []
+        times: list[tuple[float, int, PlanWay]] = []
 
-        def add(way: Way) -> None:
+        def add(way: PlanWay) -> None:
             bound = sorted(times)[_KEPT - 1][0] if len(times) >= _KEPT else inf
             times.append((self._time(way, bound), len(times), way))
 
@@ -118,13 +118,13 @@ class _Search:
                 add(replace(way, floats=not way.floats))
         return [way for time, _, way in sorted(times)[:_KEPT] if time <= _NEAR * min(times)[0]]
 
-    def _tried(self, low: int) -> Iterator[Way]:
+    def _tried(self, low: int) -> Iterator[PlanWay]:
         """Yield the other ways to try, the most promising first."""
         for first in dict.fromkeys((low, self._first, *self._lows)):
             for worth in _WORTHS:
-                yield Way(first, self._may_float, worth)
+                yield PlanWay(first, self._may_float, worth)
 
-    def _time(self, way: Way, most: float = inf) -> float:
+    def _time(self, way: PlanWay, most: float = inf) -> float:
         given = self._work, self._num_bits, self._shape, way.low, most, self._fresh
         return foresee(*given, floats=way.floats, worth=way.worth)
 
@@ -136,5 +136,3 @@ class _Search:
         twenty runs, or 4 % of one, and small states try nothing.
         """
         return time / (1 << self._shape.start) / len(self._work)
-
-

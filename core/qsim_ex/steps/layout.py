@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from qsim_ex.errors import OptionError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from qsim_ex.options.network import Layers
 
@@ -57,6 +59,11 @@ class Layout:
         for wire, bit in enumerate(self.address):
             stored |= (value >> wire & 1) << bit
         return stored ^ self.flip
+
+    def moved(self, to: Sequence[int]) -> Layout:
+        """Return the layout after index bit b has become index bit ``to[b]``."""
+        flip = sum(1 << to[bit] for bit in range(len(to)) if self.flip >> bit & 1)
+        return Layout(tuple(to[bit] for bit in self.address), flip)
 
     def is_identity(self) -> bool:
         """Return whether the amplitudes are stored in the order of the wires."""
@@ -128,7 +135,7 @@ class Levels:
 class Shape:
     """The sizes of one sweep's memory levels, and its rates: the machine as planning sees it.
 
-    tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
+    tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + dense.
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
     edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
@@ -153,8 +160,8 @@ class Shape:
     seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
         shown either, nor is the next.)
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
-    counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted beside
-        them; 0 where plans are not compared in full, see `planning.ways`. (Not shown either, nor is the next.)
+    counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted
+        beside them; 0 where plans are not compared in full, see `planning.ways`. (Not shown either, nor is the next.)
     exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
     linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
     """
@@ -199,8 +206,14 @@ class Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
 
         A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
+        Raises `OptionError` for tiles that are too small for the lowest bits and a matrix: no plan would end.
         """
         near = min(self.near, num_bits)
+        if self.tile < min(num_bits, self.low + min(self.dense, near)):
+            raise OptionError(
+                f"expected tiles of at least low + dense index bits, got tile={self.tile}, low={self.low} and "
+                f"dense={self.dense}; make tiles larger, or dense or low smaller."
+            )
         whole = near == BLOCK_BITS and self.dense >= BLOCK_BITS
         return replace(
             self,
