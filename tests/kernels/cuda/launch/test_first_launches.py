@@ -23,7 +23,7 @@ from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import ZeroFill
 
-SMALL = Shape(tile=5, near=4, low=2, edge=2, phases=None, dense=4, start=5)
+SMALL = Shape(tile=5, near=4, low=2, edge=2, phases=None, dense=3, start=5)
 """Tiles of five bits, so that states of few wires take several sweeps."""
 
 TOLERANCE = {np.complex64: 2e-5, np.complex128: 1e-12}
