@@ -49,6 +49,7 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     shape = replace(shape, floats=number % 2 == 1, relabels=number % 5 != 4)
     if number % 3:  # several plans are made, and compared
         shape = replace(shape, counted=1.2 * shape.balance, exchanged=float(number % 4), start=min(shape.start, 15))
+        shape = replace(shape, fewer=max(0, shape.low - number % 4), scattered=1.0 + 0.05 * (number % 5))
     every = (1 << n) - 1
     fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
     start = Layout.identity(n)

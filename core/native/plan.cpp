@@ -133,7 +133,7 @@ void Planner::attempt() {
     if (attempts_ < ways) return begin_attempt();
     start = made_->draft.start, end = made_->draft.end;
     book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
-    reordered = made_->reordered, floats = made_->floats;
+    reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
     made_.reset(), ways_.reset();
     state_ = State::done;
 }
@@ -173,7 +173,7 @@ const Value* address(qx::Int integer) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged.
+// seen, transposed, counted, exchanged, scattered.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -183,7 +183,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
                  shape[9] != 0,              given[16] != 0,             given[17] != 0,
                  rates[0],                   rates[1],                   rates[2],
                  rates[3],                   rates[4],                  rates[5],
-                 rates[6]};
+                 rates[6],                   static_cast<int>(given[18]), rates[7]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
@@ -231,6 +231,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     const NumberProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
+    *out++ = made->lows;
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
     return 0;
 }

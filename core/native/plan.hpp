@@ -11,7 +11,7 @@ namespace qx::plan {
 
 class Planner {
   public:
-    // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
+    // lows: as `Ways` takes them.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows);
 
@@ -28,6 +28,7 @@ class Planner {
 
     Layout start, end;
     bool reordered = false, floats = false;
+    int lows = 0;  // how many bits are lowest
     StepArrays steps;
     std::unique_ptr<Book> book;
 

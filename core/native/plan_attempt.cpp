@@ -34,18 +34,19 @@ Layout moved(const Layout& layout, const std::vector<int>& to) {
 }
 
 Attempt::Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fresh, bool places)
-    : draft(std::move(given)), floats(way.floats), num_bits_(num_bits), shape_(shape), places_(places) {
-    if (way.low != below(shape.low)) {
+    : draft(std::move(given)), floats(way.floats), lows(count(way.low)), num_bits_(num_bits), shape_(shape.with(lows)),
+      places_(places) {
+    if (way.low != below(lows)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits));
         int place = 0;
         each(way.low, [&](int bit) { to[bit] = place++; });
         each(below(num_bits) & ~way.low, [&](int bit) { to[bit] = place++; });
         move(to);
     }
-    if (floats) floating_.reset(new Floating(num_bits, shape));
+    if (floats) floating_.reset(new Floating(num_bits, shape_));
     outlines_ = outlines(draft.work, draft.work.size(), way.worth != 0, false);
     scheduler_.reset(new Scheduler(
-        draft.work, outlines_, num_bits, shape, fresh, *draft.book, draft.program, steps, floating_.get(), way.worth));
+        draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program, steps, floating_.get(), way.worth));
 }
 
 bool Attempt::advance() {
@@ -94,7 +95,7 @@ double Attempt::time_of(const Step& step) {
     double before = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh)));
     if (step.type == Step::sweep) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
-        memory = (before + after) / 2;
+        memory = shape_.slowed() * (before + after) / 2;
         Patterns& patterns = draft.book->patterns;
         for (Int k = steps.phases[step.begin].begin; k < steps.phases[step.end - 1].end; ++k) {
             const Item& item = steps.items[k];

@@ -34,6 +34,7 @@ class Attempt {
     Draft draft;
     StepArrays steps;
     bool reordered = false, floats = false;
+    int lows;  // how many bits are lowest
 
   private:
     void move(const std::vector<int>& to);
@@ -41,7 +42,7 @@ class Attempt {
     double time_of(const Step& step);
 
     int num_bits_;
-    const Shape& shape_;
+    const Shape shape_;
     bool places_;
     std::vector<Glance> outlines_;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it

@@ -1,6 +1,7 @@
 // The instructions of a circuit as planning reads them, and the machine as it sees it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "plan_piece.hpp"
@@ -13,6 +14,17 @@ struct Shape {
     int tile, near, low, edge, phases, dense, table, start, blocks_from;
     bool has_blocks, floats, relabels;
     double item_work, balance, block, seen, transposed, counted, exchanged;
+    int fewer;
+    double scattered;
+
+    // How many times as long reading and writing takes as in whole pieces.
+    double slowed() const { return low == fewer ? scattered : 1; }
+    // The shape with so many lowest bits: its own, or fewer.
+    Shape with(int lows) const {
+        Shape out = *this;
+        if (lows != low) out.low = fewer, out.edge = std::min(edge, fewer);
+        return out;
+    }
 };
 
 // Some instructions as rows; their wires and masks stand one behind the other, in the order of the rows.

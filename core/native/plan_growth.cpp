@@ -96,7 +96,7 @@ double Outlook::foresee(Mask low, bool floats, double worth, double most) {
         for (Index number : ready_) ran += work_[number].work;
         left -= ran;  // exact: costs are small multiples of a power of two
         if (floats && growth.float_low(ready_, pending, tile)) ran += shape_.transposed;
-        double memory = (before + after) / 2, arithmetic = ran * after / shape_.balance;
+        double memory = shape_.slowed() * (before + after) / 2, arithmetic = ran * after / shape_.balance;
         time += std::max(memory, arithmetic) + shape_.seen * std::min(memory, arithmetic) + power_of_two(shape_.start);
         double least = time + left * after / shape_.balance;  // the state never shrinks
         if (least > most * rounded) return least;

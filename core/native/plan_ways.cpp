@@ -21,9 +21,10 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Ways::Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, std::vector<Mask> lows)
-    : work_(work), num_bits_(num_bits), shape_(shape), fresh_(fresh), lows_(std::move(lows)),
-      may_float_(shape.floats && num_bits >= shape.start && num_bits > shape.tile) {}
+Ways::Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, const std::vector<Mask>& lows)
+    : work_(work), num_bits_(num_bits), shape_(shape), narrow_(shape.with(shape.fewer)), fresh_(fresh),
+      lows_(lows.begin(), lows.begin() + static_cast<std::ptrdiff_t>(lows.size() / 2)),
+      narrow_lows_(lows.begin() + static_cast<std::ptrdiff_t>(lows.size() / 2), lows.end()), may_float_(shape.floats && num_bits >= shape.start && num_bits > shape.tile) {}
 
 bool Ways::advance() {
     switch (state_) {
@@ -41,7 +42,6 @@ bool Ways::advance() {
 void Ways::begin() {
     usual_.low = below(shape_.low);
     if (work_.empty() || (lows_.empty() && !may_float_)) return finish();
-    alone_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_, false));
     least_ = time(usual_, unbounded);
     tries_ = static_cast<std::size_t>(std::min(runs(least_) * patience, static_cast<double>(lows_.size())));
     state_ = State::lows;
@@ -67,16 +67,32 @@ void Ways::turn() {
     }
     if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(runs(least_) * more);
     room_ = more_ / (2 * made);  // half is spent on forecasts
-    if (!fresh_ || shape_.tile >= num_bits_ || !room_) return finish();
-    std::vector<Mask> first{usual_.low};
-    lows_.insert(lows_.begin(), below(shape_.low));
-    for (Mask low : lows_)
-        if (std::find(first.begin(), first.end(), low) == first.end()) first.push_back(low);
-    for (Mask low : first)
-        for (double worth : worths)
-            if (others_.size() < more_ / 2) others_.push_back({low, may_float_, worth});
-    weighed_.reset(new Outlook(work_, looked_at, num_bits_, shape_, fresh_, true));
+    if (shape_.tile >= num_bits_ || !room_) return finish();
+    others_ = others();
+    others_.resize(std::min(others_.size(), more_ / 2));
     next_ = 0, state_ = State::others;
+}
+
+std::vector<Way> Ways::others() const {
+    std::vector<double> every;
+    if (fresh_) every.assign(std::begin(worths), std::end(worths));
+    auto with = [&](const std::vector<Mask>& choices, const std::vector<double>& tried) {
+        std::vector<Way> out;
+        for (auto low = choices.begin(); low != choices.end(); ++low)
+            if (std::find(choices.begin(), low, *low) == low)
+                for (double worth : tried) out.push_back({*low, may_float_, worth});
+        return out;
+    };
+    std::vector<Mask> wide{usual_.low, below(shape_.low)}, narrow{below(shape_.fewer)};
+    wide.insert(wide.end(), lows_.begin(), lows_.end());
+    narrow.insert(narrow.end(), narrow_lows_.begin(), narrow_lows_.end());
+    if (!shape_.fewer) narrow.clear();
+    std::vector<Way> one = with(wide, every), other = with(narrow, every.empty() ? std::vector<double>{0} : every), out;
+    for (std::size_t k = 0; k < std::max(one.size(), other.size()); ++k) {
+        if (k < one.size()) out.push_back(one[k]);
+        if (k < other.size()) out.push_back(other[k]);
+    }
+    return out;
 }
 
 void Ways::try_other() {
@@ -99,7 +115,8 @@ void Ways::finish() {
         if (tried.time <= near * others.front().time) found_.push_back(tried.way);
     if (room_ && turned_time_ <= near * least_) found_.push_back(turned_);
     found_.resize(std::min(found_.size(), 1 + room_));
-    alone_.reset(), weighed_.reset();
+    for (auto& pair : outlooks_)
+        for (auto& outlook : pair) outlook.reset();
     state_ = State::done;
 }
 
@@ -118,7 +135,10 @@ std::vector<Ways::Tried> Ways::best(std::size_t most) const {
 }
 
 double Ways::time(Way way, double most) {
-    return (way.worth != 0 ? weighed_ : alone_)->foresee(way.low, way.floats, way.worth, most);
+    bool narrow = count(way.low) != shape_.low, weighed = way.worth != 0;
+    std::unique_ptr<Outlook>& outlook = outlooks_[narrow][weighed];
+    if (!outlook) outlook.reset(new Outlook(work_, looked_at, num_bits_, narrow ? narrow_ : shape_, fresh_, weighed));
+    return outlook->foresee(way.low, way.floats, way.worth, most);
 }
 
 // Starting a sweep takes about 5 us, in which 2^start amplitudes are swept over; trying a choice takes about 50 us for each

@@ -19,8 +19,9 @@ struct Way {
 // Finds the ways in which a plan should be made, by forecasts, one after another.
 class Ways {
   public:
-    // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
-    Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, std::vector<Mask> lows);
+    // lows: the choices of the lowest bits of a new state that may be tried, then those of fewer bits; none if its wires have
+    // their places.
+    Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, const std::vector<Mask>& lows);
 
     // Makes some forecasts; returns false when all are made.
     bool advance();
@@ -42,6 +43,8 @@ class Ways {
     void try_other();
     void try_turned();
     void finish();
+    // The other ways to try, the most promising first.
+    std::vector<Way> others() const;
     void add(Way way);
     // The best of the ways that were tried, at most so many; the first of equals first.
     std::vector<Tried> best(std::size_t most) const;
@@ -52,11 +55,13 @@ class Ways {
     const std::vector<Piece>& work_;
     int num_bits_;
     const Shape& shape_;
+    const Shape narrow_;  // with fewer lowest bits
     Mask fresh_;
-    std::vector<Mask> lows_;
+    std::vector<Mask> lows_, narrow_lows_;
     bool may_float_;
     State state_ = State::first;
-    std::unique_ptr<Outlook> alone_, weighed_;  // forecasts where phases weigh what they take alone, and in tables
+    // Forecasts with all lowest bits, and with fewer; where phases weigh what they take alone, and in tables.
+    std::unique_ptr<Outlook> outlooks_[2][2];
     std::size_t next_ = 0, tries_ = 0;          // the number of the next choice, and how many are tried
     Way usual_, turned_;
     double least_ = 0, turned_time_ = 0;

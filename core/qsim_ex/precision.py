@@ -35,6 +35,8 @@ class Precision:
     c_pair: the type in CUDA C++ of two amplitudes of 8 bytes, which are copied at once; None where one amplitude has
         16 bytes.
     native_single: whether native code works with C++'s float, and not with double.
+    fewer_lows: so many lowest index bits do instead of four, if a plan gains by it; 0 if they do not.
+    scattered: reading and writing takes so many times as long with them.
     tile_bits: a thread block of a GPU works on a tile of 2^tile_bits amplitudes in its shared memory; at most 12, the
         number of bits that fixed_kernels/permute.cu can permute.
     threads: the threads of a thread block with such a tile.
@@ -61,6 +63,8 @@ class Precision:
     c_amplitude: str
     c_pair: str | None
     native_single: bool
+    fewer_lows: int
+    scattered: float
     tile_bits: int
     threads: int
     blocks: int
@@ -91,6 +95,8 @@ SINGLE = Precision(
     c_amplitude="float2",
     c_pair="float4",
     native_single=True,
+    fewer_lows=0,
+    scattered=1.0,
     tile_bits=12,
     threads=256,
     blocks=3,
@@ -116,6 +122,8 @@ DOUBLE = Precision(
     c_amplitude="double2",
     c_pair=None,
     native_single=False,
+    fewer_lows=2,  # pieces of 64 bytes
+    scattered=1.12,  # 0.99 to 1.17, six families (one H200)
     tile_bits=11,
     threads=128,
     blocks=4,

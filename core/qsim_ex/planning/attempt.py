@@ -30,6 +30,7 @@ class Attempt(NamedTuple):
     start: Layout
     end: Layout
     program: NumberProgram
+    shape: Shape
     reordered: bool
     floats: bool
     work: list[Work]
@@ -55,7 +56,7 @@ def best_attempt(given: Given) -> Attempt:
     if len(found) == 1:
         return _attempt(found[0], given)
     made = [_attempt(way, given._replace(program=given.program.copy())) for way in found]
-    return min(made, key=lambda one: time_of([step for step, _ in one.steps], num_bits, given.shape))
+    return min(made, key=lambda one: time_of([step for step, _ in one.steps], num_bits, one.shape))
 
 
 def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
@@ -69,7 +70,7 @@ def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
         match step:
             case Sweep(tile, phases, _, _, fresh):
                 after = float(1 << num_bits - (fresh & ~mask_of(tile)).bit_count())
-                memory = ((1 << num_bits - fresh.bit_count()) + after) / 2
+                memory = shape.slowed * ((1 << num_bits - fresh.bit_count()) + after) / 2
                 work = sum([item_work(item, shape.block) for phase in phases for item in phase.items])
                 work += shape.exchanged * len(phases) + (shape.transposed if step.store else 0.0)
                 work *= after
@@ -87,6 +88,7 @@ def _attempt(way: PlanWay, given: Given) -> Attempt:
     """Return the plan that is made in some way; adds to the program."""
     work, start, end, shape, program, fresh, new = given
     num_bits = len(start)
+    shape = shape if way.low.bit_count() == shape.low else shape.narrow()
     to = order_of(way.low, num_bits)
     if to:
         work = [moved(piece, to) for piece in work]
@@ -99,4 +101,4 @@ def _attempt(way: PlanWay, given: Given) -> Attempt:
         begin = beginning(floating.at, shape) if new else tuple(range(num_bits))
         steps = settled(steps, floating, begin)
         start, end = start.moved(begin), end.moved(through(floating.at, begin))
-    return Attempt(steps, start, end, program, to is not None, way.floats, work, absorbed)
+    return Attempt(steps, start, end, program, shape, to is not None, way.floats, work, absorbed)

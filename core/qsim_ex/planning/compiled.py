@@ -51,7 +51,8 @@ def compiled_plan(
     """Return the plan of `make_plan` for a state on one device. `shape` is fitted to it by this function."""
     fitted = shape.fit(num_wires)
     tries = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
-    tried = np.array(lows(num_wires, fitted.low) if tries else (), dtype=np.int64)
+    choices = lows(num_wires, fitted.low) + lows(num_wires, fitted.fewer) if tries else ()
+    tried = np.array(choices, dtype=np.int64)
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
@@ -59,18 +60,19 @@ def compiled_plan(
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.blocks_from, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
+            fitted.fewer,
         ],
         dtype=np.int64,
     )
     rates = np.array(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
-            *(fitted.counted, fitted.exchanged),
+            *(fitted.counted, fitted.exchanged, fitted.scattered),
         ]
     )
     planner = _Planner(_calls(), instructions, given, rates)
     planner.run()
-    arrays, (flip, end_flip, reordered, floats) = planner.arrays()
+    arrays, (flip, end_flip, reordered, floats, low) = planner.arrays()
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     steps = arrays.made_steps()
     return Plan(
@@ -79,7 +81,7 @@ def compiled_plan(
         start=moved,
         end=Layout(tuple(arrays.end.tolist()), end_flip),
         numbers=NativeNumbers.of(arrays),
-        shape=fitted,
+        shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
         made_from=(instructions, num_wires, start, shape, fresh, *_rest(shape, place, bool(reordered), bool(floats))),
         levels=Levels(num_wires),
@@ -122,15 +124,15 @@ class _Planner:
                 "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
             )
 
-    def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int]]:
+    def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int]]:
         """Return the arrays, which keep this object, and the flips of both layouts.
 
-        Also returns whether wires were moved, and whether the lowest bits change from sweep to sweep.
+        Also returns whether wires were moved, whether the lowest bits change from sweep to sweep, and their number.
         """
-        out = np.empty(2 * len(NAMES) + 7, dtype=np.int64)
+        out = np.empty(2 * len(NAMES) + 8, dtype=np.int64)
         self._calls.arrays(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered, floats, size, program_bytes = out.tolist()
-        return PlanArrays(self, found, num_operands, size, program_bytes), (flip, end_flip, reordered, floats)
+        *found, flip, end_flip, num_operands, reordered, floats, low, size, program_bytes = out.tolist()
+        return PlanArrays(self, found, num_operands, size, program_bytes), (flip, end_flip, reordered, floats, low)
 
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed number program, which this object keeps."""

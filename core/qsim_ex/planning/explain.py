@@ -79,7 +79,8 @@ class _Levelled:
     def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool, interprets: bool) -> None:
         self.plan, self.itemsize, self.rates, self.phases = plan, itemsize, rates, phases
         self.interprets = interprets
-        self.costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
+        given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+        self.costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
         self.step = 0
 
     def lines(self) -> list[str]:

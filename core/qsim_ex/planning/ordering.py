@@ -65,7 +65,7 @@ def foresee(
             growth.float_low(ready, left, tile)
             work += shape.transposed * (growth.low != low)
         arithmetic = work * after / shape.balance
-        memory = ((1 << before) + after) / 2
+        memory = shape.slowed * ((1 << before) + after) / 2
         time += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + (1 << shape.start)
         least = time + sum(map(growth.work_of, left)) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:

@@ -121,7 +121,7 @@ def python_plan(
         whole = fresh == (1 << num_wires) - 1
         unused = program.copy() if fitted.linear and (whole or not fresh) else None
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
-        steps, start, end, program = made.steps, made.start, made.end, made.program
+        steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
         made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
         if unused and (linear := _linear(steps, made.work, made.absorbed, fitted, unused, grows=whole)):
             (steps, end), program = linear, unused

@@ -8,9 +8,9 @@ within 2 % belong to plans that are 10 % apart. So the best few are made to the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import zip_longest
 from math import inf
 
 from qsim_ex.planning.compiled import lows
@@ -46,8 +46,8 @@ _MADE = 4
 class PlanWay:
     """A way to make a plan.
 
-    low: mask of the bits that are the lowest in the beginning. floats: whether the lowest bits change from sweep to
-    sweep. worth: see `Growth`.
+    low: mask of the bits that are the lowest in the beginning: as many as `Shape.low`, or `Shape.fewer`.
+    floats: whether the lowest bits change from sweep to sweep. worth: see `Growth`.
     """
 
     low: int
@@ -71,7 +71,9 @@ class _Search:
         self._work, self._num_bits, self._shape, self._fresh = work[:_LOOKED_AT], num_bits, shape, fresh
         self._whole = len(work) <= _LOOKED_AT
         self._first = (1 << shape.low) - 1
-        self._lows = lows(num_bits, shape.low) if new and shape.tile < num_bits else ()
+        grows = new and shape.tile < num_bits
+        self._lows = lows(num_bits, shape.low) if grows else ()
+        self._narrow_lows = lows(num_bits, shape.fewer) if grows else ()
         self._may_float = shape.floats and shape.start <= num_bits > shape.tile
 
     def found(self) -> list[PlanWay]:
@@ -103,7 +105,7 @@ class _Search:
 
     def _others(self, low: int, most: int) -> list[PlanWay]:
         """Return the best of at most so many other ways that are tried. low: the bits that are tried first."""
-        if not self._fresh or self._shape.tile >= self._num_bits or not most:
+        if self._shape.tile >= self._num_bits or not most:
             return []
         times: list[tuple[float, int, PlanWay]] = []
 
@@ -111,21 +113,29 @@ class _Search:
             bound = sorted(times)[_KEPT - 1][0] if len(times) >= _KEPT else inf
             times.append((self._time(way, bound), len(times), way))
 
-        for way in islice(self._tried(low), most):
+        for way in self._tried(low)[:most]:
             add(way)
         if self._may_float:
             for _, _, way in sorted(times)[: min(_TURNED, most // 4)]:
                 add(replace(way, floats=not way.floats))
         return [way for time, _, way in sorted(times)[:_KEPT] if time <= _NEAR * min(times)[0]]
 
-    def _tried(self, low: int) -> Iterator[PlanWay]:
-        """Yield the other ways to try, the most promising first."""
-        for first in dict.fromkeys((low, self._first, *self._lows)):
-            for worth in _WORTHS:
-                yield PlanWay(first, self._may_float, worth)
+    def _tried(self, low: int) -> list[PlanWay]:
+        """Return the other ways to try, the most promising first: in turns with all lowest bits and with fewer."""
+        worths = _WORTHS if self._fresh else ()
+        wide = self._with((low, self._first, *self._lows), worths)
+        narrow: list[PlanWay] = []
+        if self._shape.fewer:
+            narrow = self._with(((1 << self._shape.fewer) - 1, *self._narrow_lows), worths or (0.0,))
+        pairs = zip_longest(wide, narrow)
+        return [way for pair in pairs for way in pair if way]
+
+    def _with(self, choices: Iterable[int], worths: Iterable[float]) -> list[PlanWay]:
+        return [PlanWay(low, self._may_float, worth) for low in dict.fromkeys(choices) for worth in worths]
 
     def _time(self, way: PlanWay, most: float = inf) -> float:
-        given = self._work, self._num_bits, self._shape, way.low, most, self._fresh
+        shape = self._shape if way.low.bit_count() == self._shape.low else self._shape.narrow()
+        given = self._work, self._num_bits, shape, way.low, most, self._fresh
         return foresee(*given, floats=way.floats, worth=way.worth)
 
     def _runs(self, time: float) -> float:

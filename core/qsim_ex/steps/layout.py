@@ -163,6 +163,8 @@ class Shape:
     counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted
         beside them; 0 where plans are not compared in full, see `planning.ways`. (Not shown either, nor is the next.)
     exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
+    fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
+    scattered: reading and writing takes so many times as long with them.
     linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
     """
 
@@ -186,6 +188,17 @@ class Shape:
     linear: bool = field(default=False, repr=False)
     counted: float = field(default=0.0, repr=False)
     exchanged: float = field(default=0.0, repr=False)
+    fewer: int = field(default=0, repr=False)
+    scattered: float = field(default=1.0, repr=False)
+
+    @property
+    def slowed(self) -> float:
+        """How many times as long reading and writing takes as in whole pieces."""
+        return self.scattered if self.low == self.fewer else 1.0
+
+    def narrow(self) -> Shape:
+        """Return the shape with fewer lowest bits."""
+        return replace(self, low=self.fewer, edge=min(self.edge, self.fewer))
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""

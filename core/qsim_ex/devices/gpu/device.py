@@ -298,4 +298,6 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         transposed=row.permuted_work,
         counted=row.counted_work,
         exchanged=row.phase_work,
+        fewer=row.fewer_lows,
+        scattered=row.scattered,
     )

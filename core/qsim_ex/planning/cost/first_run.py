@@ -35,8 +35,8 @@ def first_run(
 
     copied, overlaps: as `summary` takes them.
     """
-    block = plan.shape.block
-    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=block, interpreted=True)
+    given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+    costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed, interpreted=True)
     levelled = plan.levels.local < plan.num_wires
     once, gate = (rates.levels, rates.levels_gate) if levelled else (rates.plan, rates.plan_gate)
     if copied is None:

@@ -121,12 +121,13 @@ def stage_costs(
     resident: int = 0,
     block: float | None = None,
     *,
+    slowed: float = 1.0,
     interpreted: bool = False,
 ) -> list[StageCost]:
     """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
     itemsize: bytes of an amplitude. resident: how many sub state vectors stay on each device from one pass to the
-    next, and are not copied; 0 where the host holds the whole state. block: as in `steps.Shape`.
+    next, and are not copied; 0 where the host holds the whole state. block, slowed: as in `steps.Shape`.
     interpreted: whether sweeps run in a GPU's interpreter, as in a first run.
     """
     costs: list[StageCost] = []
@@ -134,7 +135,8 @@ def stage_costs(
         end = stages[group[-1]]
         last = fresh_after(end.fresh, end.steps)
         costs += [
-            _stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block, interpreted) for k in group
+            _stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block, slowed, interpreted)
+            for k in group
         ]
     return costs
 
@@ -169,6 +171,7 @@ def _stage(
     last: int,
     resident: int,
     block: float | None,
+    slowed: float,
     interpreted: bool,
 ) -> StageCost:
     near, parts = levels.local + levels.peers, num_bits - levels.ranks
@@ -186,7 +189,8 @@ def _stage(
     cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
-        "work": windows * sum(step.seconds(rates.memory, rate, seen) + each_rank * rates.launch for step in each),
+        "work": windows
+        * sum(cost.seconds(rates.memory / slowed, rate, seen) + each_rank * rates.launch for cost in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)

@@ -104,7 +104,8 @@ def summary(
     copied: bytes from the host to a device and back, where it is known which slices stay on the device from one pass to
     the next; None if no slice stays. overlaps: whether one window is copied while another one is worked on.
     """
-    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
+    given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+    costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
     bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))
     time = seconds(plan.stages, costs)
     if copied is not None:
