@@ -45,6 +45,15 @@ def test_no_plan_takes_longer_than_the_usual_one(fresh: int) -> None:
     assert gained or not fresh
 
 
+@pytest.mark.parametrize("fresh", [0, EVERY])
+def test_fewer_lowest_bits_save_sweeps(fresh: int) -> None:
+    """Where fewer lowest bits save sweeps, such a plan is taken, unless memory takes much longer with them."""
+    cheap, dear = (plan_of("grover", replace(GPU, tile=7, fewer=1, scattered=times), fresh) for times in (1.01, 3.0))
+    assert (cheap.shape.low, dear.shape.low) == (1, 3)
+    assert len(cheap.steps) < len(dear.steps)
+    verify(cheap)
+
+
 @pytest.mark.parametrize("itemsize", [8, 16])
 @pytest.mark.parametrize("family", ["qft", "brick", "grover"])
 def test_times_are_those_of_the_cost(family: str, itemsize: int) -> None:

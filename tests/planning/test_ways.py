@@ -65,6 +65,15 @@ def test_a_full_state_does_not_grow() -> None:
     assert not any(way.worth for way in ways(work_of("grid"), N, GPU, 0, new=False))
 
 
+def test_fewer_lowest_bits_are_tried_where_they_do() -> None:
+    """Ways with fewer lowest bits stand among the others, of full states too, and only where a shape allows them."""
+    narrow = replace(GPU, fewer=2)
+    for fresh in (0, EVERY):
+        found = ways(work_of("iqp"), N, narrow, fresh, new=bool(fresh))
+        assert {way.low.bit_count() for way in found} == {2, 3}
+        assert {way.low.bit_count() for way in ways(work_of("iqp"), N, GPU, fresh, new=bool(fresh))} == {3}
+
+
 def test_nothing_to_do_has_one_way() -> None:
     """Without work there is one way, and so there is where a tile holds the state."""
     assert ways([], N, GPU, EVERY, new=True) == [PlanWay(0b111)]

@@ -20,6 +20,15 @@ def test_a_tile_holds_the_lowest_bits_and_a_matrix() -> None:
     assert Shape(tile=6, near=3, low=4, edge=0, phases=None, dense=2).fit(9).tile == 6
 
 
+def test_a_narrow_shape_is_slower() -> None:
+    """A shape with fewer lowest bits has as few edge bits, and memory takes longer with it."""
+    shape = Shape(tile=6, near=3, low=3, edge=3, phases=None, dense=3, fewer=2, scattered=1.5)
+    narrow = shape.narrow()
+    assert (shape.low, shape.edge, shape.slowed) == (3, 3, 1.0)
+    assert (narrow.low, narrow.edge, narrow.slowed) == (2, 2, 1.5)
+    assert narrow.fit(12) == narrow
+
+
 def test_a_layout_moves() -> None:
     """Behind a move a wire is on the bit to which its bit went, inverted if it was."""
     layout = Layout((2, 0, 1), 0b101)
