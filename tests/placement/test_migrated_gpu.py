@@ -112,7 +112,7 @@ def test_cancel(gpu: Any) -> None:
     n, levels = 20, Levels(17, slice=10)
     made = circuit("qft", n) if "qft" in FAMILIES else circuit(next(iter(FAMILIES)), n)
     for cancelled in (True, False):
-        before = gpu.memory()[0]
+        before = held()
         state = Migrated(gpu, Layout.identity(n), levels, np.complex64, slots=2, piece=1 << 16)
         plan, prepared, numbers = work(gpu, state, made, levels)
         event = threading.Event()
@@ -131,4 +131,12 @@ def test_cancel(gpu: Any) -> None:
             assert ticker.done == state.ticks(plan)
             assert abs(state.norm_squared() - 1) < 1e-4
         state.release()
-        assert gpu.memory()[0] >= before - (64 << 20)
+        assert held() < before + (1 << 20)  # a slot
+
+
+def held() -> int:
+    """The bytes of device memory in use by this process: what is free changes with other processes, too."""
+    import cupy
+
+    used: int = cupy.get_default_memory_pool().used_bytes()
+    return used

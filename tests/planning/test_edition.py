@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,15 @@ from qsim_ex.steps import Layout, Levels, Plan, Shape
 SHAPES = (
     Shape(tile=9, near=9, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True),
     Shape(tile=9, near=4, low=4, edge=4, phases=None, dense=4, start=3, floats=True, counted=72.0, exchanged=8.0),
-    Shape(tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=8, thin=7, balance=30.0, block=27.0),
+    replace(
+        Shape(tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=3, thin=7, balance=30.0, block=27.0),
+        **{"counted": 36.0, "exchanged": 3.0, "fewer": 2, "scattered": 1.05},
+    ),
 )
 LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))
 WIRES = 12
 
-PLANS = {4: "2afeba32c6709174"}
+PLANS = {5: "6dbc3eeacbdbfdd2"}
 """For the present edition, the digest of the steps of all plans below."""
 
 

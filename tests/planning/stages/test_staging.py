@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from support import literal_executor as literal
 from support.strategies import circuits, layouts
 
-from qsim_ex import reference
+from qsim_ex import CircuitBuilder, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize, Instruction, Op
 from qsim_ex.errors import NotSupported
 from qsim_ex.options.network import layers_of
+from qsim_ex.planning.cost.stage_cost import stage_costs
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
@@ -95,3 +96,20 @@ def test_new_state_equals_definition(circuit: Circuit, data: st.DataObject) -> N
     shape, place = data.draw(st.sampled_from(SHAPES)), data.draw(st.booleans())
     plan = planned(circuit, Layout.identity(n), levels, shape, (1 << n) - 1, place=place)
     assert np.linalg.norm(found(plan, circuit, reference.zero_state(n)) - reference.simulate(circuit)) <= 1e-12
+
+
+def test_all_devices_work_on_a_state_whose_wires_are_not_all_mixed() -> None:
+    """A wire that is only read is not what divides two devices while the others carry all amplitudes."""
+    wires, rng = 32, np.random.default_rng(4)
+    builder = CircuitBuilder(wires)
+    for _ in range(120):
+        one, two = rng.permutation(wires - 1)[:2].tolist()
+        builder.gate("rx", [one], 0.3).gate("cx", [one, two]).gate("cp", [two, wires - 1], 0.2).gate("ry", [two], 0.1)
+    circuit = builder.build()
+    shape = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=18)
+    plan = make_plan(
+        circuit.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, Levels(wires - 1, 1, 8), True
+    )
+    costs = stage_costs(plan.stages, wires, plan.levels, 8)
+    assert max(costs, key=lambda cost: cost.work).devices == 2
+    assert sum(cost.fma for cost in costs if cost.devices == 1) < 0.02 * sum(cost.fma for cost in costs)

@@ -179,7 +179,9 @@ class _WorkDivider:
         choice = grow(way.pending, here, allowed & ~here, room)
         ready, left = split(way.pending, choice.bits, choice.found)
         mixed = _mixed(ready)
-        far = _late(allowed & ~way.freedom.pinned & ~mixed, count, way.freedom)
+        waiting = allowed & ~way.freedom.pinned & ~mixed
+        soon = waiting & _mixed(left)  # a bit that nothing mixes would stay far, and half of the devices without work
+        far = _late(soon if soon.bit_count() >= count else waiting, count, way.freedom)
         if not ready or not left or far.bit_count() < count or not way.freedom.allows(far):
             return way
         return _Way(left, way.freedom.after(far), way.there | mixed, ((ready, far),), 0.0)

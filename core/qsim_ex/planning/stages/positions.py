@@ -7,6 +7,8 @@ index bit at rest: the position itself, or in a migrated state the index bit in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import PlanError
@@ -23,18 +25,27 @@ class Positions:
 
     at: the position of each bit. home: the home of each position. fresh: mask of bits that nothing has mixed.
     low: bits that lie below `Levels.slice`, which no motion takes. together: whether an exchange over the farthest link
-    that it has to use anyway brings further bits from there that are needed soon.
+    that it has to use anyway brings further bits from there that are needed soon. shares: whether bits that nothing
+    mixes stay local, so that amplitudes move instead and all devices have work.
     """
 
     def __init__(
-        self, num_bits: int, levels: Levels, fresh: int, division: Division, *, together: bool = False
+        self,
+        num_bits: int,
+        levels: Levels,
+        fresh: int,
+        division: Division,
+        *,
+        together: bool = False,
+        shares: bool = False,
     ) -> None:
         self.together = together
+        self.shares = shares
         self.num_bits = num_bits
         self.levels = levels
         self.fresh = fresh
         self.low = division.low
-        self.at = _first_places(num_bits, fresh, division)
+        self.at = _first_places(num_bits, fresh, division, shares=shares)
         self.home = list(range(num_bits))
         self.migrated = num_bits > levels.local + levels.peers
         self.source = list(range(num_bits))  # for each position, where its amplitudes were at the start
@@ -88,7 +99,8 @@ class Positions:
         where every pair of devices has a link of its own, all device bits are exchanged at once, so that all links are
         used. Where links differ, those needed again last leave for the farthest devices.
         """
-        coming = self._renamed(later[0] & ~self.local(), later[0])
+        unused = ~reduce(or_, later) if self.shares else 0
+        coming = self._renamed(later[0] & ~self.local(), later[0] | unused)
         if not coming:
             return None
         leaving = self._to_give_away(later, self.local() & ~later[0] & ~self.low)
@@ -230,12 +242,14 @@ class Positions:
         return sorted(order, key=lambda bit: self.fresh >> bit & 1)
 
 
-def _first_places(num_bits: int, fresh: int, division: Division) -> list[int]:
+def _first_places(num_bits: int, fresh: int, division: Division, *, shares: bool) -> list[int]:
     """Return the position of each bit at the start: fresh bits take fresh positions in the order of their first need.
 
-    The lowest positions are for the bits that are never far.
+    The lowest positions are for the bits that are never far. shares: bits that are never needed are not the last ones.
     """
     needs = [portion.needs for part in division.passes for portion in part]
+    if shares and needs:
+        needs[0] |= ~reduce(or_, needs)
     order = sorted(bits_of_mask(fresh), key=lambda bit: (not division.low >> bit & 1, _wait(bit, needs), bit))
     at = list(range(num_bits))
     for place, bit in zip(bits_of_mask(fresh), order, strict=True):

@@ -52,31 +52,37 @@ def make_stages(
 
     A growing state on several devices is spread over them early; if exchanges still take much of the time, a plan that
     spreads it late is made too, and the faster plan wins. Where devices are in layers, so do plans that divide the work
-    by far bits first, and plans that exchange far bits together.
+    by far bits first, and plans that exchange far bits together. If nothing mixes some wires, one of them may be what
+    divides the devices, and most of these are idle; then a plan in which they share the work is made too.
     """
 
-    def staged(spread: int, nested: bool = False, together: bool = False) -> StagedWork:
+    def staged(spread: int, nested: bool = False, together: bool = False, shares: bool = False) -> StagedWork:
         division = divide(work, num_bits, levels, fresh, spread, nested=nested)
-        planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh, together=together)
+        positions = Positions(num_bits, levels, fresh, division, together=together, shares=shares)
+        planner = _StagePlanner(division, levels, shape, program.copy(), positions)
         planner.run()
         return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
-    def costs(of: StagedWork) -> tuple[float, float]:
-        """Return the seconds of the whole plan, and the seconds of its exchanges."""
+    def costs(of: StagedWork) -> tuple[float, float, float]:
+        """Return the seconds of the whole plan, of its exchanges, and of work for which some devices wait."""
         found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
-        return seconds(of.stages, found), sum(cost.moving for cost in found)
+        waiting = sum(cost.work for cost in found if cost.devices < 1 << levels.peers)
+        return seconds(of.stages, found), sum(cost.moving for cost in found), waiting
 
     layered = len(levels.layers) > 1
     grows = bool((levels.peers or levels.ranks) and fresh)
     if not (grows or layered):
         return staged(0)
     first = staged(shape.start if grows else 0)
-    time, moving = costs(first)
-    if moving <= _LITTLE * time:
-        return first
-    spreads = (shape.start, 0) if grows else (0,)
-    ways = [(spread, nested, together) for spread in spreads for nested, together in _WAYS[: 4 if layered else 1]]
-    return min([first, *(staged(*way) for way in ways[1:])], key=lambda one: costs(one)[0])
+    time, moving, waiting = costs(first)
+    found = [first]
+    if moving > _LITTLE * time:
+        spreads = (shape.start, 0) if grows else (0,)
+        ways = [(spread, nested, together) for spread in spreads for nested, together in _WAYS[: 4 if layered else 1]]
+        found += [staged(*way) for way in ways[1:]]
+    if grows and waiting > _LITTLE * time:
+        found.append(staged(shape.start, shares=True))
+    return min(found, key=lambda one: costs(one)[0])
 
 
 class _StagePlanner:
@@ -88,19 +94,16 @@ class _StagePlanner:
     def __init__(
         self,
         division: Division,
-        num_bits: int,
         levels: Levels,
         shape: Shape,
         program: NumberProgram,
-        fresh: int,
-        *,
-        together: bool,
+        positions: Positions,
     ) -> None:
         self.levels = levels
         self.shape = shape
         self.program = program
         self.division = division
-        self.positions = Positions(num_bits, levels, fresh, self.division, together=together)
+        self.positions = positions
         self.stages: list[Stage] = []
         self.packed: list[NDArray[np.int64]] = []
         self._motion: Motion | None = None  # the motion, the fresh positions and the steps of the current stage

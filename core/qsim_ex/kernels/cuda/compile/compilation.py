@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import cache_folder, fork
-from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.kernels.cuda.compile import compiler_library, shipped
 from qsim_ex.kernels.cuda.compile.shipped import FORMAT, OPTIONS
 
 MOST_FILES = 5_000
@@ -54,6 +54,9 @@ def cores() -> int:
 def compiler() -> Any:
     """Return CuPy's binding of NVRTC; raises `MissingPackage` if there is none."""
     try:
+        from cupy.cuda import runtime
+
+        compiler_library.load_ahead(runtime.runtimeGetVersion() // 1000)
         from cupy.cuda import nvrtc
 
         nvrtc.getVersion()
