@@ -24,7 +24,10 @@ SHAPES = (
     Shape(tile=9, near=4, low=4, edge=4, phases=None, dense=4, start=3, floats=True, counted=72.0, exchanged=8.0),
     replace(
         Shape(tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=3, thin=7, balance=30.0, block=27.0),
-        **{"counted": 36.0, "exchanged": 3.0, "fewer": 2, "scattered": 1.05},
+        counted=36.0,
+        exchanged=3.0,
+        fewer=2,
+        scattered=1.05,
     ),
 )
 LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))
