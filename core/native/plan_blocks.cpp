@@ -12,7 +12,7 @@ constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
 constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
-constexpr double sent = 8.0;   // multiply-adds that a block has to save: its matrix is sent to the device
+constexpr double sent = 4.0;   // multiply-adds that a block has to save: its matrix is sent to the device
 
 // Some work, and masks of the bits that it mixes and touches.
 struct Part {

@@ -22,7 +22,7 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-BLOCK = 0.8
+BLOCK = 0.72
 """The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
 
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0

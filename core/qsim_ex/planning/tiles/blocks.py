@@ -29,7 +29,7 @@ _PARTED = 4.0
 _TABLED = 0.5
 """The share of a diagonal's or renaming's work that a block saves: outside it may share a table with others."""
 
-_SENT = 8.0
+_SENT = 4.0
 """The multiply-adds per amplitude that a block has to save: its matrix is made on the host and sent to the device."""
 
 _DENSE = bytes([Entry.COMPLEX]) * _SIZE * _SIZE
