@@ -122,7 +122,11 @@ void Ways::finish() {
 
 void Ways::add(Way way) {
     std::vector<Tried> found = best(kept);
-    tried_.push_back({time(way, found.size() < kept ? unbounded : found.back().time), tried_.size(), way});
+    double taken = time(way, found.size() < kept ? unbounded : found.back().time);
+    bool known = std::any_of(tried_.begin(), tried_.end(), [&](const Tried& other) {
+        return taken == other.time && way.low == other.way.low && way.floats == other.way.floats;
+    });
+    if (!known) tried_.push_back({taken, tried_.size(), way});  // else the state grows as it does with that amount
 }
 
 std::vector<Ways::Tried> Ways::best(std::size_t most) const {

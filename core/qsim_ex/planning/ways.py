@@ -111,7 +111,9 @@ class _Search:
 
         def add(way: PlanWay) -> None:
             bound = sorted(times)[_KEPT - 1][0] if len(times) >= _KEPT else inf
-            times.append((self._time(way, bound), len(times), way))
+            time = self._time(way, bound)
+            if not any(time == other and replace(way, worth=one.worth) == one for other, _, one in times):
+                times.append((time, len(times), way))  # else the state grows as it does with that amount
 
         for way in self._tried(low)[:most]:
             add(way)
