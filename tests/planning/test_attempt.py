@@ -75,10 +75,11 @@ def test_all_kinds_of_steps_take_time() -> None:
     assert time_of([ZeroFill(0b11)], 10, shape) == (1024 - 256) / 2 + 1
 
 
+@pytest.mark.parametrize("fewer", [0, 1])
 @pytest.mark.parametrize("family", ["qft", "su2", "iqp", "clifford_t"])
-def test_plans_of_other_ways_are_right(family: str) -> None:
-    """The plan that is taken does what its circuit says."""
-    wires, shape = 12, replace(GPU, tile=6, low=2, edge=2, start=2)
+def test_plans_of_other_ways_are_right(family: str, fewer: int) -> None:
+    """The plan that is taken does what its circuit says, also where fewer lowest bits are free to have."""
+    wires, shape = 12, replace(GPU, tile=6, low=2, edge=2, start=2, fewer=fewer)
     plan = plan_of(family, shape, (1 << wires) - 1, wires)
     verify(plan)
     circuit = circuit_of(FAMILIES[family](wires), wires)
