@@ -2,8 +2,9 @@
 
 A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
-to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Plans have to be equal in
-everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
+to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one begins there, too, is
+full of CX, and has a plan over subspaces wherever there is one. Plans have to be equal in everything: steps, labels,
+layouts, number program, and the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -22,7 +24,8 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.kernels.cpu.writer import encode, encode_in_python
-from qsim_ex.planning.compiled import compiled_plan
+from qsim_ex.planning import compiled as compiled_planning
+from qsim_ex.planning.compiled import EVERY, compiled_plan
 from qsim_ex.planning.planner import python_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
 
@@ -34,6 +37,9 @@ REAL_SHAPES = (
     Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
 )
 """The CPU and GPUs in single and double precision, written out: planning needs no device."""
+
+LINEAR = 4
+"""Each so many cases one is about plans over subspaces."""
 
 _KRAUS = ("cccc", "cc0c", "r00r", "rr00", "0cc0")
 _LETTERS = "01-ric"
@@ -55,7 +61,12 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     gates = int(rng.integers(1, 400 if rng.random() < 0.1 else 60))
     if long:  # long enough that orders of the wires are tried, and that low bits float
         gates, fresh, start = int(rng.integers(300, 900)), every, Layout.identity(n)
-    made = _circuit(rng, n, gates)
+    linear = number % LINEAR == 1
+    if linear:
+        fresh, start = every, Layout(start.address, 0)
+        shape = replace(shape, linear=True, low=min(shape.low, shape.tile // 2))
+        shape = replace(shape, edge=min(shape.edge, shape.low))
+    made = _full_of_cx(rng, n, gates) if linear else _circuit(rng, n, gates)
     return made, {
         "num_wires": n,
         "start": start,
@@ -68,6 +79,12 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
 def check(number: int) -> Plan:
     """Plan a case both ways, and encode its sweeps for a CPU; raises `AssertionError` at the first difference."""
     circuit, given = case(number)
+    worth = EVERY if number % 3 else compiled_planning.WORTH
+    with patch.object(compiled_planning, "WORTH", worth):
+        return _check(number, circuit, given)
+
+
+def _check(number: int, circuit: Circuit, given: dict[str, Any]) -> Plan:
     compiled = compiled_plan(circuit.instructions, **given)
     expected = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
     different = difference(compiled, expected)
@@ -147,6 +164,21 @@ def _circuit(rng: np.random.Generator, n: int, gates: int) -> Circuit:
         kinds[rng.integers(len(kinds))](rng, builder, rng.permutation(n).tolist())
     made = builder.build()
     return _disturbed(rng, made) if rng.random() < 0.3 else made
+
+
+def _full_of_cx(rng: np.random.Generator, n: int, gates: int) -> Circuit:
+    """A circuit of CX, with some other gates between them."""
+    builder = CircuitBuilder(n)
+    others = [_KINDS[rng.integers(len(_KINDS))], _plain] if rng.random() < 0.5 else [_plain]
+    share = rng.choice([0.05, 0.2, 0.4])
+    for _ in range(gates):
+        wires = rng.permutation(n).tolist()
+        if n > 1 and rng.random() > share:
+            builder.gate("cx", wires[:2])
+        else:
+            others[rng.integers(len(others))](rng, builder, wires)
+    made = builder.build()
+    return _disturbed(rng, made) if rng.random() < 0.1 else made
 
 
 def _gate(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
@@ -240,6 +272,7 @@ def main() -> None:
     for number in range(given.first, given.first + given.cases):
         plan = check(number)
         seen.update(type(step).__name__ for step in plan.steps)
+        seen["linear plans"] += "linear" in plan.made_from
         seen["permuted sweeps"] += sum(bool(sweep.store) for sweep in plan.sweeps)
         seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
         seen.update(type(row).__name__ for row in plan.numbers.program)

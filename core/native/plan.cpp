@@ -1,6 +1,7 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program;
+// a new state full of CX may then be planned once more, over subspaces.
 
 #include "plan.hpp"
 
@@ -40,11 +41,11 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows)
+                 std::vector<Mask> lows, const Worth& worth)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
-      lows_(std::move(lows)) {
+      lows_(std::move(lows)), worth_(worth) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -62,6 +63,7 @@ Planner::State Planner::advance() {
         case State::rotate: rotate_all(); break;
         case State::reorder: reorder(); break;
         case State::schedule: schedule(); break;
+        case State::linear: try_linear(); break;
         case State::read:
         case State::done:
         case State::stuck:
@@ -133,6 +135,10 @@ void Planner::reorder() {
     }
     outlook_.reset();
     if (floats) floating_.reset(new Floating(num_bits_, shape_));
+    if (shape_.linear && fresh_ == below(num_bits_) && is_worth_trying(work_, num_bits_, shape_, worth_, *book)) {
+        linear_.reset(new LinearPlanner(work_, num_bits_, shape_, worth_, *book, program_));
+        absorbed_ = end;
+    }
     outlines_.assign(work_.begin(), work_.end());
     scheduler_.reset(
         new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get()));
@@ -192,6 +198,19 @@ void Planner::schedule() {
     if (floating_) settle();
     std::vector<Piece>().swap(work_);
     std::vector<Glance>().swap(outlines_);
+    if (linear_ && !linear_->pays(steps)) linear_.reset();
+    state_ = linear_ ? State::linear : State::done;
+}
+
+// Goes on with a plan over subspaces, and takes it if it is better than the one on bits.
+void Planner::try_linear() {
+    if (linear_->advance()) return;
+    linear = linear_->is_better();
+    if (linear) {
+        steps = std::move(linear_->steps), program_ = std::move(linear_->program);
+        end = moved({absorbed_.address, absorbed_.flip ^ linear_->flip()}, linear_->at);
+    }
+    linear_.reset();
     state_ = State::done;
 }
 
@@ -230,7 +249,7 @@ const Value* address(qx::Int integer) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed.
+// seen, transposed, and the numbers of `Worth`.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -238,7 +257,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
                  shape[9] != 0,              given[16] != 0,             given[17] != 0,
-                 rates[0],                   rates[1],                   rates[2],
+                 given[18] != 0,             rates[0],                   rates[1],                   rates[2],
                  rates[3],                   rates[4]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
@@ -247,7 +266,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     std::unique_ptr<Planner> made(
-        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows)));
+        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows),
+                    Worth{rates[5], rates[6], rates[7]}));
     return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
@@ -286,7 +306,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     write(made->start.address), write(made->end.address);
     const NumberProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
-    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
+    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats, *out++ = made->linear;
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
     return 0;
 }

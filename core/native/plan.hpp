@@ -5,6 +5,7 @@
 
 #include "plan_absorb.hpp"
 #include "plan_cancel.hpp"
+#include "plan_linear.hpp"
 #include "plan_runs.hpp"
 #include "plan_sweep.hpp"
 
@@ -14,9 +15,9 @@ class Planner {
   public:
     // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows);
+            std::vector<Mask> lows, const Worth& worth);
 
-    enum class State { read, absorb, join, rotate, reorder, schedule, done, stuck, too_large };
+    enum class State { read, absorb, join, rotate, reorder, schedule, linear, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
@@ -28,7 +29,7 @@ class Planner {
     bool is_large() const { return reader_->parts() > 1; }
 
     Layout start, end;
-    bool reordered = false, floats = false;
+    bool reordered = false, floats = false, linear = false;
     StepArrays steps;
     std::unique_ptr<Book> book;
 
@@ -47,6 +48,7 @@ class Planner {
     void settle();
     void move(const std::vector<int>& to);
     void schedule();
+    void try_linear();
 
     int num_bits_;
     Shape shape_;
@@ -68,6 +70,9 @@ class Planner {
     double least_ = 0;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
+    Worth worth_;
+    std::unique_ptr<LinearPlanner> linear_;
+    Layout absorbed_;  // where a plan over subspaces ends but for what its sweeps do
     std::unique_ptr<NumberArrays> listed_;
 };
 

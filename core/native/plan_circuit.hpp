@@ -11,7 +11,7 @@ namespace qx::plan {
 // The machine as planning sees it: qsim_ex.steps.Shape, fitted to the state. -1 for no bound, and for no blocks.
 struct Shape {
     int tile, near, low, edge, phases, dense, table, start, blocks_from;
-    bool has_blocks, floats, relabels;
+    bool has_blocks, floats, relabels, linear;
     double item_work, balance, block, seen, transposed;
 };
 

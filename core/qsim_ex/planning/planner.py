@@ -90,7 +90,7 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES and not shape.linear:
+        if num_wires <= MOST_WIRES and not (shape.linear_states and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
@@ -134,7 +134,7 @@ def python_plan(
 
             floating = Floating(num_wires, fitted)
         whole = fresh == (1 << num_wires) - 1
-        unused, absorbed = program.copy() if fitted.linear and (whole or not fresh) else None, end
+        unused, absorbed = program.copy() if fitted.linear_states and not fresh or fitted.linear and whole else None, end
         steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))

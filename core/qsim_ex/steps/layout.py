@@ -153,7 +153,9 @@ class Shape:
     seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
         shown either, nor is the next.)
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
-    linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
+    linear: whether tiles of runs that begin in |0…0⟩ may be linear subspaces, so that CX moves nothing; see
+        `planning.linear`. (Not shown either, nor is the next.)
+    linear_states: whether those of states that are there may be, too; such plans are made in Python.
     """
 
     tile: int
@@ -174,6 +176,7 @@ class Shape:
     seen: float = field(default=0.4, repr=False)
     transposed: float = field(default=4.0, repr=False)
     linear: bool = field(default=False, repr=False)
+    linear_states: bool = field(default=False, repr=False)
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""
@@ -184,11 +187,11 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, linear=False)
+        return replace(self, floats=False, linear=False, linear_states=False)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, linear=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, linear_states=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
