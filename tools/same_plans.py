@@ -53,6 +53,11 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     n = int(rng.integers(14, 29)) if wide else int(rng.integers(1, 11))
     shape = REAL_SHAPES[rng.integers(len(REAL_SHAPES))] if wide or rng.random() < 0.3 else _shape(rng)
     shape = replace(shape, floats=number % 2 == 1, relabels=number % 5 != 4)
+    linear = number % LINEAR == 1
+    if linear:  # a tile of a small machine has room for the lowest bits of two sweeps, and is smaller than the state
+        low = min(shape.low, shape.tile // 2)
+        shape = replace(shape, linear=True, low=low, edge=min(shape.edge, low))
+        n = max(n, shape.tile + int(rng.integers(1, 6)))
     every = (1 << n) - 1
     fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
     start = Layout.identity(n)
@@ -61,11 +66,8 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     gates = int(rng.integers(1, 400 if rng.random() < 0.1 else 60))
     if long:  # long enough that orders of the wires are tried, and that low bits float
         gates, fresh, start = int(rng.integers(300, 900)), every, Layout.identity(n)
-    linear = number % LINEAR == 1
     if linear:
         fresh, start = every, Layout(start.address, 0)
-        shape = replace(shape, linear=True, low=min(shape.low, shape.tile // 2))
-        shape = replace(shape, edge=min(shape.edge, shape.low))
     made = _full_of_cx(rng, n, gates) if linear else _circuit(rng, n, gates)
     return made, {
         "num_wires": n,
