@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -12,16 +12,29 @@ from hypothesis import strategies as st
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.linear import schedule
-from qsim_ex.steps import Shape
+from qsim_ex.planning import compiled, planner
+from qsim_ex.steps import Plan, Shape
 
-SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True, linear_states=True)
 WIRES = 8
+WIDER = 12
+"""Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
+
 PLACES = ({}, {"device_wires": 5}, {"virtual_peers": 2}, {"virtual_peers": 2, "device_wires": 5})
 """A state in one piece, in host memory, on two devices, on both: all but the first are planned on bits."""
 
 taken: list[int] = []
-"""How many sweeps each linear plan had."""
+"""How many sweeps each linear plan for one device had, 0 for plans on bits."""
+
+
+def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
+    def made(*given: object) -> Plan:
+        plan = make(*given)
+        if plan.levels.local in (WIRES, WIDER):
+            taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
+        return plan
+
+    return made
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -29,13 +42,10 @@ def _linear() -> Iterator[None]:
     """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
     with pytest.MonkeyPatch.context() as patch:
 
-        def cheaper(_: object, *args: object, grows: bool) -> object:
-            made = (schedule.grown_plan if grows else schedule.linear_plan)(*args)  # type: ignore[arg-type]
-            taken.append(len(made.steps) if made else 0)
-            return made
-
+        for name in ("compiled_plan", "python_plan"):
+            patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
-        patch.setattr(schedule, "cheaper", cheaper)
+        patch.setattr(compiled, "WORTH", compiled.EVERY)
         yield
 
 
@@ -65,10 +75,6 @@ def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int])
             psi = reference.simulate(circuit, psi)
             np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
             assert sorted(state.wire_ordering) == list(range(WIRES))
-
-
-WIDER = 12
-"""Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
 
 
 def test_every_place_draws_the_same_shots() -> None:

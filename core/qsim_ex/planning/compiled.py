@@ -45,7 +45,7 @@ class Worth(NamedTuple):
     gain: float
 
 
-WORTH = Worth(rich=1.5, piece=1.0, gain=0.9)
+WORTH = Worth(rich=1.5, piece=2.0, gain=0.9)
 EVERY = Worth(rich=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 

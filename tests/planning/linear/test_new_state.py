@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
 
@@ -19,8 +18,8 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.linear.backward import placed
 from qsim_ex.planning.linear.growth import TileVisit
 from qsim_ex.planning.planner import bind, make_plan
@@ -57,8 +56,7 @@ def right(plan: Plan, circuit: Circuit) -> bool:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every linear plan that there is."""
-    made: Callable[..., object] = schedule.grown_plan
-    monkeypatch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
 
 
 def is_linear(plan: Plan) -> bool:
@@ -113,12 +111,10 @@ SHAPES = [GPU, CPU, replace(CPU, tile=5, near=5, low=1, start=4), replace(GPU, t
 
 def test_any_circuit_full_of_cx_is_right() -> None:
     """Whatever is drawn, on whichever machine: the state is that of the definition, and no rule is broken."""
-    made = schedule.grown_plan
-
     @given(circuits(), st.sampled_from(SHAPES))
     def holds(circuit: Circuit, shape: Shape) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+            patch.setattr(compiled, "WORTH", compiled.EVERY)
             assert right(new_plan(circuit, shape), circuit)
 
     holds()
