@@ -32,9 +32,10 @@ LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const
 
 bool LinearPlanner::pays(const StepArrays& on_bits) {
     on_bits_ = time_of(on_bits, num_bits_, shape_, book_);
-    double pieces = static_cast<double>(work_.size());
+    double diagonals = 0, others = 0;
+    for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
-    return work_.fits() && work_.size() <= most_pieces && worth_.piece * pieces <= half * saved;
+    return work_.fits() && work_.size() <= most_pieces && worth_.piece * (others + diagonals / 10) <= half * saved;
 }
 
 bool LinearPlanner::advance() {

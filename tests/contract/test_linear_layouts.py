@@ -41,7 +41,6 @@ def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
 def _linear() -> Iterator[None]:
     """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
     with pytest.MonkeyPatch.context() as patch:
-
         for name in ("compiled_plan", "python_plan"):
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)

@@ -56,9 +56,26 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
 """The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
-KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL, LOADS, LOAD_COUNT = (
-    range(18)
-)
+(
+    KIND,
+    TILE,
+    FRESH,
+    BEGIN,
+    END,
+    NUMBERS,
+    TABLES,
+    PACKED,
+    WORDS,
+    BITS,
+    READS,
+    MASK,
+    VALUE,
+    TO,
+    HELD,
+    LABEL,
+    LOADS,
+    LOAD_COUNT,
+) = range(18)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
 _, _DIAGONAL, _RENAME = range(3)
 PRODUCT, EULER, FOLD = range(3)

@@ -111,6 +111,7 @@ SHAPES = [GPU, CPU, replace(CPU, tile=5, near=5, low=1, start=4), replace(GPU, t
 
 def test_any_circuit_full_of_cx_is_right() -> None:
     """Whatever is drawn, on whichever machine: the state is that of the definition, and no rule is broken."""
+
     @given(circuits(), st.sampled_from(SHAPES))
     def holds(circuit: Circuit, shape: Shape) -> None:
         with pytest.MonkeyPatch.context() as patch:

@@ -114,7 +114,9 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         """
         itemsize = np.dtype(dtype).itemsize
         tile, low = (size.bit_length() - 1 for size in (_TILE_BYTES // itemsize, _PIECE_BYTES // itemsize))
-        return Shape(tile=tile, near=tile, low=low, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True)
+        return Shape(
+            tile=tile, near=tile, low=low, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True, linear=True
+        )
 
     def memory(self) -> tuple[int, int]:
         """Return free and total bytes for this process; memory kept for other states counts as free."""

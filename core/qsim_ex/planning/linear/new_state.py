@@ -50,7 +50,8 @@ def grown_plan(
     if found is None or len(found[0]) > MOST_PIECES:
         return None
     saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
-    if compiled.WORTH.piece * len(found[0]) > _HALF * saved:
+    diagonals = sum(one.piece.kind == "diagonal" for one in found[0])
+    if compiled.WORTH.piece * (len(found[0]) - diagonals + diagonals / 10) > _HALF * saved:
         return None
     pieces, frame = found
     growth = GrowingSpace(pieces, frame, shape)
