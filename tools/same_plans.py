@@ -2,9 +2,9 @@
 
 A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
-to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one begins there, too, is
-full of CX, and has a plan over subspaces wherever there is one. Plans have to be equal in everything: steps, labels,
-layouts, number program, and the sweeps as a CPU runs them.
+to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one begins there, too,
+and is full of CX; of these two in three have a plan over subspaces wherever there is one. Plans have to be equal in
+everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ circuits, 16 to 28 bits).
 class Worth(NamedTuple):
     """What plans over subspaces of new states have to promise; see `planning.linear`.
 
-    rich: the least number of CX for each other piece of work that mixes bits. Of 27 families at 22 wires those that gain
-        have 2.5 and more, and of all others only GHZ has more than 1.3.
-    piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over 2^`Shape.start`
-        amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
+    rich: the least number of CX for each other piece of work that mixes bits. Of 27 families at 22 wires those that
+        gain have 2.5 and more, and of all others only GHZ has more than 1.3.
+    piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
+        2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Beside plans on bits such plans were measured to take
         1.0 to 1.4 times what is predicted: XORed addresses, lanes that change and CX in lanes are not counted.
     """

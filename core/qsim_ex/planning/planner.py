@@ -135,7 +135,7 @@ def python_plan(
             floating = Floating(num_wires, fitted)
         whole = fresh == (1 << num_wires) - 1
         unused, absorbed = (
-            program.copy() if fitted.linear_states and not fresh or fitted.linear and whole else None,
+            program.copy() if (fitted.linear_states and not fresh) or (fitted.linear and whole) else None,
             end,
         )
         steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)

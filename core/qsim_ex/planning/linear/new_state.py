@@ -22,7 +22,6 @@ from qsim_ex.steps.algebra import image, inverse, units
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import ZeroFill
 
-
 _LEAST = 1.0
 """Passes over a full state: no plan takes less time."""
 
