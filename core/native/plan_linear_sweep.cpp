@@ -10,7 +10,8 @@ namespace qx::plan {
 
 namespace {
 
-constexpr Int block_bits = 4;  // of a dense block's matrix
+constexpr Int block_bits = 4;       // of a dense block's matrix
+constexpr double elsewhere = 0.4;  // the passes that a sweep takes longer whose tiles are read at sums of directions
 
 double halved(int times) { return std::ldexp(1.0, -times); }
 
@@ -45,25 +46,21 @@ double item_work(const Item& item, const Shape& shape, Book& book) {
 bool is_free(const Item& item, const Shape& shape, const Book& book) {
     const Index* to = book.values.data() + item.to;
     Mask touched = static_cast<Mask>(item.when_mask) | (item.num_bits ? book.words[static_cast<std::size_t>(item.words)] : 0);
-    return shape.item_work && item.num_bits == 1 && to[0] == 1 && to[1] == 0 &&
+    return item.kind == static_cast<Int>(Kind::rename) && item.num_bits == 1 && to[0] == 1 && to[1] == 0 &&
            count(static_cast<Mask>(item.when_mask)) == 1 && !(touched & below(shape.low));
 }
 
 double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, Book& book) {
     double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0;
     Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
-    bool moving = false;
     for (Int p = sweep.begin; p < sweep.end; ++p)
         for (Int k = steps.phases[static_cast<std::size_t>(p)].begin; k < steps.phases[static_cast<std::size_t>(p)].end; ++k) {
             const Item& item = steps.items[static_cast<std::size_t>(k)];
             work += item_work(item, shape, book);
-            bool moves = item.kind == static_cast<Int>(Kind::rename);
-            if (moves && is_free(item, shape, book)) continue;
-            items += !(moves && moving);  // moves of amplitudes that follow each other are as one
-            moving = moves;
+            items += !is_free(item, shape, book);
         }
     double before = amplitudes * halved(count(fresh)), share = halved(count(fresh & ~tile));
-    double memory = (before + amplitudes * share) / (2 * amplitudes);
+    double memory = (before + amplitudes * share) / (2 * amplitudes) + (sweep.num_loads ? elsewhere * share : 0);
     work = work * (amplitudes * share) / amplitudes;
     work += (shape.item_work * items + (sweep.num_bits ? shape.transposed : 0)) * share;
     double arithmetic = work / shape.balance;

@@ -36,8 +36,8 @@ class Worth(NamedTuple):
         gain have 2.5 and more, and of all others only GHZ has more than 1.3.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
-    gain: the share of the predicted time that the plan may take. Beside plans on bits such plans were measured to take
-        1.0 to 1.4 times what is predicted: XORed addresses, lanes that change and CX in lanes are not counted.
+    gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
+        plans' times was measured to be off the predicted one by a factor of 1.2 (the standard deviation).
     """
 
     rich: float
@@ -45,7 +45,7 @@ class Worth(NamedTuple):
     gain: float
 
 
-WORTH = Worth(rich=1.5, piece=2.0, gain=0.9)
+WORTH = Worth(rich=1.5, piece=2.0, gain=0.85)
 EVERY = Worth(rich=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
