@@ -1,7 +1,8 @@
 // Numbers too small for a full mantissa are taken for 0, as long as an object of this class lives, in its thread.
 //
 // Where amplitudes cancel, rounding errors are left, and where these cancel again, errors of errors: after some layers of
-// Clifford gates they are subnormal, and each operation on such a number takes a processor a hundred times as long.
+// Clifford gates they are subnormal, and each operation on such a number takes a processor a hundred times as long
+// (decision 0035).
 #pragma once
 
 #include <cstdint>
