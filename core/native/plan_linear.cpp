@@ -8,7 +8,7 @@ namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t most_pieces = 4096;
+constexpr std::size_t most_pieces = 4096;  // which of them commute is found for all pairs
 constexpr double least = 1;   // passes over a full state: no plan takes less
 constexpr double half = 0.5;  // of the time that is saved may be spent on planning
 
@@ -17,13 +17,14 @@ constexpr double half = 0.5;  // of the time that is saved may be spent on plann
 bool is_worth_trying(
     const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth, const Book& book) {
     if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
-    double added = 0, others = 0;
+    std::size_t added = 0, diagonals = 0;
     for (const Piece& piece : work) {
         if (!piece.in_a_sweep()) return false;
-        if (piece.kind == Kind::diagonal) continue;
-        (changes_frame(piece, book) ? added : others) += 1;
+        diagonals += piece.kind == Kind::diagonal;
+        added += changes_frame(piece, book);
     }
-    return added >= worth.rich * others;
+    std::size_t others = work.size() - diagonals - added;
+    return others + diagonals <= most_pieces && static_cast<double>(added) >= worth.rich * static_cast<double>(others);
 }
 
 LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth,
@@ -35,7 +36,7 @@ bool LinearPlanner::pays(const StepArrays& on_bits) {
     double diagonals = 0, others = 0;
     for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
-    return work_.fits() && work_.size() <= most_pieces && worth_.piece * (others + diagonals / 10) <= half * saved;
+    return work_.fits() && worth_.piece * (others + diagonals / 10) <= half * saved;
 }
 
 bool LinearPlanner::advance() {

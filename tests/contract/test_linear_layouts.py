@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copy
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.written_by_0_1 import stop_after
 
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
@@ -117,3 +120,28 @@ def test_each_element_of_a_batch() -> None:
         expected = Simulator(Options(device="cpu", device_wires=5)).run(circuit).saved["now"]
         np.testing.assert_allclose(result.saved["now"], expected, atol=1e-12)
     assert [sweeps > 0 for sweeps in taken[begun:]] == [True]
+
+
+def test_a_run_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
+    """Stopped between two sweeps, where wires are sums of index bits, a run goes on in every placement."""
+    builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(8)
+    for wire in range(WIDER):
+        builder.gate("ry", [wire], 0.3 + wire)
+    for k in range(90):
+        builder.gate("cx", rng.permutation(WIDER)[:2].tolist())
+        if k % 15 == 0:
+            builder.gate("rx", [k % WIDER], 0.4 + k)
+    circuit = builder.measure(range(WIDER), range(WIDER)).build()
+    begun = len(taken)
+    expected = Simulator(Options(device="cpu")).run(circuit, shots=100, seed=3).counts()
+    assert taken[begun] > 3
+    stopped = tmp_path / "stopped.qsx"
+    kept = Simulator(Options(device="cpu", checkpoint=stopped, checkpoint_every=0, progress=stop_after(2)))
+    with pytest.raises(KeyboardInterrupt):
+        kept.run(circuit, shots=100, seed=3)
+    for place in PLACES:
+        path = copy(stopped, tmp_path / "goes_on.qsx")
+        found = Simulator(Options(device="cpu", checkpoint=path, checkpoint_every=0, **place)).run(
+            circuit, shots=100, seed=3
+        )
+        assert found.counts() == expected, place

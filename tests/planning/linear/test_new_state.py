@@ -22,10 +22,11 @@ from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.linear.backward import placed
 from qsim_ex.planning.linear.growth import TileVisit
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Layout, Plan, Shape
+from qsim_ex.steps import Layout, Levels, Plan, Shape
 from qsim_ex.steps.algebra import Span, image, same_span, units
+from tools.same_plans import difference
 
 
 def zero(wires: int) -> np.ndarray:
@@ -201,6 +202,28 @@ def test_a_small_state_stays_small() -> None:
         verify(after)
         moved = [summary(plan, itemsize).bytes_moved for plan in (before, after)]
         assert moved[1] <= share * moved[0], family
+
+
+def test_only_what_pays_is_tried() -> None:
+    """A CPU tries circuits full of CX, of so many wires that planning takes less time than it saves, and no others."""
+    shape = CpuDevice(1).shape(np.complex64)
+    tried = {"cx_only": 22, "surface_code": 20}
+    left = {"cx_only": 16, "qft": 22, "qaoa": 22, "su2_8": 22, "heisenberg": 22, "ucc": 22, "clifford_t": 22}
+    for families, linear in ((tried, True), (left, False)):
+        for family, wires in families.items():
+            assert is_linear(new_plan(circuit_of(FAMILIES[family](wires), wires), shape)) == linear, family
+
+
+def test_a_plan_that_is_tried_is_left_where_it_takes_longer() -> None:
+    """Native code and Python weigh a plan over subspaces alike, whichever is better in the end."""
+    shape, linear = replace(CPU, start=1), 0
+    for seed in range(30):
+        circuit, every = drawn(seed, 9, 60), (1 << 9) - 1
+        given = circuit.instructions, 9, Layout.identity(9), shape, every
+        plan = compiled.compiled_plan(*given, True)
+        assert difference(plan, python_plan(*given, Levels(9), True)) == "", seed
+        linear += is_linear(plan)
+    assert 0 < linear < 30
 
 
 def test_layouts_backwards() -> None:

@@ -33,9 +33,8 @@ def is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape) -> bool:
     """Return whether work is so full of CX, and fits so well into tiles, that there may be a better plan."""
     if not 2 * shape.low <= shape.tile < num_bits or any(piece.kind not in SWEPT for piece in work):
         return False
-    moving = [piece for piece in work if piece.kind != "diagonal"]
-    added = sum(map(changes_frame, moving))
-    return added >= compiled.WORTH.rich * (len(moving) - added)
+    added, diagonals = sum(map(changes_frame, work)), sum(piece.kind == "diagonal" for piece in work)
+    return len(work) - added <= MOST_PIECES and added >= compiled.WORTH.rich * (len(work) - diagonals - added)
 
 
 def grown_plan(
@@ -46,7 +45,7 @@ def grown_plan(
     None where it needs bits, or where finding the plan may take longer than it saves. time: that of a plan on bits.
     """
     found = framed(work, num_bits, grows=True)
-    if found is None or len(found[0]) > MOST_PIECES:
+    if found is None:
         return None
     saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
     diagonals = sum(one.piece.kind == "diagonal" for one in found[0])
