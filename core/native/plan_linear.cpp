@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t most_pieces = 4096;  // which of them commute is found for all pairs
 constexpr double least = 1;   // passes over a full state: no plan takes less
+constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
 constexpr double half = 0.5;  // of the time that is saved may be spent on planning
 
 }  // namespace
@@ -36,7 +37,8 @@ bool LinearPlanner::pays(const StepArrays& on_bits) {
     double diagonals = 0, others = 0;
     for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
-    return work_.fits() && worth_.piece * (others + diagonals / 10) <= half * saved;
+    double pieces = others + diagonals / 10;
+    return work_.fits() && worth_.piece * pieces * (1 + pieces / crowd) <= half * saved;
 }
 
 bool LinearPlanner::advance() {

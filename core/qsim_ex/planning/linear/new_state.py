@@ -28,6 +28,9 @@ _LEAST = 1.0
 _HALF = 0.5
 """The share of the time that is saved which may be spent on planning."""
 
+_CROWD = 600.0
+"""So many pieces of work take the planner twice as long, each of them, as few do."""
+
 
 def is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape) -> bool:
     """Return whether work is so full of CX, and fits so well into tiles, that there may be a better plan."""
@@ -49,7 +52,8 @@ def grown_plan(
         return None
     saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
     diagonals = sum(one.piece.kind == "diagonal" for one in found[0])
-    if compiled.WORTH.piece * (len(found[0]) - diagonals + diagonals / 10) > _HALF * saved:
+    count = len(found[0]) - diagonals + diagonals / 10
+    if compiled.WORTH.piece * count * (1 + count / _CROWD) > _HALF * saved:
         return None
     pieces, frame = found
     growth = GrowingSpace(pieces, frame, shape)
