@@ -1,10 +1,12 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
 absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program;
-where a state is larger than one device, the work is divided into stages in between.
+where a state is larger than one device, the work is divided into stages in between. A new state full of CX may then be
+planned once more, over subspaces (`linear`), and the plan that is foretold to take less time is taken.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
-this room plans states on several levels of memory, and is what tests compare compiled plans with.
+this room plans states on several levels of memory and full states over subspaces, and is what tests compare compiled
+plans with.
 """
 
 from __future__ import annotations
