@@ -1,7 +1,7 @@
 """What plans over subspaces gain on a CPU: ``python -m benchmarks.subspaces --n 20 22 --out subspaces.json``.
 
-Circuits full of CX and others, as they are and in rz, sx, cx, and drawn ones with ``--drawn``, are run from |0…0⟩ to 100
-shots with `Shape.linear` off and on, in turns. Each run is a whole call that has planned nothing before. The least
+Circuits full of CX and others, as they are and in rz, sx, cx, and drawn ones with ``--drawn``, are run from |0…0⟩ to
+100 shots with `Shape.linear` off and on, in turns. Each run is a whole call that has planned nothing before. The least
 processor time counts, which other processes disturb least.
 """
 
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--drawn", action="store_true", help="also 96 drawn circuits")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    cells = []
+    cells: list[dict[str, str | float]] = []
     print("| circuit | wires | bits, ms | subspaces, ms | ratio |")
     print("| --- | --- | --- | --- | --- |")
     for wires in given.n:
@@ -108,7 +108,7 @@ def main() -> None:
             bits, subspaces = (1e3 * min(times) for times in zip(*turns, strict=True))
             cells.append({"circuit": name, "wires": wires, "bits_ms": bits, "subspaces_ms": subspaces})
             print(f"| {name} | {wires} | {bits:.2f} | {subspaces:.2f} | {subspaces / bits:.2f} |", flush=True)
-    ratios = [float(cell["subspaces_ms"]) / float(cell["bits_ms"]) for cell in cells]  # type: ignore[arg-type]
+    ratios = [float(cell["subspaces_ms"]) / float(cell["bits_ms"]) for cell in cells]
     print(f"\ngeometric mean {geometric_mean(ratios):.3f}, worst {max(ratios):.2f}")
     if given.out:
         told = {"threads": given.threads, "precision": given.precision, "repeat": given.repeat}
