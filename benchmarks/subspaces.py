@@ -60,10 +60,10 @@ def circuits(wires: int, *, others: bool, draws: bool) -> Iterator[tuple[str, Ci
         yield f"{name} in rz, sx, cx", _measured(transpiled(gates, wires), wires)
     for mixed in MIXED if draws else ():
         for share in SHARES:
-            for gates in GATES:
+            for size in GATES:
                 for near in (False, True):
-                    name = f"{gates} gates, {share:.0%} CX on {'neighbours' if near else 'any'}, {'/'.join(mixed)}"
-                    yield name, _measured(drawn(wires, mixed, share, gates, near=near), wires)
+                    name = f"{size} gates, {share:.0%} CX on {'neighbours' if near else 'any'}, {'/'.join(mixed)}"
+                    yield name, _measured(drawn(wires, mixed, share, size, near=near), wires)
 
 
 def _measured(gates: list[Named], wires: int) -> Circuit:
