@@ -2,7 +2,8 @@
 
 A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
-to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Plans have to be equal in
+to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one begins there, too,
+and is full of CX; of these two in three have a plan over subspaces wherever there is one. Plans have to be equal in
 everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
 """
 
@@ -13,6 +14,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -22,7 +24,8 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.kernels.cpu.writer import encode, encode_in_python
-from qsim_ex.planning.compiled import compiled_plan
+from qsim_ex.planning import compiled as compiled_planning
+from qsim_ex.planning.compiled import EVERY, compiled_plan
 from qsim_ex.planning.planner import python_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
 
@@ -34,6 +37,9 @@ REAL_SHAPES = (
     Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
 )
 """The CPU and GPUs in single and double precision, written out: planning needs no device."""
+
+LINEAR = 4
+"""Each so many cases one is about plans over subspaces."""
 
 _KRAUS = ("cccc", "cc0c", "r00r", "rr00", "0cc0")
 _LETTERS = "01-ric"
@@ -50,6 +56,12 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     if number % 3:  # several plans are made, and compared
         shape = replace(shape, counted=1.2 * shape.balance, exchanged=float(number % 4), start=min(shape.start, 15))
         shape = replace(shape, fewer=max(0, shape.low - number % 4), scattered=1.0 + 0.05 * (number % 5))
+    linear = number % LINEAR == 1
+    if linear:  # a tile of a small machine has room for the lowest bits of two sweeps, and is smaller than the state
+        low = min(shape.low, shape.tile // 2)
+        fewer = shape.fewer if shape.fewer < low else 0
+        shape = replace(shape, linear=True, low=low, edge=min(shape.edge, low), fewer=fewer, elsewhere=number % 5 / 10)
+        n = max(n, shape.tile + int(rng.integers(1, 6)))
     every = (1 << n) - 1
     fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
     start = Layout.identity(n)
@@ -58,7 +70,9 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     gates = int(rng.integers(1, 400 if rng.random() < 0.1 else 60))
     if long:  # long enough that orders of the wires are tried, and that low bits float
         gates, fresh, start = int(rng.integers(300, 900)), every, Layout.identity(n)
-    made = _circuit(rng, n, gates)
+    if linear:
+        fresh, start = every, Layout(start.address, 0)
+    made = _full_of_cx(rng, n, gates) if linear else _circuit(rng, n, gates)
     return made, {
         "num_wires": n,
         "start": start,
@@ -71,6 +85,12 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
 def check(number: int) -> Plan:
     """Plan a case both ways, and encode its sweeps for a CPU; raises `AssertionError` at the first difference."""
     circuit, given = case(number)
+    worth = EVERY if number % 3 else compiled_planning.WORTH
+    with patch.object(compiled_planning, "WORTH", worth):
+        return _check(number, circuit, given)
+
+
+def _check(number: int, circuit: Circuit, given: dict[str, Any]) -> Plan:
     compiled = compiled_plan(circuit.instructions, **given)
     expected = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
     different = difference(compiled, expected)
@@ -150,6 +170,21 @@ def _circuit(rng: np.random.Generator, n: int, gates: int) -> Circuit:
         kinds[rng.integers(len(kinds))](rng, builder, rng.permutation(n).tolist())
     made = builder.build()
     return _disturbed(rng, made) if rng.random() < 0.3 else made
+
+
+def _full_of_cx(rng: np.random.Generator, n: int, gates: int) -> Circuit:
+    """A circuit of CX, with some other gates between them."""
+    builder = CircuitBuilder(n)
+    others = [_KINDS[rng.integers(len(_KINDS))], _plain] if rng.random() < 0.5 else [_plain]
+    share = rng.choice([0.05, 0.2, 0.4])
+    for _ in range(gates):
+        wires = rng.permutation(n).tolist()
+        if n > 1 and rng.random() > share:
+            builder.gate("cx", wires[:2])
+        else:
+            others[rng.integers(len(others))](rng, builder, wires)
+    made = builder.build()
+    return _disturbed(rng, made) if rng.random() < 0.1 else made
 
 
 def _gate(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
@@ -243,6 +278,7 @@ def main() -> None:
     for number in range(given.first, given.first + given.cases):
         plan = check(number)
         seen.update(type(step).__name__ for step in plan.steps)
+        seen["linear plans"] += "linear" in plan.made_from
         seen["permuted sweeps"] += sum(bool(sweep.store) for sweep in plan.sweeps)
         seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
         seen.update(type(row).__name__ for row in plan.numbers.program)

@@ -1,6 +1,7 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
+// a new state full of CX may then be planned once more, over subspaces.
 
 #include "plan.hpp"
 
@@ -29,11 +30,11 @@ bool fit(const Book& book, const NumberProgram& program) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows)
+                 std::vector<Mask> lows, const Worth& worth)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
-      lows_(std::move(lows)) {
+      lows_(std::move(lows)), worth_(worth) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -51,6 +52,7 @@ Planner::State Planner::advance() {
         case State::rotate: rotate_all(); break;
         case State::choose: choose(); break;
         case State::attempt: attempt(); break;
+        case State::linear: try_linear(); break;
         case State::read:
         case State::done:
         case State::stuck:
@@ -107,6 +109,10 @@ void Planner::choose() {
     if (!ways_) ways_.reset(new Ways(work_, num_bits_, shape_, fresh_, lows_));
     if (ways_->advance()) return;
     draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
+    if (shape_.linear && fresh_ == below(num_bits_) && is_worth_trying(draft_->work, num_bits_, shape_, worth_, *draft_->book)) {
+        framed_.reset(new Draft(draft_->copy()));
+        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, worth_, *framed_->book, framed_->program));
+    }
     begin_attempt();
     state_ = State::attempt;
 }
@@ -131,10 +137,29 @@ void Planner::attempt() {
     if (!worse) made_ = std::move(attempt_);
     attempt_.reset();
     if (attempts_ < ways) return begin_attempt();
-    start = made_->draft.start, end = made_->draft.end;
-    book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
-    reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
+    finish(*made_);
     made_.reset(), ways_.reset();
+    if (linear_ && !linear_->pays(steps, shape_.with(lows), *book)) linear_.reset(), framed_.reset();
+    state_ = linear_ ? State::linear : State::done;
+}
+
+void Planner::finish(Attempt& made) {
+    start = made.draft.start, end = made.draft.end;
+    book = std::move(made.draft.book), program_ = std::move(made.draft.program), steps = std::move(made.steps);
+    reordered = made.reordered, floats = made.floats, lows = made.lows;
+}
+
+// Goes on with a plan over subspaces, and takes it if it is better than the one on bits.
+void Planner::try_linear() {
+    if (linear_->advance()) return;
+    linear = linear_->is_better();
+    if (linear) {
+        steps = std::move(linear_->steps), program_ = std::move(linear_->program), book = std::move(framed_->book);
+        start = framed_->start;
+        end = moved({framed_->end.address, framed_->end.flip ^ linear_->flip()}, linear_->at);
+        reordered = floats = false, lows = shape_.low;
+    }
+    linear_.reset(), framed_.reset();
     state_ = State::done;
 }
 
@@ -173,7 +198,7 @@ const Value* address(qx::Int integer) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered.
+// seen, transposed, counted, exchanged, scattered, elsewhere, and the numbers of `Worth`.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -181,9 +206,9 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
                  shape[9] != 0,              given[16] != 0,             given[17] != 0,
-                 rates[0],                   rates[1],                   rates[2],
+                 given[18] != 0,             rates[0],                   rates[1],                   rates[2],
                  rates[3],                   rates[4],                  rates[5],
-                 rates[6],                   static_cast<int>(given[18]), rates[7]};
+                 rates[6],                   static_cast<int>(given[19]), rates[7],                  rates[8]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
@@ -191,7 +216,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     std::unique_ptr<Planner> made(
-        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows)));
+        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows),
+                    Worth{rates[9], rates[10], rates[11]}));
     return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
@@ -231,7 +257,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     const NumberProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
-    *out++ = made->lows;
+    *out++ = made->linear, *out++ = made->lows;
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "plan_attempt.hpp"
 #include "plan_cancel.hpp"
+#include "plan_linear.hpp"
 #include "plan_runs.hpp"
 
 namespace qx::plan {
@@ -13,9 +14,9 @@ class Planner {
   public:
     // lows: as `Ways` takes them.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows);
+            std::vector<Mask> lows, const Worth& worth);
 
-    enum class State { read, absorb, join, rotate, choose, attempt, done, stuck, too_large };
+    enum class State { read, absorb, join, rotate, choose, attempt, linear, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
@@ -27,7 +28,7 @@ class Planner {
     bool is_large() const { return reader_->parts() > 1; }
 
     Layout start, end;
-    bool reordered = false, floats = false;
+    bool reordered = false, floats = false, linear = false;
     int lows = 0;  // how many bits are lowest
     StepArrays steps;
     std::unique_ptr<Book> book;
@@ -43,6 +44,8 @@ class Planner {
     void choose();
     void begin_attempt();
     void attempt();
+    void finish(Attempt& made);
+    void try_linear();
 
     int num_bits_;
     Shape shape_;
@@ -61,6 +64,9 @@ class Planner {
     std::unique_ptr<Draft> draft_;  // what is left for the next ways
     std::size_t attempts_ = 0;
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
+    Worth worth_;
+    std::unique_ptr<Draft> framed_;  // what the plan over subspaces is made from
+    std::unique_ptr<LinearPlanner> linear_;
     std::unique_ptr<NumberArrays> listed_;
 };
 

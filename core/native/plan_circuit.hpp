@@ -12,13 +12,15 @@ namespace qx::plan {
 // The machine as planning sees it: qsim_ex.steps.Shape, fitted to the state. -1 for no bound, and for no blocks.
 struct Shape {
     int tile, near, low, edge, phases, dense, table, start, blocks_from;
-    bool has_blocks, floats, relabels;
+    bool has_blocks, floats, relabels, linear;
     double item_work, balance, block, seen, transposed, counted, exchanged;
     int fewer;
-    double scattered;
+    double scattered, elsewhere;
 
     // How many times as long reading and writing takes as in whole pieces.
     double slowed() const { return low == fewer ? scattered : 1; }
+    // The multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted.
+    double rate() const { return counted != 0 ? counted : balance; }
     // The shape with so many lowest bits: its own, or fewer.
     Shape with(int lows) const {
         Shape out = *this;

@@ -42,9 +42,12 @@ QX_EXPORT(plan_keys)(qx::Int planner, qx::Int* out) {
     auto* made = new SweepKeys;
     for (const Step& step : plan->steps.steps) {
         if (step.type != Step::sweep) continue;
-        for (qx::Int word : {step.tile, step.fresh, step.numbers, step.tables, step.num_bits}) made->words.push_back(word);
+        for (qx::Int word : {step.tile, step.fresh, step.numbers, step.tables, step.num_bits, step.num_loads})
+            made->words.push_back(word);
         for (qx::Int k = 0; k < step.num_bits; ++k)
             made->words.push_back(static_cast<qx::Int>(plan->book->words[static_cast<std::size_t>(step.words + k)]));
+        for (qx::Int k = 0; k < step.num_loads; ++k)
+            made->words.push_back(static_cast<qx::Int>(plan->book->words[static_cast<std::size_t>(step.loads + k)]));
         for (qx::Int k = step.begin; k < step.end; ++k) {
             const Phase& phase = plan->steps.phases[static_cast<std::size_t>(k)];
             made->words.push_back(phase.near), made->words.push_back(phase.end - phase.begin);

@@ -16,14 +16,14 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out,
                      Floating* floating, double worth)
-    : work_(work), shape_(shape), book_(book), program_(program), out_(out),
+    : work_(work), shape_(shape), book_(book), out_(out), sweep_(shape, book, program, out),
       growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
     pending_ = Pending::of(outlines);
 }
 
 bool Scheduler::advance() {
     if (sweeping_) {
-        if (!phases_done_) return next_phases(), true;
+        if (!phases_done_) return phases_done_ = sweep_.advance(), true;
         return end_sweep();
     }
     const Piece& piece = work_[pending_.number(0)];
@@ -63,23 +63,53 @@ void Scheduler::alone(const Piece& piece) {
 void Scheduler::begin_sweep() {
     fresh_before_ = growth_.fresh.units;
     tile_ = growth_.tile(pending_, reasons_);
-    ready_.clear(), phases_.clear(), in_phases_.clear();
+    ready_.clear();
     split(pending_, reasons_, tile_, ready_);
-    reading_ = writing_ = {below(shape_.edge)};
+    Directions reading{below(shape_.edge)}, writing = reading;
     if (floating_) {
-        reading_ = floating_->edge();
+        reading = floating_->edge();
         growth_.float_low(ready_, pending_, tile_);
         floating_->store(growth_.low());
-        writing_ = floating_->edge();
+        writing = floating_->edge();
     }
-    left_ = Pending::of(*pending_.work, &ready_);
+    sweep_.begin(Pending::of(*pending_.work, &ready_), tile_, reading, writing);
     sweeping_ = true, phases_done_ = false;
 }
 
-// Finds phases for the work of the sweep; edge bits are not near in the first and the last phase.
-void Scheduler::next_phases() {
+// Writes the sweep with its items; work that did not fit into its phases is pending again.
+bool Scheduler::end_sweep() {
+    Step step{};
+    step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
+    sweep_.write(step, work_, shape_.has_blocks && growth_.size() >= shape_.blocks_from);
+    if (floating_) floating_->follow(out_.steps.size());
+    sweeping_ = false;
+    const Pending& left = sweep_.left();
+    if (left.size() == ready_.size()) return false;
+    if (!left.empty()) {
+        std::vector<Index> front;
+        front.reserve(left.size() + pending_.front.size());
+        std::size_t own = 0, other = 0;
+        while (own < left.size() || other < pending_.front.size()) {
+            bool take = other == pending_.front.size() ||
+                        (own < left.size() && left.number(own) < pending_.front[other]);
+            front.push_back(take ? left.number(own++) : pending_.front[other++]);
+        }
+        pending_.front.swap(front);
+    }
+    return true;
+}
+
+void PhaseWriter::begin(Pending work, Directions tile, Directions reading, Directions writing) {
+    left_ = std::move(work);
+    tile_ = tile, reading_ = reading, writing_ = writing;
+    phases_.clear(), in_phases_.clear();
+}
+
+// Edge bits are not near in the first and the last phase.
+bool PhaseWriter::advance() {
     Directions middle = tile_.without(reading_ | writing_);
-    for (int k = 0; k < phases_at_once && !phases_done_; ++k) {
+    bool done = false;
+    for (int k = 0; k < phases_at_once && !done; ++k) {
         bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
         reasons_.find(left_, {}, shape_.near);
         Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});
@@ -87,47 +117,29 @@ void Scheduler::next_phases() {
         Directions near = fill(fill(chosen, middle, shape_.near, false), allowed, shape_.near, false);
         split(left_, reasons_, near, in_phases_);
         phases_.push_back({near, in_phases_.size()});
-        phases_done_ = last || left_.empty();
+        done = last || left_.empty();
     }
-    if (phases_done_ && phases_.back().near.meets(writing_))
+    if (done && phases_.back().near.meets(writing_))
         phases_.push_back({fill({}, tile_.without(writing_), shape_.near, false), in_phases_.size()});
+    return done;
 }
 
-// Writes the sweep with its items; work that did not fit into its phases is pending again.
-bool Scheduler::end_sweep() {
-    bool blocks = shape_.has_blocks && growth_.size() >= shape_.blocks_from;
+void PhaseWriter::write(Step step, const std::vector<Piece>& work, bool blocks) {
     Packer packer(book_, program_, out_, shape_.table);
-    Step step{};
-    step.type = Step::sweep, step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
-    step.begin = static_cast<Int>(out_.phases.size());
+    step.type = Step::sweep, step.begin = static_cast<Int>(out_.phases.size());
     std::size_t at = 0;
-    std::vector<Piece> work;
+    std::vector<Piece> pieces;
     for (std::size_t k = 0; k < phases_.size(); ++k) {
-        if (blocks) work = packer.take_held();
-        for (; at < phases_[k].end; ++at) work.push_back(work_[in_phases_[at]]);
-        if (blocks) work = gathered(work, phases_[k].near.units, shape_.block, book_, program_);
-        packer.phase(phases_[k].near, work, k + 1 == phases_.size());
-        work.clear();
+        if (blocks) pieces = packer.take_held();
+        for (; at < phases_[k].end; ++at) pieces.push_back(work[in_phases_[at]]);
+        if (blocks) pieces = gathered(pieces, phases_[k].near.units, shape_.block, book_, program_);
+        packer.phase(phases_[k].near, pieces, k + 1 == phases_.size());
+        pieces.clear();
     }
     packer.finish(step.numbers, step.tables);
     step.end = static_cast<Int>(out_.phases.size());
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
-    if (floating_) floating_->follow(out_.steps.size());
-    sweeping_ = false;
-    if (left_.size() == ready_.size()) return false;
-    if (!left_.empty()) {
-        std::vector<Index> front;
-        front.reserve(left_.size() + pending_.front.size());
-        std::size_t own = 0, other = 0;
-        while (own < left_.size() || other < pending_.front.size()) {
-            bool take = other == pending_.front.size() ||
-                        (own < left_.size() && left_.number(own) < pending_.front[other]);
-            front.push_back(take ? left_.number(own++) : pending_.front[other++]);
-        }
-        pending_.front.swap(front);
-    }
-    return true;
 }
 
 }  // namespace qx::plan

@@ -15,9 +15,11 @@ struct Step {
     Int begin, end;    // its phases
     Int numbers, tables;
     Int packed;        // where its packed numbers end
-    // Where its bits stand in `words`, and how many; of a sweep the bits on which its tile is written back, none if all
-    // stay. Of the other steps also reads, condition, `to`, held value, label.
+    // Where its bits stand in `words`, and how many; of a sweep the columns of the map by which it is written, none if it is
+    // the one by which it is read: those of its tile, or of all bits. Of the other steps also reads, condition, `to`, held
+    // value, label.
     Int words, num_bits, num_reads, when_mask, when_value, to, held, label;
+    Int loads, num_loads;  // likewise of a sweep the columns by which it is read: of all bits, none if all stay
 };
 
 struct Phase {
@@ -33,6 +35,40 @@ struct StepArrays {
     std::vector<Phase> phases;
     std::vector<Item> items;
     std::vector<Index> packed;
+};
+
+// Cuts the work of one sweep into phases, and writes it.
+class PhaseWriter {
+  public:
+    PhaseWriter(const Shape& shape, Book& book, NumberProgram& program, StepArrays& out)
+        : shape_(shape), book_(book), program_(program), out_(out) {}
+
+    // Takes some of the work for a tile. reading, writing: the bits that lie across the lanes when the tile is read, and
+    // when it is written.
+    void begin(Pending work, Directions tile, Directions reading, Directions writing);
+    // Finds phases for some of it; returns whether all were found.
+    bool advance();
+    // The work that did not fit into the phases.
+    const Pending& left() const { return left_; }
+    // Appends the sweep. work: the pieces by their numbers. blocks: whether it may have dense blocks.
+    void write(Step step, const std::vector<Piece>& work, bool blocks);
+
+  private:
+    // A phase before its items are made: the near set, and the end of the pieces that run in it.
+    struct NearPhase {
+        Directions near;
+        std::size_t end;
+    };
+
+    const Shape& shape_;
+    Book& book_;
+    NumberProgram& program_;
+    StepArrays& out_;
+    Reasons reasons_;
+    Pending left_;
+    Directions tile_, reading_, writing_;
+    std::vector<Index> in_phases_;
+    std::vector<NearPhase> phases_;
 };
 
 // Turns the work of one stage into steps, one step at a time.
@@ -51,22 +87,15 @@ class Scheduler {
     void clear(Mask fresh);
 
   private:
-    // The phases of a sweep before its items are made: the near set, and the end of the pieces that run in it.
-    struct NearPhase {
-        Directions near;
-        std::size_t end;
-    };
-
     void alone(const Piece& piece);
     void begin_sweep();
-    void next_phases();
     bool end_sweep();
 
     const std::vector<Piece>& work_;
     const Shape& shape_;
     Book& book_;
-    NumberProgram& program_;
     StepArrays& out_;
+    PhaseWriter sweep_;
     Growth growth_;
     Floating* floating_;
     Pending pending_;
@@ -75,12 +104,8 @@ class Scheduler {
     bool sweeping_ = false;
     bool phases_done_ = false;
     Directions tile_;
-    Directions reading_, writing_;  // the bits that lie across the lanes when the tile is read, and when it is written
     Mask fresh_before_ = 0;
     std::vector<Index> ready_;  // the work of the sweep
-    Pending left_;              // and what of it is in no phase yet
-    std::vector<Index> in_phases_;
-    std::vector<NearPhase> phases_;
 };
 
 }  // namespace qx::plan

@@ -88,11 +88,13 @@ void Writer::encode(const Step& sweep) {
     frame_changed();
     look();
     Geometry geometry{};
-    Mask fresh = static_cast<Mask>(sweep.fresh);
-    int to[64], home[64];  // where each bit is written back, and which bit is written there
-    for (int bit = 0; bit < 64; ++bit) to[bit] = home[bit] = bit;
-    places(fresh, to, geometry.load, geometry.load_lanes);
-    geometry.load_direct = direct && !(fresh & layout_.lane_mask());
+    Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
+    int home[64];  // which bit is on each lane in memory
+    columns(sweep);
+    places(load_, fresh, geometry.load, geometry.load_lanes);
+    geometry.load_base = bases(load_, tile);
+    geometry.load_direct = direct && !(fresh & layout_.lane_mask()) && lanes_of(load_, tile, home) &&
+                           std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
     while (!pending.empty()) {
         ready.clear();
         take_runnable(pending, layout_.lane_mask(), ready);
@@ -100,19 +102,16 @@ void Writer::encode(const Step& sweep) {
         for (const TouchedBits& piece : ready) item(*piece.item);
         if (!swaps.empty()) exchange(swaps);
     }
-    if (sweep.num_bits) {
-        const Mask* stored = book_.words.data() + sweep.words;
-        each(static_cast<Mask>(sweep.tile), [&](int bit) { to[bit] = lowest(*stored), home[lowest(*stored++)] = bit; });
-    }
-    if (direct && !layout_.rows.empty())
+    bool in_lanes = direct && lanes_of(store_, tile, home);
+    if (in_lanes && !layout_.rows.empty())
         for (const Swaps& swaps : layout_.swaps_home(home)) exchange(swaps);
-    places(0, to, geometry.store, geometry.store_lanes);
-    geometry.grown = static_cast<Int>(fresh & static_cast<Mask>(sweep.tile));
+    places(store_, 0, geometry.store, geometry.store_lanes);
+    geometry.grown = static_cast<Int>(fresh & tile);
     geometry.num_bits = num_bits_;
-    geometry.load_base = -1, geometry.store_base = bases(to);
+    geometry.store_base = bases(store_, tile);
     geometry.row_bits = static_cast<Int>(layout_.rows.size());
-    geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));
-    geometry.store_direct = direct && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
+    geometry.tile_mask = static_cast<Int>(tile | (fresh & below(num_bits_)));
+    geometry.store_direct = in_lanes && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
     out_.geometry.push_back(geometry);
     auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
     out_.ends.push_back(
@@ -145,13 +144,40 @@ Int Writer::add(const std::vector<Int>& values) {
     return at;
 }
 
+// Notes the maps of a sweep; see qsim_ex.steps.Sweep.
+void Writer::columns(const Step& sweep) {
+    for (int bit = 0; bit < 64; ++bit) load_[bit] = unit(bit);
+    const Mask* words = book_.words.data();
+    std::copy_n(words + sweep.loads, sweep.num_loads, load_);
+    std::copy_n(load_, 64, store_);
+    const Mask tile = static_cast<Mask>(sweep.tile), *stored = words + sweep.words;
+    if (sweep.num_bits == qx::plan::count(tile)) each(tile, [&](int bit) { store_[bit] = *stored++; });
+    else std::copy_n(stored, sweep.num_bits, store_);
+}
+
+// Finds the bits of a tile that are alone on the lanes of vectors in memory; returns whether each lane has one.
+bool Writer::lanes_of(const Mask* columns, Mask tile, int* home) const {
+    Mask lanes = below(lane_bits_), found = 0;
+    bool alone = true;
+    for (int bit = 0; bit < num_bits_; ++bit) {
+        Mask on = columns[bit] & lanes;
+        if (!(tile >> bit & 1)) {
+            alone = alone && !((columns[bit] ^ unit(bit)) & lanes);
+        } else if (on) {
+            alone = alone && columns[bit] == on && !(on & (on - 1)) && !(found & on);
+            found |= on, home[lowest(on)] = bit;
+        }
+    }
+    return alone && found == lanes;
+}
+
 // Writes the place of each row and each lane in memory (in amplitudes), and where the tables begin.
 //
-// fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold. to: where each bit is in memory.
-void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
+// fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold.
+void Writer::places(const Mask* columns, Mask fresh, Int& at, Int& lanes) {
     auto steps_of = [&](const std::vector<int>& bits) {
         std::vector<Int> steps;
-        for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : Int{1} << to[bit]);
+        for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : static_cast<Int>(columns[bit]));
         return steps;
     };
     std::vector<Int> steps = steps_of(layout_.rows), low(steps.size()), high, sums;
@@ -172,11 +198,14 @@ void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
     lanes = add(sums);
 }
 
-// Writes what each bit outside the tile flips in memory, now that rows may depend on it; returns where, −1: nothing.
-Int Writer::bases(const int* to) {
+// Writes what a map adds to each bit outside the tile, now that rows may depend on it; returns where, −1: nothing. Such a
+// bit may be above those of the state.
+Int Writer::bases(const Mask* columns, Mask tile) {
     std::vector<Int> added(index_bits);
+    for (int bit = 0; bit < num_bits_; ++bit)
+        if (!(tile >> bit & 1)) added[static_cast<std::size_t>(bit)] = static_cast<Int>(columns[bit] ^ unit(bit));
     for (std::size_t k = 0; k < layout_.rows.size(); ++k)
-        each(frame_.outside[k], [&](int bit) { added[static_cast<std::size_t>(bit)] ^= Int{1} << to[layout_.rows[k]]; });
+        each(frame_.outside[k], [&](int bit) { added[static_cast<std::size_t>(bit)] ^= static_cast<Int>(columns[layout_.rows[k]]); });
     return std::any_of(added.begin(), added.end(), [](Int mask) { return mask != 0; }) ? add(added) : -1;
 }
 

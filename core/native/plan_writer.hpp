@@ -57,8 +57,10 @@ class Writer {
 
     void look();
     Int add(const std::vector<Int>& values);
-    void places(Mask fresh, const int* to, Int& at, Int& lanes);
-    Int bases(const int* to);
+    void columns(const Step& sweep);
+    void places(const Mask* columns, Mask fresh, Int& at, Int& lanes);
+    Int bases(const Mask* columns, Mask tile);
+    bool lanes_of(const Mask* columns, Mask tile, int* home) const;
     void exchange(const Swaps& swaps);
     void item(const Item& item);
     qx::Instruction& write(qx::Kind kind, const RowSelection& where, CoefficientTable table = {});
@@ -89,6 +91,7 @@ class Writer {
     EncodedSweeps& out_;
 
     TileLayout layout_;
+    Mask load_[64], store_[64];  // what flips in memory with each index bit, as it is read and as it is written
     int row_of_[64], lane_of_[64];
     Mask row_mask_ = 0, lane_mask_ = 0, outside_ = 0;
     Mask all_rows_ = 0;

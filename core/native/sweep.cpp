@@ -5,6 +5,7 @@
 
 #include "sweep.hpp"
 
+#include "flush.hpp"
 #include "pool.hpp"
 
 namespace qx::QX_SET {
@@ -55,6 +56,7 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     }
     Int streamed = streamed_bits<Real>(geometry, call, tiles);
     auto run_units = [&](Int first, Int last) {
+        FlushSubnormals flushing;
         char* memory = scratch(shared ? space : with_coefficients);
         Interpreter<Real> interpreter(program, memory, streamed);
         Real* own = reinterpret_cast<Real*>(memory + space);

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copy
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.written_by_0_1 import stop_after
 
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.linear import schedule
-from qsim_ex.steps import Shape
+from qsim_ex.planning import compiled, planner
+from qsim_ex.steps import Plan, Shape
 
-SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True, linear_states=True)
 WIRES = 8
+WIDER = 12
+"""Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
+
 PLACES = ({}, {"device_wires": 5}, {"virtual_peers": 2}, {"virtual_peers": 2, "device_wires": 5})
 """A state in one piece, in host memory, on two devices, on both: all but the first are planned on bits."""
 
 taken: list[int] = []
-"""How many sweeps each linear plan had."""
+"""How many sweeps each linear plan for one device had, 0 for plans on bits."""
+
+
+def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
+    def made(*given: object) -> Plan:
+        plan = make(*given)
+        if plan.levels.local in (WIRES, WIDER):
+            taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
+        return plan
+
+    return made
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _linear() -> Iterator[None]:
     """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
     with pytest.MonkeyPatch.context() as patch:
-
-        def cheaper(_: object, *args: object, grows: bool) -> object:
-            made = (schedule.grown_plan if grows else schedule.linear_plan)(*args)  # type: ignore[arg-type]
-            taken.append(len(made.steps) if made else 0)
-            return made
-
+        for name in ("compiled_plan", "python_plan"):
+            patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
-        patch.setattr(schedule, "cheaper", cheaper)
+        patch.setattr(compiled, "WORTH", compiled.EVERY)
         yield
 
 
@@ -65,10 +77,6 @@ def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int])
             psi = reference.simulate(circuit, psi)
             np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
             assert sorted(state.wire_ordering) == list(range(WIRES))
-
-
-WIDER = 12
-"""Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
 
 
 def test_every_place_draws_the_same_shots() -> None:
@@ -112,3 +120,28 @@ def test_each_element_of_a_batch() -> None:
         expected = Simulator(Options(device="cpu", device_wires=5)).run(circuit).saved["now"]
         np.testing.assert_allclose(result.saved["now"], expected, atol=1e-12)
     assert [sweeps > 0 for sweeps in taken[begun:]] == [True]
+
+
+def test_a_run_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
+    """Stopped between two sweeps, where wires are sums of index bits, a run goes on in every placement."""
+    builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(8)
+    for wire in range(WIDER):
+        builder.gate("ry", [wire], 0.3 + wire)
+    for k in range(90):
+        builder.gate("cx", rng.permutation(WIDER)[:2].tolist())
+        if k % 15 == 0:
+            builder.gate("rx", [k % WIDER], 0.4 + k)
+    circuit = builder.measure(range(WIDER), range(WIDER)).build()
+    begun = len(taken)
+    expected = Simulator(Options(device="cpu")).run(circuit, shots=100, seed=3).counts()
+    assert taken[begun] > 3
+    stopped = tmp_path / "stopped.qsx"
+    kept = Simulator(Options(device="cpu", checkpoint=stopped, checkpoint_every=0, progress=stop_after(2)))
+    with pytest.raises(KeyboardInterrupt):
+        kept.run(circuit, shots=100, seed=3)
+    for place in PLACES:
+        path = copy(stopped, tmp_path / "goes_on.qsx")
+        found = Simulator(Options(device="cpu", checkpoint=path, checkpoint_every=0, **place)).run(
+            circuit, shots=100, seed=3
+        )
+        assert found.counts() == expected, place

@@ -30,10 +30,11 @@ SHAPES = (
         scattered=1.05,
     ),
 )
+LINEAR = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=1, item_work=2.0, floats=True, linear=True)
 LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))
 WIRES = 12
 
-PLANS = {5: "b08887a63c287424"}
+PLANS = {5: ""}
 """For the present edition, the digest of the steps of all plans below."""
 
 
@@ -52,8 +53,25 @@ def circuit(number: int) -> Circuit:
     return builder.build()
 
 
+def full_of_cx(number: int) -> Circuit:
+    """A circuit of CX, and a few turns and phases."""
+    builder = CircuitBuilder(WIRES)
+    for k in range(100 + 40 * number):
+        a = (5 * k * k + 7 * k + number) % WIRES
+        name = "ry" if k < WIRES else "rz" if k % 9 == 4 else "sx" if k % 17 == 8 else "cx"
+        wires = [a, (a + 1 + 3 * k % (WIRES - 1)) % WIRES] if name == "cx" else [k if k < WIRES else a]
+        builder.gate(name, wires, *([0.1 + k] if name in ("ry", "rz") else []))
+    return builder.build()
+
+
 def plans() -> Iterator[Plan]:
-    """Plans on a CPU's shape and on GPUs', in one piece and divided, from |0…0⟩ and from a full state."""
+    """Plans on a CPU's shape and on GPUs', in one piece and divided, from |0…0⟩ and from a full state.
+
+    And plans over subspaces.
+    """
+    for number in range(3):
+        given = full_of_cx(number).instructions, WIRES, Layout.identity(WIRES), LINEAR, (1 << WIRES) - 1
+        yield make_plan(*given, None, True)
     for number in range(6):
         for shape in SHAPES:
             for fresh in (0, (1 << WIRES) - 1):
@@ -73,6 +91,11 @@ def test_plans_are_those_of_their_edition() -> None:
         told = {**plan.to_json(), "shape": None}
         digest.update(json.dumps(told, sort_keys=True).encode())
     assert {EDITION: digest.hexdigest()} == PLANS
+
+
+def test_some_of_them_are_over_subspaces() -> None:
+    """Three plans are, and no others."""
+    assert [plan.made_from[-1] == "linear" for plan in plans()].count(True) == 3
 
 
 def test_a_run_of_another_edition_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
+from planning.linear.test_schedule import CPU, drawn
 from planning.stages.test_staging import SHAPES, divisions, planned, stored
 from support import literal_executor as literal
 from support.strategies import circuits
@@ -14,6 +16,7 @@ from support.strategies import circuits
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import NotSupported
+from qsim_ex.planning import compiled
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.planner import bind
 from qsim_ex.planning.resumed import operands_of, resumed
@@ -51,3 +54,21 @@ def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject)
     buffer = by_parts(plan, operands, buffer, 0, len(cut(plan)))
     found = buffer[[plan.end.index(value) for value in range(psi.size)]]
     assert np.allclose(found, reference.simulate(circuit), rtol=0, atol=1e-12)
+
+
+def test_a_plan_over_subspaces_continues_on_other_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped between sweeps whose layouts are linear maps, a run goes on wherever index bits are divided otherwise."""
+    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
+    shape = replace(CPU, tile=5, near=5)
+    for seed in range(6):
+        circuit, n = drawn(seed, 8, 40), 8
+        plan = planned(circuit, Layout.identity(n), Levels(n), shape, (1 << n) - 1, place=True)
+        assert plan.made_from[-1] == "linear"
+        for parts in range(len(cut(plan)) + 1):
+            buffer = by_parts(plan, circuit.operands, np.eye(1, 1 << n, dtype=np.complex128)[0], 0, parts)
+            for levels in (Levels(n), Levels(n - 1, 1), Levels(n - 2), Levels(n - 2, 1)):
+                rest = resumed(plan, parts, levels, shape)
+                verify(rest)
+                after = by_parts(rest, operands_of(plan, circuit.operands), buffer.copy(), 0, len(cut(rest)))
+                found = after[[rest.end.index(value) for value in range(1 << n)]]
+                assert np.allclose(found, reference.simulate(circuit), rtol=0, atol=1e-12), (seed, parts, levels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.steps.algebra import Span, common, image, inverse, pulled_back, same_span, units
+from qsim_ex.steps.algebra import Span, as_additions, common, image, inverse, pulled_back, same_span, units
 
 
 def matrix(columns: tuple[int, ...], size: int) -> np.ndarray:
@@ -72,3 +72,17 @@ def test_a_map_without_an_inverse() -> None:
     assert inverse(units(range(3))) == (1, 2, 4)
     with pytest.raises(ValueError, match="independent columns, got 2"):
         inverse((1, 2, 3))
+
+
+def test_a_map_as_additions() -> None:
+    """Additions of one bit to another, one after the other, and then places of all bits: that is every map."""
+    rng = np.random.default_rng(4)
+    for size in (1, 3, 8, 20):
+        columns = drawn(rng, size)
+        pairs, places = as_additions(columns)
+        assert sorted(places) == list(range(size))
+        for vector in units(range(size)):
+            found = vector
+            for control, target in pairs:
+                found ^= (found >> control & 1) << target
+            assert image(units(places), found) == image(columns, vector)

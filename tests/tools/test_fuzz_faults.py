@@ -204,9 +204,15 @@ def coarse_sum(patch: pytest.MonkeyPatch) -> None:
 def inverted_frame(patch: pytest.MonkeyPatch) -> None:
     """A CX whose control acts at 0 enters the frame of a linear layout as if it acted at 1."""
     from qsim_ex.execution import prepare
+    from qsim_ex.planning.compiled import compiled_plan
     from qsim_ex.planning.linear.frame import Frame
-    from qsim_ex.planning.planner import make_plan
+    from qsim_ex.planning.planner import make_plan, python_plan
+    from qsim_ex.steps import Levels
 
+    def planned(*given: Any) -> Any:  # native code has a frame of its own
+        return python_plan(*given[:5], Levels(given[1]), given[5])
+
+    instead(patch, compiled_plan, planned)
     for keeps in (make_plan, prepare.plan_of, prepare.plans_of):  # plans that were made before stay right
         instead(patch, keeps, keeps.__wrapped__)  # type: ignore[attr-defined]
     method(patch, Frame, "cx", lambda right, self, control, target, _value: right(self, control, target, 1))

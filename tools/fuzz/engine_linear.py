@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 from tools.fuzz import engine_bindings, engine_runs, engine_states
@@ -25,10 +25,10 @@ KINDS_OF = {
 """The kinds whose programs are drawn, and what is compared."""
 
 SHAPES = (
-    "Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=2, start=1, item_work=2.0, linear=True)",
-    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True, linear=True)",
-    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2, start=4, linear=True)",
-    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=3, balance=4.0, linear=True)",
+    "Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=2, start=1, item_work=2.0)",
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True)",
+    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2, start=4)",
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=3, balance=4.0)",
 )
 
 _KEPT = ("precision", "threads")
@@ -81,19 +81,16 @@ def check_linear(case: Case) -> str | None:
 def _linear(number: int) -> Iterator[None]:
     """Plan over subspaces meanwhile, wherever that can be done."""
     from qsim_ex.devices.cpu.device import CpuDevice
-    from qsim_ex.planning.linear import schedule
+    from qsim_ex.planning import compiled
     from qsim_ex.run import trajectory_tables
     from qsim_ex.steps.layout import Shape
 
-    shape = eval(SHAPES[number], {"Shape": Shape})
-
-    def taken(_: Any, *given: Any, grows: bool) -> Any:
-        return (schedule.grown_plan if grows else schedule.linear_plan)(*given)
+    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, linear_states=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
-        patch.object(schedule, "cheaper", taken),
+        patch.object(compiled, "WORTH", compiled.EVERY),
         patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
     ):
         yield

@@ -1,10 +1,12 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
 absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program;
-where a state is larger than one device, the work is divided into stages in between.
+where a state is larger than one device, the work is divided into stages in between. A new state full of CX may then be
+planned once more, over subspaces (`linear`), and the plan that is foretold to take less time is taken.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
-this room plans states on several levels of memory, and is what tests compare compiled plans with.
+this room plans states on several levels of memory and full states over subspaces, and is what tests compare compiled
+plans with.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
 if TYPE_CHECKING:
+    from qsim_ex.planning.attempt import Attempt
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.tiles.schedule import Packed
     from qsim_ex.planning.work import Work
@@ -89,7 +92,7 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES and not shape.linear:
+        if num_wires <= MOST_WIRES and not (shape.linear_states and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
@@ -119,13 +122,15 @@ def python_plan(
         from qsim_ex.planning.attempt import Given, best_attempt
 
         whole = fresh == (1 << num_wires) - 1
-        unused = program.copy() if fitted.linear and (whole or not fresh) else None
+        tries = (fitted.linear_states and not fresh) or (fitted.linear and whole)
+        unused, absorbed, given = program.copy() if tries else None, end, (start, fitted)
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
         steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
-        made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
-        if unused and (linear := _linear(steps, made.work, made.absorbed, fitted, unused, grows=whole)):
-            (steps, end), program = linear, unused
-            made_from += ("linear",)
+        changes = ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
+        if unused and (linear := _linear(made, work, absorbed, given[1], unused, grows=whole)):
+            (steps, end), program, (start, fitted) = linear, unused, given
+            changes = ("linear",)
+        made_from += changes
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:
@@ -180,12 +185,13 @@ def _rewritten(
 
 
 def _linear(
-    steps: Packed, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
+    made: Attempt, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
 ) -> tuple[Packed, Layout] | None:
-    """Return steps over subspaces that take less time than these, and the layout in which they end."""
+    """Return steps over subspaces that take less time than those made, and the layout in which they end."""
     from qsim_ex.planning.linear.schedule import cheaper
+    from qsim_ex.planning.linear.sweep import time_of
 
-    found = cheaper(steps, work, len(end), shape, program, grows=grows)
+    found = cheaper(time_of(made.steps, len(end), made.shape), work, len(end), shape, program, grows=grows)
     return (found.steps, Layout(end.address, end.flip ^ found.flip).moved(found.at)) if found else None
 
 

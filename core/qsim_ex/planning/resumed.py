@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, mask_of
+from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When, mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.numbers.binding import bind
@@ -22,6 +22,7 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.staging import make_stages
 from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
+from qsim_ex.steps.algebra import Map, as_additions, inverse
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
 from qsim_ex.steps.step import (
@@ -110,10 +111,26 @@ class _Lowered:
         for stage in part.stages:
             self._move(stage.motion)
             for step in stage.steps:
-                for piece in self._pieces(step, next(packed)):
-                    piece.order = len(self.work)
-                    self.work.append(moved(piece, self._at))
+                places = next(packed)
+                if isinstance(step, Sweep) and _is_linear(step):
+                    self._map(inverse(step.loads(range(self._plan.num_wires))))
+                for piece in self._pieces(step, places):
+                    self._put(piece)
                 self._follow(step)
+
+    def _put(self, piece: Work) -> None:
+        piece.order = len(self.work)
+        self.work.append(moved(piece, self._at))
+
+    def _map(self, columns: Map) -> None:
+        """Move amplitudes by a linear map of positions: CX, and then bits move."""
+        pairs, places = as_additions(columns)
+        for control, target in pairs:
+            when = When(1 << control, 1 << control)
+            self._put(Work("rename", (target,), (), when, b"", NOTHING, "cx", to=(1, 0)))
+        before = list(self._at)
+        for bit, to in enumerate(places):
+            self._at[to] = before[bit]
 
     def end(self, homes: Sequence[int]) -> Layout:
         """Return the layout at the end of the plan, if a bit is at ``homes[bit]`` then."""
@@ -148,7 +165,9 @@ class _Lowered:
     def _follow(self, step: Step) -> None:
         """Follow the bits that a step moves to other positions."""
         before = list(self._at)
-        if isinstance(step, Sweep):
+        if isinstance(step, Sweep) and _is_linear(step):
+            self._map(step.stores(range(self._plan.num_wires)))
+        elif isinstance(step, Sweep):
             for bit, to in zip(step.tile, step.stored, strict=True):
                 self._at[to] = before[bit]
         elif isinstance(step, BasisPermutation) and (sources := _moved_bits(step)):
@@ -197,6 +216,11 @@ class _Lowered:
         known = {int(Entry.ZERO): ZERO_AT, int(Entry.ONE): ONE_AT, int(Entry.MINUS_ONE): self._minus}
         left = iter(numbered.tolist())
         return np.array([next(left) if entry in _NUMBERED else known[entry] for entry in of], dtype=np.int64)
+
+
+def _is_linear(sweep: Sweep) -> bool:
+    """Return whether a sweep does more than to move bits."""
+    return bool(sweep.load) or any(mask & mask - 1 for mask in sweep.store)
 
 
 def _moved_bits(step: BasisPermutation) -> tuple[int, ...] | None:

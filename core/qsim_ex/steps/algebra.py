@@ -89,6 +89,20 @@ def inverse(columns: Sequence[int]) -> Map:
     return tuple([span.reduced(1 << bit)[1] for bit in range(len(columns))])
 
 
+def as_additions(columns: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return an invertible map as additions of one bit to another, control and target, and then places of all bits."""
+    left, pairs = list(columns), list[tuple[int, int]]()
+    places: list[int] = []
+    for bit in range(len(left)):
+        place = bit if left[bit] >> bit & 1 else left[bit].bit_length() - 1
+        for other in range(len(left)):
+            if other != bit and left[other] >> place & 1:
+                left[other] ^= left[bit]
+                pairs.append((other, bit))
+        places.append(place)
+    return pairs, places
+
+
 def same_span(one: Iterable[int], other: Iterable[int]) -> bool:
     """Return whether two sets of vectors span the same space."""
     first, second = Span(one), Span(other)

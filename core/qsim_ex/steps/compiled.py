@@ -37,7 +37,7 @@ Key = Hashable
 """What a sweep's kernels are known by; see `key_of`."""
 
 NAMES = (
-    ("steps", "i8", 16),
+    ("steps", "i8", 18),
     ("phases", "i8", 3),
     ("items", "i8", 11),
     ("packed", "u4", 1),
@@ -56,7 +56,26 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
 """The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
-KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL = range(16)
+(
+    KIND,
+    TILE,
+    FRESH,
+    BEGIN,
+    END,
+    NUMBERS,
+    TABLES,
+    PACKED,
+    WORDS,
+    BITS,
+    READS,
+    MASK,
+    VALUE,
+    TO,
+    HELD,
+    LABEL,
+    LOADS,
+    LOAD_COUNT,
+) = range(18)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
 _, _DIAGONAL, _RENAME = range(3)
 PRODUCT, EULER, FOLD = range(3)
@@ -231,12 +250,19 @@ class PlanArrays:
         return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
 
     def stored(self, tile: tuple[int, ...], at: int, count: int) -> tuple[int, ...]:
-        """Return the map by which a sweep writes its tile, whose columns stand among the words; () if all stay."""
-        if not count:
-            return ()
+        """Return the map by which a sweep writes its tile, whose columns stand among the words; () for that of `loads`.
+
+        They are those of the tile, or of all bits.
+        """
+        if count != len(tile):
+            return self.loads(at, count)
         from qsim_ex.steps.algebra import columns_on
 
         return columns_on(tile, self.words[at : at + count].tolist())
+
+    def loads(self, at: int, count: int) -> tuple[int, ...]:
+        """Return a map whose columns stand among the words; () if all bits stay."""
+        return tuple(self.words[at : at + count].tolist())
 
     def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
         return tuple(self.words[at + 2 * num_bits : at + 2 * num_bits + count].tolist())
@@ -327,7 +353,7 @@ class PlannedSweep(Sweep):
         put(self, "numbers", row[NUMBERS])
         put(self, "tables", row[TABLES])
         put(self, "fresh", row[FRESH])
-        put(self, "load", ())
+        put(self, "load", self.arrays.loads(row[LOADS], row[LOAD_COUNT]))
         put(self, "store", self.arrays.stored(self.tile, row[WORDS], row[BITS]))
         return getattr(self, name)
 

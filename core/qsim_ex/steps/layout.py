@@ -165,7 +165,10 @@ class Shape:
     exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
-    linear: whether tiles may be linear subspaces, so that CX moves nothing; see `planning.linear`. (Not shown either.)
+    linear: whether tiles of runs that begin in |0…0⟩ may be linear subspaces, so that CX moves nothing; see
+        `planning.linear`. (Not shown either, nor are the next two.)
+    linear_states: whether those of states that are there may be, too; such plans are made in Python.
+    elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     """
 
     tile: int
@@ -190,11 +193,18 @@ class Shape:
     exchanged: float = field(default=0.0, repr=False)
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
+    linear_states: bool = field(default=False, repr=False)
+    elsewhere: float = field(default=0.4, repr=False)
 
     @property
     def slowed(self) -> float:
         """How many times as long reading and writing takes as in whole pieces."""
         return self.scattered if self.low == self.fewer else 1.0
+
+    @property
+    def rate(self) -> float:
+        """The multiply-adds per amplitude that take as long as reading and writing it once."""
+        return self.counted or self.balance
 
     def narrow(self) -> Shape:
         """Return the shape with fewer lowest bits."""
@@ -209,11 +219,11 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, linear=False)
+        return replace(self, floats=False, linear=False, linear_states=False)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, linear=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, linear_states=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder, StateVector
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import sweep
+from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.precision import Precision
+from qsim_ex.steps import Layout
 
 QUBITS = 15
 
@@ -46,3 +49,19 @@ def test_amplitudes_are_the_same_past_the_caches(
 def test_a_small_state_stays_in_the_caches() -> None:
     """The bytes from which states are written past the caches are those of the last cache, and 64 MiB at least."""
     assert sweep.cached_bytes() >= 1 << 26
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_subnormal_amplitudes_are_zero(dtype: type[np.complexfloating]) -> None:
+    """A sweep takes numbers too small for a full mantissa for 0, and whoever calls it computes with them as before."""
+    tiny = np.finfo(dtype).smallest_subnormal * 8
+    builder = CircuitBuilder(QUBITS)
+    for wire in range(QUBITS):
+        builder.gate("ry", [wire], 0.3)
+    circuit, device = builder.build(), CpuDevice(2)
+    plan = make_plan(circuit.instructions, QUBITS, Layout.identity(QUBITS), device.shape(np.dtype(dtype)))
+    buffer = np.full(1 << QUBITS, tiny, dtype=dtype)
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        device.run(buffer, QUBITS, step, numbers)
+    assert not buffer.any()
+    assert tiny / 2 > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
 
@@ -19,14 +18,15 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.linear.backward import placed
 from qsim_ex.planning.linear.growth import TileVisit
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Layout, Plan, Shape
+from qsim_ex.steps import Layout, Levels, Plan, Shape
 from qsim_ex.steps.algebra import Span, image, same_span, units
+from tools.same_plans import difference
 
 
 def zero(wires: int) -> np.ndarray:
@@ -57,8 +57,7 @@ def right(plan: Plan, circuit: Circuit) -> bool:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every linear plan that there is."""
-    made: Callable[..., object] = schedule.grown_plan
-    monkeypatch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
 
 
 def is_linear(plan: Plan) -> bool:
@@ -113,12 +112,11 @@ SHAPES = [GPU, CPU, replace(CPU, tile=5, near=5, low=1, start=4), replace(GPU, t
 
 def test_any_circuit_full_of_cx_is_right() -> None:
     """Whatever is drawn, on whichever machine: the state is that of the definition, and no rule is broken."""
-    made = schedule.grown_plan
 
     @given(circuits(), st.sampled_from(SHAPES))
     def holds(circuit: Circuit, shape: Shape) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(schedule, "cheaper", lambda _, *given, grows: made(*given) if grows else None)
+            patch.setattr(compiled, "WORTH", compiled.EVERY)
             assert right(new_plan(circuit, shape), circuit)
 
     holds()
@@ -204,6 +202,28 @@ def test_a_small_state_stays_small() -> None:
         verify(after)
         moved = [summary(plan, itemsize).bytes_moved for plan in (before, after)]
         assert moved[1] <= share * moved[0], family
+
+
+def test_only_what_pays_is_tried() -> None:
+    """A CPU tries circuits full of CX, of so many wires that planning takes less time than it saves, and no others."""
+    shape = CpuDevice(1).shape(np.complex64)
+    tried = {"cx_only": 22, "surface_code": 20}
+    left = {"cx_only": 16, "qft": 22, "qaoa": 22, "su2_8": 22, "heisenberg": 22, "ucc": 22, "clifford_t": 22}
+    for families, linear in ((tried, True), (left, False)):
+        for family, wires in families.items():
+            assert is_linear(new_plan(circuit_of(FAMILIES[family](wires), wires), shape)) == linear, family
+
+
+def test_a_plan_that_is_tried_is_left_where_it_takes_longer() -> None:
+    """Native code and Python weigh a plan over subspaces alike, whichever is better in the end."""
+    shape, linear = replace(CPU, start=1), 0
+    for seed in range(30):
+        circuit, every = drawn(seed, 9, 60), (1 << 9) - 1
+        given = circuit.instructions, 9, Layout.identity(9), shape, every
+        plan = compiled.compiled_plan(*given, True)
+        assert difference(plan, python_plan(*given, Levels(9), True)) == "", seed
+        linear += is_linear(plan)
+    assert 0 < linear < 30
 
 
 def test_layouts_backwards() -> None:

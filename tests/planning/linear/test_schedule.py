@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,16 +15,16 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.linear import schedule
+from qsim_ex.planning import compiled
 from qsim_ex.planning.linear.sweep import time_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.planning.work import NOTHING
 from qsim_ex.steps import Layout, Phase, Plan, Shape, Sweep
 
-GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
-CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
-NARROW = Shape(tile=4, near=2, low=2, edge=1, phases=3, dense=2, start=2, linear=True)
+GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True, linear_states=True)
+CPU = replace(GPU, tile=6, near=6, edge=0, phases=3, dense=3, item_work=2.0)
+NARROW = replace(GPU, tile=4, edge=1, phases=3)
 """Small machines whose tiles may be subspaces."""
 
 
@@ -72,8 +71,7 @@ def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every linear plan that there is."""
-    made: Callable[..., object] = schedule.linear_plan
-    monkeypatch.setattr(schedule, "cheaper", lambda _, *given, grows: None if grows else made(*given))
+    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
 
 
 @pytest.mark.usefixtures("always")
@@ -94,7 +92,7 @@ def test_any_linear_plan_is_right(shape: Shape) -> None:
 def test_the_cpu_runs_linear_plans() -> None:
     """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
     for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=4, start=2, item_work=2.0, linear=True)
+        shape = replace(CPU, tile=9, near=9, low=low, dense=5)
         circuit, psi = drawn(low, 13, 120), random_state(13)
         plan = plan_of(circuit, shape)
         device, buffer = CpuDevice(1), psi.astype(dtype)
@@ -122,7 +120,7 @@ def test_fewer_sweeps() -> None:
     for family, most in (("cx_only", 5), ("heisenberg", 6)):
         circuit = circuit_of(FAMILIES[family](28), 28)
         shape = MACHINES["cpu single, floating"][0]
-        before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear=True))
+        before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear_states=True))
         verify(after)
         assert len(after.steps) <= min(most, len(before.steps)), family
 
@@ -136,7 +134,7 @@ def test_bits_where_they_are_needed() -> None:
     for given, new, wide in ((steps.build(), 0, False), (circuit, 384, False), (circuit, 0, True)):
         shape = replace(GPU, tile=9 if wide else 5)
         args = given.instructions, 9, Layout.identity(9)
-        plans = [make_plan(*args, replace(shape, linear=linear), new) for linear in (False, True)]
+        plans = [make_plan(*args, replace(shape, linear=linear, linear_states=linear), new) for linear in (False, True)]
         assert plans[0].steps == plans[1].steps
         assert plans[0].key == plans[1].key
     assert "linear" not in repr(GPU)

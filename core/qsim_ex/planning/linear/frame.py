@@ -14,6 +14,9 @@ from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Span, image, units
 
+SWEPT = ("mix", "diagonal", "rename")
+"""The kinds of work that sweeps do."""
+
 MOST_CONDITIONS = 6
 """The most conditions on sums of several bits, each of which doubles the table of an operation."""
 
@@ -74,6 +77,11 @@ class Frame:
         )
 
 
+def changes_frame(piece: Work) -> bool:
+    """Return whether a piece adds at most one bit to another: all that it does is to change the frame."""
+    return piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() <= 1
+
+
 def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple[list[Framed], Frame] | None:
     """Return the work without CX, and the frame at the end; None if some of it needs its bits as they are.
 
@@ -83,7 +91,7 @@ def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple
     frame, mixed = Frame(num_bits), Span()
     out = []
     for piece in work:
-        if piece.kind not in ("mix", "diagonal", "rename"):
+        if piece.kind not in SWEPT:
             return None
         if grows and piece.when.mask:
             left = _left(piece.when, frame, mixed)
@@ -92,7 +100,7 @@ def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple
             if left != piece.when:
                 share = 2.0 ** (piece.when.mask ^ left.mask).bit_count()
                 piece = replace(piece, when=left, work=piece.work * share)
-        if piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() <= 1:
+        if changes_frame(piece):
             if piece.when.mask:
                 frame.cx(piece.when.mask.bit_length() - 1, piece.bits[0], int(piece.when.value != 0))
             else:

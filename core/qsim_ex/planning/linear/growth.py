@@ -166,7 +166,7 @@ class GrowingSpace:
         order = [*now, *tile[::-1]]
         if pending:
             done = split(pending, self._work, self._order, wanted)[0]
-            rows = {row for number in done for row in self._work[number].rows}
+            rows = dict.fromkeys([row for number in done for row in self._work[number].rows])
             unread = _even(near.vectors, rows)
             order = sorted([*now, *unread, *tile[::-1]], key=lambda d: sum((d & row).bit_count() & 1 for row in rows))
         for direction in order:

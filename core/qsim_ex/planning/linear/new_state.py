@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning import compiled
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
 from qsim_ex.planning.linear.backward import placed
-from qsim_ex.planning.linear.frame import framed
+from qsim_ex.planning.linear.frame import SWEPT, changes_frame, framed
 from qsim_ex.planning.linear.growth import GrowingSpace
 from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, written
 from qsim_ex.planning.numbers.program import NumberProgram
@@ -21,13 +22,38 @@ from qsim_ex.steps.algebra import image, inverse, units
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import ZeroFill
 
+_LEAST = 1.0
+"""Passes over a full state: no plan takes less time."""
 
-def grown_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
-    """Return work on a state of which only amplitude 0 is there as sweeps over subspaces; None where it needs bits."""
-    if not 2 * shape.low <= shape.tile < num_bits:
-        return None
+_HALF = 0.5
+"""The share of the time that is saved which may be spent on planning."""
+
+_CROWD = 600.0
+"""So many pieces of work take the planner twice as long, each of them, as few do."""
+
+
+def is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape) -> bool:
+    """Return whether work is so full of CX, and fits so well into tiles, that there may be a better plan."""
+    if not 2 * shape.low <= shape.tile < num_bits or any(piece.kind not in SWEPT for piece in work):
+        return False
+    added, diagonals = sum(map(changes_frame, work)), sum(piece.kind == "diagonal" for piece in work)
+    return len(work) - added <= MOST_PIECES and added >= compiled.WORTH.rich * (len(work) - diagonals - added)
+
+
+def grown_plan(
+    work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, time: float
+) -> LinearPlan | None:
+    """Return work on a state of which only amplitude 0 is there as sweeps over subspaces.
+
+    None where it needs bits, or where finding the plan may take longer than it saves. time: that of a plan on bits.
+    """
     found = framed(work, num_bits, grows=True)
-    if found is None or len(found[0]) > MOST_PIECES:
+    if found is None:
+        return None
+    saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
+    diagonals = sum(one.piece.kind == "diagonal" for one in found[0])
+    count = len(found[0]) - diagonals + diagonals / 10
+    if compiled.WORTH.piece * count * (1 + count / _CROWD) > _HALF * saved:
         return None
     pieces, frame = found
     growth = GrowingSpace(pieces, frame, shape)

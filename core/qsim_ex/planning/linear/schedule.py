@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qsim_ex.planning import compiled
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
 from qsim_ex.planning.linear.coordinates import Coordinates
 from qsim_ex.planning.linear.ends import Rest, places, then
 from qsim_ex.planning.linear.frame import Frame, Framed, framed
 from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
-from qsim_ex.planning.linear.new_state import grown_plan
+from qsim_ex.planning.linear.new_state import grown_plan, is_worth_trying
 from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, time_of, written
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.schedule import Packed
@@ -30,21 +31,17 @@ def linear_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: Numb
     return _Sweeps(num_bits, shape, program, *found).plan()
 
 
-_GAIN = 0.9
-"""The share of the predicted time that a linear plan may take. Beside plans on bits such plans were measured to take
-1.0 to 1.4 times what is predicted: XORed addresses, lanes that change and CX in lanes are not counted."""
-
-
 def cheaper(
-    steps: Packed, work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool = False
+    time: float, work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool = False
 ) -> LinearPlan | None:
-    """Return the linear plan of some work if it is predicted to take clearly less time than these steps for it.
+    """Return the linear plan of some work if it is predicted to take clearly less than the time of a plan on bits.
 
     grows: whether the work begins in |0…0⟩.
     """
-    found = (grown_plan if grows else linear_plan)(work, num_bits, shape, program)
-    most = _GAIN * time_of(steps, num_bits, shape)
-    return found if found and time_of(found.steps, num_bits, shape) < most else None
+    if grows and not is_worth_trying(work, num_bits, shape):
+        return None
+    found = grown_plan(work, num_bits, shape, program, time) if grows else linear_plan(work, num_bits, shape, program)
+    return found if found and time_of(found.steps, num_bits, shape) < compiled.WORTH.gain * time else None
 
 
 class _Sweeps:

@@ -80,25 +80,22 @@ def time_of(steps: Packed, num_bits: int, shape: Shape) -> float:
         memory, work = cost.bytes / (2 << num_bits), cost.fma / (1 << num_bits)
         if isinstance(step, Sweep):
             beside = shape.item_work * _items(step, shape) + (shape.transposed if step.store else 0.0)
-            work += beside * 0.5 ** (step.fresh & ~mask_of(step.tile)).bit_count()
-        arithmetic = work / shape.balance
+            share = 0.5 ** (step.fresh & ~mask_of(step.tile)).bit_count()
+            work += (beside + shape.exchanged * len(step.phases)) * share
+            memory = shape.slowed * memory + (shape.elsewhere * share if step.load else 0.0)
+        arithmetic = work / shape.rate
         total += max(memory, arithmetic) + shape.seen * min(memory, arithmetic) + 2.0 ** (shape.start - num_bits)
     return total
 
 
 def _items(sweep: Sweep, shape: Shape) -> int:
-    """Return how many items take time; moves of amplitudes that follow each other are as one.
+    """Return how many items take time.
 
     Where a tile is whole in a cache, a CX of bits in the number of a row moves nothing (`kernels.cpu.row_frame`).
     """
-    lanes, count, moving = (1 << shape.low) - 1, 0, False
-    for item in [item for phase in sweep.phases for item in phase.items]:
-        moves = isinstance(item, Rename)
-        if isinstance(item, Rename) and shape.item_work and _is_cx(item, ~lanes):
-            continue
-        count += not (moves and moving)
-        moving = moves
-    return count
+    rows = ~((1 << shape.low) - 1)
+    items = [item for phase in sweep.phases for item in phase.items]
+    return sum(not (isinstance(item, Rename) and _is_cx(item, rows)) for item in items)
 
 
 def _is_cx(item: Rename, among: int) -> bool:

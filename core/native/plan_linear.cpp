@@ -1,0 +1,93 @@
+// Plans over subspaces for states that begin in |0...0>.
+
+#include "plan_linear.hpp"
+
+#include <cmath>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr std::size_t most_pieces = 4096;  // which of them commute is found for all pairs
+constexpr double least = 1;   // passes over a full state: no plan takes less
+constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
+constexpr double half = 0.5;  // of the time that is saved may be spent on planning
+
+}  // namespace
+
+bool is_worth_trying(
+    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth, const Book& book) {
+    if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
+    std::size_t added = 0, diagonals = 0;
+    for (const Piece& piece : work) {
+        if (!piece.in_a_sweep()) return false;
+        diagonals += piece.kind == Kind::diagonal;
+        added += changes_frame(piece, book);
+    }
+    std::size_t others = work.size() - diagonals - added;
+    return others + diagonals <= most_pieces && static_cast<double>(added) >= worth.rich * static_cast<double>(others);
+}
+
+LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth,
+                             Book& book, const NumberProgram& program)
+    : program(program), num_bits_(num_bits), shape_(shape), worth_(worth), book_(book), work_(work, num_bits, book) {}
+
+bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& book) {
+    on_bits_ = time_of(on_bits, num_bits_, shape, book);
+    double diagonals = 0, others = 0;
+    for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
+    double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
+    double pieces = others + diagonals / 10;
+    return work_.fits() && worth_.piece * pieces * (1 + pieces / crowd) <= half * saved;
+}
+
+bool LinearPlanner::advance() {
+    if (!growth_) {
+        growth_.reset(new GrowingSpace(work_, shape_));
+    } else if (!growth_->done()) {
+        return growth_->advance();
+    } else if (!sweeps_) {
+        place();
+    } else if (written_ < growth_->visits.size()) {
+        bool fits = sweeps_->write(growth_->visits[written_], around_[written_]);
+        ++written_;
+        return fits;
+    } else {
+        finish();
+        return false;
+    }
+    return true;
+}
+
+// Finds where the state lies before each sweep, from an end in order, but for the bits that have to be lowest.
+void LinearPlanner::place() {
+    at.assign(static_cast<std::size_t>(num_bits_), -1);
+    int next = 0;
+    for (int bit : growth_->lowest) at[qx::plan::at(bit)] = next++;
+    for (int& place : at)
+        if (place < 0) place = next++;
+    Map columns, end;
+    for (int place : at) columns.push_back(unit(place));
+    for (Mask vector : inverse(work_.frame.directions)) end.push_back(image(columns, vector));
+    around_ = placed(growth_->visits, end, zeros(), shape_.low);
+    sweeps_.reset(new LinearSweeps(work_, shape_, book_, program, steps));
+}
+
+// Returns the index bits whose zeros no sweep has written in the end.
+Mask LinearPlanner::zeros() const {
+    Mask out = 0;
+    for (int wire : growth_->left) out |= unit(at[qx::plan::at(wire)]);
+    return out;
+}
+
+void LinearPlanner::finish() {
+    if (Mask left = zeros()) {
+        Step step{};
+        step.type = Step::zero_fill, step.fresh = static_cast<Int>(left);
+        step.packed = static_cast<Int>(steps.packed.size());
+        steps.steps.push_back(step);
+    }
+    better_ = time_of(steps, num_bits_, shape_, book_) < worth_.gain * on_bits_;
+}
+
+}  // namespace qx::plan
