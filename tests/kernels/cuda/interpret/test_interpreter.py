@@ -103,9 +103,14 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
         assert used >= {OpCode.FACTORS, OpCode.EXCHANGE}
 
 
+def begin(words):
+    """Where the operations of a program begin."""
+    return HEAD + (int(words[0]) & 0xFF) + 3 * (int(words[0]) >> 8)
+
+
 def steps(words):
     """The code of each operation of a program, and the number of its words."""
-    at = HEAD + int(words[0])
+    at = begin(words)
     while True:
         code = int(words[at]) & 0xFF
         if code == OpCode.EXCHANGE:
@@ -164,7 +169,7 @@ def test_dense_blocks_on_tensor_cores(num_bits, dtype):
 
 def exchanged(words):
     """The matrices for the tensor cores at each exchange."""
-    found, at = [], HEAD + int(words[0])
+    found, at = [], begin(words)
     for code, length in steps(words):
         if code == OpCode.EXCHANGE:
             found.append(int(words[at]) >> 8)

@@ -20,6 +20,7 @@ from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
+from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
@@ -176,7 +177,9 @@ def _text(
         "",
     ]
     style = body.style
-    ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
+    ahead = style.ahead and read.stays and _share(threads, itemsize)
+    prefetch = _ahead(sweep, threads, itemsize, style) if ahead else []
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
@@ -187,7 +190,7 @@ def _text(
         "{",
         *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
-        *ahead,
+        *prefetch,
         *frame.numbers(body.parted),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
     ]
@@ -205,11 +208,13 @@ def _text(
             f"        {line}"
             for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
         ]
-        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live)
+        if number == 0 and not read.stays:
+            kernel += [f"        {line}" for line in read.place("origin", place.threads)]
+        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
-        if sweep.store and number == last:
-            kernel.append(f"        const u64 there = {_index(sweep.stored, place.threads)};")
+        if number == last and moves.moved:
+            kernel += [f"        {line}" for line in written.place("there", place.threads)]
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]
@@ -285,8 +290,9 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
         f"const unsigned from = {slot_of('p', place.size, itemsize)};",
     ]
+    written = MemoryMap.written(sweep)
     if last:
-        phase.lines.append(f"const u64 there = {_index(sweep.stored, place.writing)};")
+        phase.lines += written.place("there", place.writing)
     else:
         phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
         phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
@@ -295,10 +301,11 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
 
     def write(positions: int) -> str:
-        offset = sum(1 << bit for position, bit in enumerate(sweep.stored) if positions >> position & 1)
-        return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
+        if last:
+            return f"state[there {written.joined} {written.at(positions):#x}]"
+        return f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
-    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.stored[place.groups[0]] == 0 else None
+    pair = BY_ITEMSIZE[itemsize].c_pair if last and written.pairs(place.groups[0]) else None
     when = _on_positions(item.when, sweep.tile)
     text = block_lines(place, BY_ITEMSIZE[itemsize].tensor_loops, read, write, pair=pair, when=when)
     beside = item.when.mask & ~mask_of(sweep.tile)
@@ -329,6 +336,7 @@ class _Moves:
     """The lines that load a thread's amplitudes into its registers and store them.
 
     live: whether there are threads without amplitudes, for which `live` is false.
+    read, written: the maps by which the sweep is loaded and stored.
     """
 
     sweep: Sweep
@@ -336,14 +344,18 @@ class _Moves:
     itemsize: int
     streamed: bool
     live: bool
+    read: MemoryMap
+    written: MemoryMap
 
-    def _offsets(self, tile: Sequence[int]) -> list[int]:
-        bits = [tile[position] for position in self.place.registers]
-        return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
+    @property
+    def moved(self) -> bool:
+        """Whether amplitudes are stored elsewhere than where items see them."""
+        return bool(self.sweep.store) or not self.written.stays
 
     def load(self) -> list[str]:
         """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
-        amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
+        start = f"{'here' if self.read.stays else 'origin'} {self.read.joined} {{:#x}}"
+        amplitude = f"__ldcs(state + ({start}))" if self.streamed else f"state[{start}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
         if self.sweep.fresh or self.live:
@@ -352,14 +364,16 @@ class _Moves:
         if conditions:
             lines.append(f"const bool old = {' && '.join(conditions)};")
             source = f"old ? {amplitude} : zero"
-        for r, offset in enumerate(self._offsets(self.sweep.tile)):
-            lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
+        seen = [self.sweep.tile[position] for position in self.place.registers]
+        zeros = sum(1 << k for k, bit in enumerate(seen) if self.sweep.fresh >> bit & 1)
+        for r, offset in enumerate(self.read.registers(self.place.registers)):
+            lines.append(f"a{r} = {'zero' if r & zeros else source.format(offset)};")
         return lines
 
     def store(self, names: list[int]) -> list[str]:
-        at = "there" if self.sweep.store else "here"
-        to = "__stcs(state + ({} + {:#x}), a{});" if self.streamed else "state[{} + {:#x}] = a{};"
-        lines = [to.format(at, offset, names[r]) for r, offset in enumerate(self._offsets(self.sweep.stored))]
+        start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
+        to = f"__stcs(state + ({start}), a{{}});" if self.streamed else f"state[{start}] = a{{}};"
+        lines = [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
         return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
 
     def fetch(self) -> list[str]:
