@@ -43,6 +43,10 @@ _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
+_LINEAR = False
+"""Whether tiles may be subspaces; off until it has been measured what their addresses take (decision 0023)."""
+
+
 class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     """One NVIDIA GPU.
 
@@ -296,4 +300,5 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         floats=True,
         seen=_SEEN,
         transposed=row.permuted_work,
+        linear=_LINEAR,
     )
