@@ -14,6 +14,7 @@ from support.cuda.sweeps import case, check
 from support.directions import in_memory
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
+from qsim_ex.kernels.cuda.interpret.program import encode
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import LANES, places, stored_order
@@ -25,6 +26,8 @@ from qsim_ex.steps.algebra import units
 DTYPES = [np.complex64, np.complex128]
 BLOCKS = ("block", "block", "mix", "diagonal", "rename")
 TURNS = ("pair", "turn", "diagonal")
+LOAD, STORE = 4, 28
+"""Where a program says what thread bits add to a place in memory, two words each."""
 
 
 def drawn(seed, num_bits=14, size=10, fresh=0, low=LANES):
@@ -100,6 +103,8 @@ def test_lanes_touch_whole_lines(seed, itemsize):
     place = arrange(order[-4:], len(sweep.tile), itemsize, order=order)
     assert sorted(written.columns[position] for position in place.groups) == [1, 2, 4]
     assert written.pairs(place.groups[0])
+    words = encode(sweep, itemsize).words
+    assert [words[LOAD + 2 * k] for k in range(LANES)] == [words[STORE + 2 * k] for k in range(LANES)] == [1, 2, 4, 8]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -148,6 +153,17 @@ def test_dense_blocks_that_store(dtype, when):
         cases.append((seed, 13, sweep, (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6, seed % 2))
     assert (paired > 3) == (dtype == np.complex64 and not when.mask)
     check(cases, dtype, tensor=True)
+
+
+def test_neighbours_that_are_no_pair():
+    """A block that stores a direction with the lowest bit in it, beside that bit alone, stores one by one."""
+    tile, near = tuple(range(10)), (6, 7, 8, 9)
+    store = (1, 2, 4, 8, 16 | 1, *units(range(5, 10)))
+    mix = Mix(near, (), ALWAYS, pattern("c" * 256), Slot(0, 256))
+    sweep = Sweep(tile, (Phase(near, (mix,)),), 256, 0, store=store)
+    assert "&state[" not in emit(sweep, 8, tensor=True).source
+    numbers = np.random.default_rng(0).normal(size=(256, 2)) @ [1, 1j] / 6
+    check([(0, 11, sweep, numbers, 0)], np.complex64, tensor=True)
 
 
 def test_rotations_that_leave_their_scale():
