@@ -46,7 +46,8 @@ __device__ __forceinline__ u64 added(const Words& words, const int at, const uns
     u64 sum = 0;
 #pragma unroll 1
     for (int word = at; word < at + ADDED * (int)count; word += ADDED) {
-        if (outside >> words.w[word] & 1) sum ^= wide(words.w, word + 1);
+        const unsigned is = -(unsigned)(outside >> words.w[word] & 1);
+        sum ^= joined(words.w[word + 1] & is, words.w[word + 2] & is);
     }
     return sum;
 }
