@@ -1,0 +1,199 @@
+"""Whether plans over subspaces, which have no CX, pay on a GPU: ``python -m benchmarks.subspaces --n 28``.
+
+Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, as many of these as there are, whatever is
+predicted of them. Both run in turns with compiled kernels, and interpreted as in a first run; medians count. Their
+amplitudes are compared with one another. Beside each time stands what is predicted. It stops when ``--seconds`` are
+over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is not;
+``--counts`` prints plans and predictions, and needs no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import geometric_mean, median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import machine
+from benchmarks.counts import circuit_of, transpiled
+from benchmarks.cx_rich import FAMILIES
+from benchmarks.engine import circuit_of as neutral_circuit_of
+from benchmarks.floating import Run, difference
+from benchmarks.held_out import adder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.linear import schedule
+from qsim_ex.planning.planner import make_plan, python_plan
+from qsim_ex.steps import Layout, Levels, Plan, Shape
+
+NAMES = {"cx_only": "280 CX", "surface_code": "surface code", "qft": "QFT", "clifford_t": "Clifford+T", "su2_8": "SU2 x 8"}
+IN_BASIS = ("cx_only", "surface_code", "qft")
+"""Circuits that are run in rz, sx and cx, too."""
+
+_BOUND = {8: 1e-4, 16: 1e-10}
+_INTERPRETED = 3
+
+
+class Pair(NamedTuple):
+    """A circuit and its plans: on bits, and over subspaces; taken: whether prediction takes the latter."""
+
+    circuit: Circuit
+    bits: Plan
+    subspaces: Plan
+    taken: bool
+
+
+def circuits(wires: int, written: Path | None) -> dict[str, Circuit]:
+    """The circuits by name; written: a file of those in rz, sx and cx."""
+    made = {NAMES[name]: circuit_of(FAMILIES[name](wires), wires) for name in NAMES}
+    made["adder"] = neutral_circuit_of(adder(wires), wires)
+    rows = json.loads(written.read_text()) if written else in_basis(wires)
+    return made | {f"{NAMES[name]}, rz": circuit_of([tuple(row) for row in rows[name]], wires) for name in rows}
+
+
+def in_basis(wires: int) -> dict[str, Any]:
+    """The gates of some circuits in rz, sx and cx, as Qiskit writes them; none where there is no Qiskit."""
+    try:
+        return {name: transpiled(FAMILIES[name](wires), wires) for name in IN_BASIS}
+    except ImportError:
+        return {}
+
+
+@contextmanager
+def any_plan() -> Iterator[list[bool]]:
+    """Let every plan over subspaces be taken; yields a list to which is appended whether prediction takes it."""
+    usual, taken = schedule.cheaper, list[bool]()
+
+    def found(steps: Any, work: Any, num_bits: int, shape: Shape, program: Any, *, grows: bool) -> Any:
+        unused = program.copy()
+        made = (schedule.grown_plan if grows else schedule.linear_plan)(work, num_bits, shape, program)
+        if made:
+            taken.append(usual(steps, work, num_bits, shape, unused, grows=grows) is not None)
+        return made
+
+    schedule.cheaper = found  # type: ignore[assignment]
+    try:
+        yield taken
+    finally:
+        schedule.cheaper = usual
+
+
+def plans_of(circuit: Circuit, shape: Shape) -> Pair | None:
+    """Both plans of a circuit from |0…0⟩; None if it has none over subspaces."""
+    wires = circuit.num_qubits
+    every, start = (1 << wires) - 1, Layout.identity(wires)
+    bits = make_plan(circuit.instructions, wires, start, replace(shape, linear=False), every, None, True)
+    with any_plan() as taken:
+        over = replace(shape, linear=True)
+        made = python_plan(circuit.instructions, wires, start, over, every, Levels(wires), True)
+    return Pair(circuit, bits, made, taken[0]) if taken else None
+
+
+def described(pair: Pair, itemsize: int) -> dict[str, Any]:
+    """Counts of both plans: sweeps, phases, moved in full sweeps, and predicted milliseconds."""
+    found = [summary(plan, itemsize) for plan in (pair.bits, pair.subspaces)]
+    full = 2 * itemsize << pair.circuit.num_qubits
+    return {
+        "sweeps": [one.sweeps for one in found],
+        "phases": [one.phases for one in found],
+        "moved": [round(one.bytes_moved / full, 2) for one in found],
+        "predicted": [1e3 * one.seconds for one in found],
+        "taken": pair.taken,
+    }
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """A row of the table without what is measured."""
+    (a, b), (c, d), (e, f) = row["sweeps"], row["phases"], row["moved"]
+    first, second = row["predicted"]
+    chosen = "*" if row["taken"] else " "
+    name = f"{row['circuit']:17}{chosen}"
+    return f"{name} {a:2}>{b:2} sweeps {c:3}>{d:3} ph {e:5.2f}>{f:5.2f} full  predicted {first:5.2f}>{second:5.2f}"
+
+
+def timed(runs: list[Run], buffer: Any, repeat: int) -> list[float]:
+    """The milliseconds of runs in turns, medians."""
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(repeat):
+        for run, found in zip(runs, times, strict=True):
+            run.begin(buffer)
+            found.append(1e3 * run(buffer))
+    return [median(found) for found in times]
+
+
+def measured(device: Device, pairs: dict[str, Pair], itemsize: int, repeat: int, until: float) -> list[dict[str, Any]]:
+    """Time all plans, until it is too late."""
+    dtype, begin, rows = np.dtype(f"complex{8 * itemsize}"), perf_counter(), []
+    wires = next(iter(pairs.values())).circuit.num_qubits
+    steps = [step for pair in pairs.values() for plan in (pair.bits, pair.subspaces) for step in plan.steps]
+    device.prepare(tuple(steps), wires, dtype, "always")
+    print(f"complex{8 * itemsize}: {len(steps)} steps compiled in {perf_counter() - begin:.0f} s")
+    buffer = device.allocate(1 << wires, dtype)
+    for name, pair in pairs.items():
+        if perf_counter() > until:
+            print("stopped: the time is over")
+            break
+        both = (pair.bits, pair.subspaces)
+        runs, interpreted = [
+            [Run(device, plan, pair.circuit, dtype, compile) for plan in both] for compile in ("always", "never")
+        ]
+        one, *others = [run.amplitudes(buffer) for run in (*runs, *interpreted)]
+        off = max(difference(other, one, 1 << wires) for other in others)
+        assert off < _BOUND[itemsize], f"{name}: amplitudes differ by {off}"
+        row = {"circuit": name, "itemsize": itemsize} | described(pair, itemsize)
+        row["ms"], row["interpreted"] = timed(runs, buffer, repeat), timed(interpreted, buffer, _INTERPRETED)
+        row["off"] = off
+        (bits, over), (first, second) = row["ms"], row["interpreted"]
+        print(f"{text_of(row)}  ms {bits:5.2f}>{over:5.2f} {over / bits:.2f}  first {first:.1f}>{second:.1f}", flush=True)
+        rows.append(row)
+    if rows:
+        print(f"geometric mean {geometric_mean([row['ms'][1] / row['ms'][0] for row in rows]):.3f}")
+    return rows
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=28)
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--transpile", type=Path)
+    parser.add_argument("--circuits", type=Path)
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.transpile:
+        given.transpile.write_text(json.dumps(in_basis(given.n)) + "\n")
+        return
+    until, rows = perf_counter() + given.seconds, list[dict[str, Any]]()
+    made = circuits(given.n, given.circuits)
+    device: Device | None = None
+    if not given.counts:
+        from qsim_ex.devices.gpu.device import GpuDevice
+
+        device = GpuDevice()
+    for itemsize in (8, 16):
+        shape = device.shape(f"complex{8 * itemsize}") if device else shape_of(itemsize, tensor=True)
+        pairs = {name: pair for name, circuit in made.items() if (pair := plans_of(circuit, shape))}
+        if device:
+            rows += measured(device, pairs, itemsize, given.repeat, until)
+            continue
+        rows += [{"circuit": name, "itemsize": itemsize} | described(pair, itemsize) for name, pair in pairs.items()]
+        print("\n".join(map(text_of, rows[-len(pairs) :])))
+    if given.out:
+        found = {"kind": "subspaces", "commit": given.commit or machine.commit(), "wires": given.n, "rows": rows}
+        given.out.write_text(json.dumps(found | machine.describe(), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
