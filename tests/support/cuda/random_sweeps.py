@@ -66,6 +66,11 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "pair" and len(near) > 1:
         pair_of_rotations(rng, near, numbers)
         return
+    if kind == "cx":
+        control = int(rng.choice([bit for bit in everything if bit != mixed[0]]))
+        value = int(rng.random() < 0.8) << control
+        numbers.add(lambda _: Rename((mixed[0],), When(1 << control, value), (1, 0), "cx"), b"", (), [])
+        return
     if kind == "turn":
         turn(rng, mixed[0], numbers)
         return

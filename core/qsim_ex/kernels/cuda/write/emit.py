@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
+from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
@@ -38,9 +39,9 @@ from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
-from qsim_ex.kernels.cuda.write.words import condition, spread
+from qsim_ex.kernels.cuda.write.words import condition, selection, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
-from qsim_ex.steps.step import Mix, Sweep
+from qsim_ex.steps.step import Item, Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764
@@ -125,11 +126,29 @@ def _written(
         if dense:
             _block(body, dense, last=number == len(arranged) - 1)
         else:
-            items.write_all(body, place.phase.items)
+            items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
         phase = [phase for phase in body.phases if phase.pivots][-1]
         phase.lines += scaled(body, phase)
     return body
+
+
+def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
+    """Return the items of the phase that is begun, in its frame if the style has one for the sweep."""
+    sweep, phase = body.sweep, body.phases[-1]
+    place, items, style = phase.place, phase.place.phase.items, body.style.frames
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
+    if style == "none" or (style == "maps" and read.is_bits and written.is_bits) or not any(map(is_cx, items)):
+        return items
+    come, leave = [by_tile(place, sweep.tile, body.itemsize) for _ in range(2)]
+    if first:
+        come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
+    if last:
+        leave = nothing if written.is_bits else by_memory(place, sweep.tile)
+    made = framed(items, phase.bits, come, leave)
+    phase.first, phase.last = made.first, made.last
+    phase.reads = any((*made.first, *made.last))
+    return made.items
 
 
 def _fits(body: KernelBody, room: int) -> bool:
@@ -147,9 +166,9 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
     arranged = places(sweep, itemsize)
     body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
-    for place in arranged:
+    for number, place in enumerate(arranged):
         body.begin(place)
-        items.write_all(body, place.phase.items)
+        items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     lanes = len(arranged[0].threads)
     together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
     before, threads = _padded(body.values), together << lanes
@@ -209,12 +228,12 @@ def _text(
             for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
         ]
         if number == 0 and not read.stays:
-            kernel += [f"        {line}" for line in read.place("origin", place.threads)]
-        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live, read, written)
+            kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
+        moves = _Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
         if number == last and moves.moved:
-            kernel += [f"        {line}" for line in written.place("there", place.threads)]
+            kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]
@@ -340,12 +359,17 @@ class _Moves:
     """
 
     sweep: Sweep
-    place: RegisterLayout
+    phase: PhaseText
     itemsize: int
     streamed: bool
     live: bool
     read: MemoryMap
     written: MemoryMap
+
+    @property
+    def place(self) -> RegisterLayout:
+        """Where the tile's positions are while the phase runs."""
+        return self.phase.place
 
     @property
     def moved(self) -> bool:
@@ -358,6 +382,7 @@ class _Moves:
         amplitude = f"__ldcs(state + ({start}))" if self.streamed else f"state[{start}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
+        lines += self._flipped("origin", self.phase.first, self._steps(self.read))
         if self.sweep.fresh or self.live:
             lines.append("const amp zero = {0, 0};")
         conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
@@ -373,13 +398,31 @@ class _Moves:
     def store(self, names: list[int]) -> list[str]:
         start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
         to = f"__stcs(state + ({start}), a{{}});" if self.streamed else f"state[{start}] = a{{}};"
-        lines = [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
+        lines = self._flipped("there", self.phase.last, self._steps(self.written))
+        lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
         return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
 
     def fetch(self) -> list[str]:
-        return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
+        slots = register_slots(self.place, self.itemsize)
+        if not any(self.phase.first):
+            return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(slots)]
+        flipped = self._flipped("from", self.phase.first, self._hops(slots))
+        return ["unsigned from = w;", *flipped, *(f"a{r} = tile[from ^ {slot:#x}];" for r, slot in enumerate(slots))]
 
     def put(self, names: list[int]) -> list[str]:
-        return [
-            f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))
-        ]
+        slots = register_slots(self.place, self.itemsize)
+        if not any(self.phase.last):
+            return [f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots)]
+        flipped = self._flipped("to", self.phase.last, self._hops(slots))
+        return ["unsigned to = w;", *flipped, *(f"tile[to ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots))]
+
+    def _hops(self, slots: Sequence[int]) -> list[int]:
+        return [slots[1 << k] for k in range(len(self.place.registers))]
+
+    def _steps(self, memory: MemoryMap) -> list[int]:
+        return [memory.columns[position] for position in self.place.registers]
+
+    def _flipped(self, name: str, parities: Sequence[int], steps: Sequence[int]) -> list[str]:
+        """Return statements that move a thread's place by a step for each register bit whose parity is odd."""
+        pairs = zip(parities, steps, strict=False)  # a phase without a frame has no parities
+        return [f"{name} ^= {selection((parity,))} ? {step:#x} : 0;" for parity, step in pairs if parity]

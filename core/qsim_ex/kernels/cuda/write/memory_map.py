@@ -75,15 +75,18 @@ class MemoryMap:
         others = [*(mask for k, mask in enumerate(self.columns) if k != position), *(mask for _, mask in self.added)]
         return self.columns[position] == 1 and not any(mask & 1 for mask in others)
 
-    def place(self, name: str, threads: Sequence[int]) -> list[str]:
-        """Return statements that define a thread's place; bit k of its number is position ``threads[k]``."""
+    def place(self, name: str, threads: Sequence[int], *, fixed: bool = True) -> list[str]:
+        """Return statements that define a thread's place; bit k of its number is position ``threads[k]``.
+
+        fixed: whether nothing will be added to it.
+        """
         columns = [self.columns[position] for position in threads]
         alone = [mask.bit_length() - 1 if not mask & mask - 1 else None for mask in columns]
         moved = spread("t", runs(alone), wide=True)
         first = f"u64 {name} = outside{f' | {moved}' if moved != '0' else ''};"
         sums = [("t", k, mask) for k, mask in enumerate(columns) if alone[k] is None]
         sums += [("outside", bit, mask) for bit, mask in self.added]
-        if not sums:
+        if not sums and fixed:
             return [f"const {first}"]
         return [first, *(f"{name} ^= {_bit(source, k)} ? {mask:#x}ull : 0;" for source, k, mask in sums)]
 

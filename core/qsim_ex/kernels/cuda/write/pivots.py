@@ -20,6 +20,7 @@ from enum import IntEnum
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
+from qsim_ex.kernels.cuda.write.phase_frame import Flip
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
 MOST = 64
@@ -48,7 +49,7 @@ _MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
 """What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
 
 
-def kind_of(item: Item) -> Kind | None:
+def kind_of(item: Item | Flip) -> Kind | None:
     """Return what an item is if it may be a rotation, or two as RXX and RYY are; None for others."""
     if not isinstance(item, Mix) or item.reads or item.when.mask:
         return None
@@ -81,7 +82,7 @@ class Pivot:
         return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
 
 
-def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item]) -> dict[int, Pivot]:
+def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
     """Return the rotations of a phase by the numbers of their items, with their numbers passed by value."""
     made: dict[int, Pivot] = {}
     for number, item in enumerate(items):
@@ -136,7 +137,7 @@ def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
     yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names)
 
 
-def beside(items: Sequence[Item], number: int) -> Iterator[int]:
+def beside(items: Sequence[Item | Flip], number: int) -> Iterator[int]:
     """Yield the numbers of the phases beside which a pair of rotations could stand, first those behind it.
 
     What mixes both bits as such a pair does leaves their parity as it is.
