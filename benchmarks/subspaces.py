@@ -3,8 +3,8 @@
 Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, as many of these as there are, whatever is
 predicted of them. Both run in turns with compiled kernels, and interpreted as in a first run; medians count. Their
 amplitudes are compared with one another. Beside each time stands what is predicted. It stops when ``--seconds`` are
-over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is not;
-``--counts`` prints plans and predictions, and needs no GPU.
+over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is
+not; ``--counts`` prints plans and predictions, and needs no GPU.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.planner import make_plan, python_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
-NAMES = {"cx_only": "280 CX", "surface_code": "surface code", "qft": "QFT", "clifford_t": "Clifford+T", "su2_8": "SU2 x 8"}
+NAMES = {
+    "cx_only": "280 CX",
+    "surface_code": "surface code",
+    "qft": "QFT",
+    "clifford_t": "Clifford+T",
+    "su2_8": "SU2 x 8",
+}
 IN_BASIS = ("cx_only", "surface_code", "qft")
 """Circuits that are run in rz, sx and cx, too."""
 
@@ -153,7 +159,9 @@ def measured(device: Device, pairs: dict[str, Pair], itemsize: int, repeat: int,
         row["ms"], row["interpreted"] = timed(runs, buffer, repeat), timed(interpreted, buffer, _INTERPRETED)
         row["off"] = off
         (bits, over), (first, second) = row["ms"], row["interpreted"]
-        print(f"{text_of(row)}  ms {bits:5.2f}>{over:5.2f} {over / bits:.2f}  first {first:.1f}>{second:.1f}", flush=True)
+        print(
+            f"{text_of(row)}  ms {bits:5.2f}>{over:5.2f} {over / bits:.2f}  first {first:.1f}>{second:.1f}", flush=True
+        )
         rows.append(row)
     if rows:
         print(f"geometric mean {geometric_mean([row['ms'][1] / row['ms'][0] for row in rows]):.3f}")

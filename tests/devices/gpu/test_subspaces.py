@@ -82,8 +82,8 @@ def test_drawn_sweeps(gpu, dtype, num_bits, compile):
     """Sweeps over drawn subspaces, of whole states and of growing ones, do what the definition says."""
     tile = gpu.shape(dtype).tile
     for seed in range(4):
-        kinds = ("block", "mix", "diagonal") if seed % 2 and num_bits > 3 else ("mix", "diagonal", "rename")
-        sweep, numbers = random_sweep(seed, num_bits, tile, 3, 3, 2, kinds, linear=True)
+        kinds = ("block", "cx", "diagonal") if seed % 2 and num_bits > 3 else ("cx", "mix", "diagonal", "rename")
+        sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds if num_bits else ("diagonal",), linear=True)
         psi = random_state(seed, num_bits, dtype)
         want, buffer = psi.astype(np.complex128), filled(gpu, psi)
         prepared = gpu.prepare((sweep,), num_bits, dtype, compile)

@@ -133,7 +133,9 @@ def test_full_tiles():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dense_blocks(dtype):
     """Blocks of the tensor cores among everything else read and write a subspace."""
-    cases = [case(300 + k, 11 + k % 3, 9 + k % 3, 1 + k % 3, 1 + k % 2, 2, kinds=BLOCKS, linear=True) for k in range(12)]
+    cases = [
+        case(300 + k, 11 + k % 3, 9 + k % 3, 1 + k % 3, 1 + k % 2, 2, kinds=BLOCKS, linear=True) for k in range(12)
+    ]
     check(cases, dtype, tensor=True)
 
 

@@ -141,7 +141,11 @@ def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
     runs = outside(sweep)
     missing = _within(-1 << PADDING, [tile[p] for p in first.registers])
     fresh = _within(sweep.fresh, [tile[p] for p in first.registers])
-    words = [len(runs) | len(read.added) << 8, _within(sweep.fresh, [tile[p] for p in first.threads]), _registers(missing | fresh)]
+    words = [
+        len(runs) | len(read.added) << 8,
+        _within(sweep.fresh, [tile[p] for p in first.threads]),
+        _registers(missing | fresh),
+    ]
     words.append(_registers(_within(-1 << PADDING, [tile[p] for p in last.registers])))
     words += [*_in_memory(first, read), *_in_memory(last, written), *_in_tile(first, itemsize), 0]
     tables_word = len(words) - 1

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.body import KernelBody
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
+from qsim_ex.kernels.cuda.write.moves import Moves
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
@@ -39,7 +40,7 @@ from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
-from qsim_ex.kernels.cuda.write.words import condition, selection, spread
+from qsim_ex.kernels.cuda.write.words import condition, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Item, Mix, Sweep
 
@@ -229,7 +230,7 @@ def _text(
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
-        moves = _Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
+        moves = Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
         if number == last and moves.moved:
@@ -348,81 +349,3 @@ def _index(tile: Sequence[int], threads: Sequence[int]) -> str:
     """Return where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]``."""
     index = spread("t", runs([tile[position] for position in threads]), wide=True)
     return f"outside | {index}" if index != "0" else "outside"
-
-
-@dataclass(frozen=True)
-class _Moves:
-    """The lines that load a thread's amplitudes into its registers and store them.
-
-    live: whether there are threads without amplitudes, for which `live` is false.
-    read, written: the maps by which the sweep is loaded and stored.
-    """
-
-    sweep: Sweep
-    phase: PhaseText
-    itemsize: int
-    streamed: bool
-    live: bool
-    read: MemoryMap
-    written: MemoryMap
-
-    @property
-    def place(self) -> RegisterLayout:
-        """Where the tile's positions are while the phase runs."""
-        return self.phase.place
-
-    @property
-    def moved(self) -> bool:
-        """Whether amplitudes are stored elsewhere than where items see them."""
-        return bool(self.sweep.store) or not self.written.stays
-
-    def load(self) -> list[str]:
-        """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
-        start = f"{'here' if self.read.stays else 'origin'} {self.read.joined} {{:#x}}"
-        amplitude = f"__ldcs(state + ({start}))" if self.streamed else f"state[{start}]"
-        lines, source = [], amplitude
-        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
-        lines += self._flipped("origin", self.phase.first, self._steps(self.read))
-        if self.sweep.fresh or self.live:
-            lines.append("const amp zero = {0, 0};")
-        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
-        if conditions:
-            lines.append(f"const bool old = {' && '.join(conditions)};")
-            source = f"old ? {amplitude} : zero"
-        seen = [self.sweep.tile[position] for position in self.place.registers]
-        zeros = sum(1 << k for k, bit in enumerate(seen) if self.sweep.fresh >> bit & 1)
-        for r, offset in enumerate(self.read.registers(self.place.registers)):
-            lines.append(f"a{r} = {'zero' if r & zeros else source.format(offset)};")
-        return lines
-
-    def store(self, names: list[int]) -> list[str]:
-        start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
-        to = f"__stcs(state + ({start}), a{{}});" if self.streamed else f"state[{start}] = a{{}};"
-        lines = self._flipped("there", self.phase.last, self._steps(self.written))
-        lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
-        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
-
-    def fetch(self) -> list[str]:
-        slots = register_slots(self.place, self.itemsize)
-        if not any(self.phase.first):
-            return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(slots)]
-        flipped = self._flipped("from", self.phase.first, self._hops(slots))
-        return ["unsigned from = w;", *flipped, *(f"a{r} = tile[from ^ {slot:#x}];" for r, slot in enumerate(slots))]
-
-    def put(self, names: list[int]) -> list[str]:
-        slots = register_slots(self.place, self.itemsize)
-        if not any(self.phase.last):
-            return [f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots)]
-        flipped = self._flipped("to", self.phase.last, self._hops(slots))
-        return ["unsigned to = w;", *flipped, *(f"tile[to ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots))]
-
-    def _hops(self, slots: Sequence[int]) -> list[int]:
-        return [slots[1 << k] for k in range(len(self.place.registers))]
-
-    def _steps(self, memory: MemoryMap) -> list[int]:
-        return [memory.columns[position] for position in self.place.registers]
-
-    def _flipped(self, name: str, parities: Sequence[int], steps: Sequence[int]) -> list[str]:
-        """Return statements that move a thread's place by a step for each register bit whose parity is odd."""
-        pairs = zip(parities, steps, strict=False)  # a phase without a frame has no parities
-        return [f"{name} ^= {selection((parity,))} ? {step:#x} : 0;" for parity, step in pairs if parity]

@@ -1,7 +1,7 @@
 """Where a tile is in memory: one of a sweep's two maps, as its kernel computes it.
 
-Where a tile is index bits, an amplitude's place is a sum of bits that do not meet: those of its tile, of its thread, and
-a constant for its register, which is added. Where a tile is a subspace they meet, and are XORed.
+Where a tile is index bits, an amplitude's place is a sum of bits that do not meet: those of its tile, of its thread,
+and a constant for its register, which is added. Where a tile is a subspace they meet, and are XORed.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A CX whose control differs between threads, or between blocks, would exchange registers where it is 1. Instead each
 register bit has a parity of such bits: the amplitude of a bit's value x is in the registers of x + parity. Matrices on
 other bits do not notice, tables read the sum, and when the amplitudes leave, the thread's slot is XORed. Only what
-mixes the bit, or has it as a condition, wants it as it is: then registers are exchanged, once for all CX so far, and the
-first time not even that, since amplitudes may have come in that order.
+mixes the bit, or has it as a condition, wants it as it is: then registers are exchanged, once for all CX so far, and
+the first time not even that, since amplitudes may have come in that order.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Frame:
         if isinstance(item, Rename) and item.to == (1, 0):
             self._x(item)
             return
-        self._settle([bit for bit in self._among(item.when.mask)])
+        self._settle(self._among(item.when.mask))
         if isinstance(item, Rename):
             self._settle(item.bits)
             self._items.append(item)
@@ -131,7 +131,7 @@ class _Frame:
     def _x(self, item: Rename) -> None:
         """Append an X under a condition, which depends on no parity of its bit."""
         (bit,), mask = item.bits, item.when.mask
-        inner = list(self._among(mask))
+        inner = self._among(mask)
         if mask.bit_count() == 1 and not inner:
             self._pending[bit] ^= mask
             if not item.when.value:
@@ -151,11 +151,11 @@ class _Frame:
             mask ^= self._pending[bit]
         return mask
 
-    def _among(self, mask: int) -> Iterable[int]:
+    def _among(self, mask: int) -> list[int]:
         return [bit for bit in self._bits if mask >> bit & 1]
 
     def _begin(self, bit: int) -> None:
-        """Let amplitudes have come as they are wanted now, as far as they may: something depends on it."""
+        """Let amplitudes have come in the present order, as far as they may: something depends on it."""
         if bit not in self._first:
             self._first[bit] = self._come(self._bits.index(bit), self._pending[bit])
             self._pending[bit] ^= self._first[bit]
