@@ -1,8 +1,9 @@
 """Whether plans over subspaces, which have no CX, pay on a GPU: ``python -m benchmarks.subspaces --n 28``.
 
-Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, as many of these as there are, whatever is
-predicted of them. Both run in turns with compiled kernels, and interpreted as in a first run; medians count. Their
-amplitudes are compared with one another. Beside each time stands what is predicted. It stops when ``--seconds`` are
+Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, if there is such a plan, whatever is predicted
+of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes, and framed ones, in
+which they do not (`kernels.cuda.write.phase_frame`). Both plans are interpreted, too, as in a first run. Medians count,
+amplitudes are compared with one another, and beside the times stands what is predicted. It stops when ``--seconds`` are
 over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is
 not; ``--counts`` prints plans and predictions, and needs no GPU.
 """
@@ -28,8 +29,9 @@ from benchmarks.engine import circuit_of as neutral_circuit_of
 from benchmarks.floating import Run, difference
 from benchmarks.held_out import adder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.devices.base import Device
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.device import GpuDevice, shape_of
+from qsim_ex.kernels.cuda.sweeps import Sweeps
+from qsim_ex.kernels.cuda.write.style import KernelStyle
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.planner import make_plan, python_plan
@@ -117,13 +119,20 @@ def described(pair: Pair, itemsize: int) -> dict[str, Any]:
     }
 
 
+HEAD = (
+    "                       sweeps phases       passes   predicted ms    bits framed  subsp framed   first runs   ratio"
+)
+"""The head of the table: of bits > subspaces counts, then milliseconds; the ratio is that of framed kernels over
+subspaces to kernels over bits as they are. A star: prediction takes the plan over subspaces.
+"""
+
+
 def text_of(row: dict[str, Any]) -> str:
     """A row of the table without what is measured."""
     (a, b), (c, d), (e, f) = row["sweeps"], row["phases"], row["moved"]
     first, second = row["predicted"]
-    chosen = "*" if row["taken"] else " "
-    name = f"{row['circuit']:17}{chosen}"
-    return f"{name} {a:2}>{b:2} sweeps {c:3}>{d:3} ph {e:5.2f}>{f:5.2f} full  predicted {first:5.2f}>{second:5.2f}"
+    name = f"{row['circuit']:20}{'*' if row['taken'] else ' '}"
+    return f"{name}  {a:2}>{b:2}  {c:2}>{d:2}  {e:5.2f}>{f:5.2f}  {first:5.2f}>{second:5.2f}"
 
 
 def timed(runs: list[Run], buffer: Any, repeat: int) -> list[float]:
@@ -136,35 +145,42 @@ def timed(runs: list[Run], buffer: Any, repeat: int) -> list[float]:
     return [median(found) for found in times]
 
 
-def measured(device: Device, pairs: dict[str, Pair], itemsize: int, repeat: int, until: float) -> list[dict[str, Any]]:
+def devices() -> dict[str, GpuDevice]:
+    """The GPU, once for kernels in whose phases CX move amplitudes, and once for others."""
+    found = {}
+    for frames in ("none", "all"):
+        found[frames] = device = GpuDevice()
+        device._sweeps = Sweeps(device._runtime, KernelStyle(frames=frames))  # type: ignore[arg-type]
+    return found
+
+
+def measured(on: dict[str, GpuDevice], pairs: dict[str, Pair], itemsize: int, repeat: int, until: float) -> list[Any]:
     """Time all plans, until it is too late."""
     dtype, begin, rows = np.dtype(f"complex{8 * itemsize}"), perf_counter(), []
     wires = next(iter(pairs.values())).circuit.num_qubits
     steps = [step for pair in pairs.values() for plan in (pair.bits, pair.subspaces) for step in plan.steps]
-    device.prepare(tuple(steps), wires, dtype, "always")
-    print(f"complex{8 * itemsize}: {len(steps)} steps compiled in {perf_counter() - begin:.0f} s")
-    buffer = device.allocate(1 << wires, dtype)
+    for device in on.values():
+        device.prepare(tuple(steps), wires, dtype, "always")
+    print(f"complex{8 * itemsize}: {len(steps)} steps compiled in two ways in {perf_counter() - begin:.0f} s")
+    print(HEAD)
+    buffer = on["all"].allocate(1 << wires, dtype)
     for name, pair in pairs.items():
         if perf_counter() > until:
             print("stopped: the time is over")
             break
-        both = (pair.bits, pair.subspaces)
-        runs, interpreted = [
-            [Run(device, plan, pair.circuit, dtype, compile) for plan in both] for compile in ("always", "never")
-        ]
+        plans = (pair.bits, pair.subspaces)
+        runs = [Run(on[frames], plan, pair.circuit, dtype, "always") for plan in plans for frames in ("none", "all")]
+        interpreted = [Run(on["all"], plan, pair.circuit, dtype, "never") for plan in plans]
         one, *others = [run.amplitudes(buffer) for run in (*runs, *interpreted)]
         off = max(difference(other, one, 1 << wires) for other in others)
         assert off < _BOUND[itemsize], f"{name}: amplitudes differ by {off}"
-        row = {"circuit": name, "itemsize": itemsize} | described(pair, itemsize)
-        row["ms"], row["interpreted"] = timed(runs, buffer, repeat), timed(interpreted, buffer, _INTERPRETED)
-        row["off"] = off
-        (bits, over), (first, second) = row["ms"], row["interpreted"]
-        print(
-            f"{text_of(row)}  ms {bits:5.2f}>{over:5.2f} {over / bits:.2f}  first {first:.1f}>{second:.1f}", flush=True
-        )
+        row = {"circuit": name, "itemsize": itemsize, "off": off} | described(pair, itemsize)
+        row |= {"ms": timed(runs, buffer, repeat), "interpreted": timed(interpreted, buffer, _INTERPRETED)}
+        times = " ".join(f"{ms:6.2f}" for ms in (*row["ms"], *row["interpreted"]))
+        print(f"{text_of(row)}  {times}  {row['ms'][3] / row['ms'][0]:.2f}", flush=True)
         rows.append(row)
     if rows:
-        print(f"geometric mean {geometric_mean([row['ms'][1] / row['ms'][0] for row in rows]):.3f}")
+        print(f"geometric mean {geometric_mean([row['ms'][3] / row['ms'][0] for row in rows]):.3f}")
     return rows
 
 
@@ -185,16 +201,12 @@ def main() -> None:
         return
     until, rows = perf_counter() + given.seconds, list[dict[str, Any]]()
     made = circuits(given.n, given.circuits)
-    device: Device | None = None
-    if not given.counts:
-        from qsim_ex.devices.gpu.device import GpuDevice
-
-        device = GpuDevice()
+    on = {} if given.counts else devices()
     for itemsize in (8, 16):
-        shape = device.shape(f"complex{8 * itemsize}") if device else shape_of(itemsize, tensor=True)
+        shape = on["all"].shape(f"complex{8 * itemsize}") if on else shape_of(itemsize, tensor=True)
         pairs = {name: pair for name, circuit in made.items() if (pair := plans_of(circuit, shape))}
-        if device:
-            rows += measured(device, pairs, itemsize, given.repeat, until)
+        if on:
+            rows += measured(on, pairs, itemsize, given.repeat, until)
             continue
         rows += [{"circuit": name, "itemsize": itemsize} | described(pair, itemsize) for name, pair in pairs.items()]
         print("\n".join(map(text_of, rows[-len(pairs) :])))
