@@ -79,6 +79,9 @@ def test_only_what_mixes_a_bit_wants_it_as_it_is():
     assert alone == (x, Flip((6,), 6), turn, Flip((6,), 1 << 1 | 1 << 9), turn, Flip((6,), 8))
     between = framed((cx(1, 6), cx(6, 5), cx(1, 6)), (4, 5, 6, 7), nothing, lambda _, parity: parity)
     assert (between.items, between.last) == ((cx(6, 5),), (0, 2, 0, 0))
+    chain = framed((cx(1, 4), cx(4, 5), cx(5, 6), turn), (4, 5, 6, 7), nothing, lambda _, parity: parity)
+    assert chain.items == (cx(4, 5), Flip((5,), 2), cx(5, 6), turn)
+    assert chain.last == (2, 0, 0, 0)
 
 
 def sweeps(linear):

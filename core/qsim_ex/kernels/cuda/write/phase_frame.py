@@ -46,9 +46,19 @@ class FramedPhase:
 def framed(items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker) -> FramedPhase:
     """Return a phase's items in its frame; bits: the index bits that are register bits."""
     frame = _Frame(bits, come)
-    for item in items:
-        frame.add(item)
+    later = [mask_of(tuple(bits)) if leave is nothing else 0]
+    for item in reversed(items):
+        later.append(later[-1] | _settled(item))
+    for item, after in zip(items, later[-2::-1], strict=True):
+        frame.add(item, after)
     return frame.finish(leave)
+
+
+def _settled(item: Item) -> int:
+    """Return the bits that an item wants as they are; an X under a condition on one bit wants none."""
+    if isinstance(item, Rename) and item.to == (1, 0):
+        return item.when.mask if item.when.mask.bit_count() > 1 else 0
+    return item.when.mask | mask_of(tuple(getattr(item, "bits", ())))
 
 
 def by_memory(place: RegisterLayout, tile: Sequence[int], fresh: int = 0) -> Taker:
@@ -104,10 +114,10 @@ class _Frame:
         self._first: dict[int, int] = {}
         self._items: list[Item | Flip] = []
 
-    def add(self, item: Item) -> None:
-        """Append an item."""
+    def add(self, item: Item, later: int) -> None:
+        """Append an item; later: bits that items behind it want as they are."""
         if isinstance(item, Rename) and item.to == (1, 0):
-            self._x(item)
+            self._x(item, later)
             return
         self._settle(self._among(item.when.mask))
         if isinstance(item, Rename):
@@ -128,8 +138,11 @@ class _Frame:
             last.append(taken)
         return FramedPhase(tuple(self._items), tuple(self._first[bit] for bit in self._bits), tuple(last))
 
-    def _x(self, item: Rename) -> None:
-        """Append an X under a condition, which depends on no parity of its bit."""
+    def _x(self, item: Rename, later: int) -> None:
+        """Append an X under a condition, which depends on no parity of its bit.
+
+        A chain of CX would spread a parity over registers, each of which then costs an exchange: it is ended here.
+        """
         (bit,), mask = item.bits, item.when.mask
         inner = self._among(mask)
         if mask.bit_count() == 1 and not inner:
@@ -139,6 +152,8 @@ class _Frame:
             return
         if mask.bit_count() == 1:
             self._begin(inner[0])
+            if later >> bit & 1:
+                self._settle(inner)
             self._pending[bit] ^= self._pending[inner[0]]
         else:
             self._settle(inner)
