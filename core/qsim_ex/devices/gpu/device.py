@@ -298,7 +298,7 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         block=row.block_work if tensor else None,
         blocks_from=_BLOCKS_FROM,
         floats=True,
+        linear=_LINEAR,
         seen=_SEEN,
         transposed=row.permuted_work,
-        linear=_LINEAR,
     )
