@@ -7,7 +7,7 @@ import json
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 
-from benchmarks import subspaces
+from benchmarks import subspaces_gpu as subspaces
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.planning.linear import schedule
 

@@ -1,4 +1,4 @@
-"""Whether plans over subspaces, which have no CX, pay on a GPU: ``python -m benchmarks.subspaces --n 28``.
+"""Whether plans over subspaces, which have no CX, pay on a GPU: ``python -m benchmarks.subspaces_gpu --n 28``.
 
 Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, if there is such a plan, whatever is predicted
 of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes, and framed ones, in
