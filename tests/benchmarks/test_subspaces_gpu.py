@@ -23,7 +23,7 @@ def few(monkeypatch, tmp_path):
 def test_both_plans_are_counted(few, monkeypatch, capsys):
     """Without a GPU both plans are described, and it is said which one prediction takes."""
     usual = schedule.cheaper
-    monkeypatch.setattr("sys.argv", ["subspaces", "--n", "22", "--counts", "--out", str(few)])
+    monkeypatch.setattr("sys.argv", ["subspaces", "--n", "28", "--counts", "--out", str(few)])
     subspaces.main()
     assert schedule.cheaper is usual
     rows = json.loads(few.read_text())["rows"]
