@@ -10,7 +10,7 @@ namespace qx::plan {
 namespace {
 
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying
-constexpr double more = 20.0;     // and on other ways, where plans are compared
+constexpr double more = 14.0;     // and on other ways, where plans are compared
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
 constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
 constexpr std::size_t kept = 3;    // so many of the other ways are made to the end

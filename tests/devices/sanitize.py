@@ -38,6 +38,7 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
 ANY, TURNS = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal")
+WITH_CX = ("cx", "cx", "mix", "diagonal")
 
 
 def close(got: np.ndarray, want: np.ndarray, dtype: type, what: str) -> None:
@@ -53,8 +54,10 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
     count = 0
     tile = gpu.shape(dtype).tile
     for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2):
-        for seed, kinds in ((0, ANY), (1, ANY), (2, TURNS), (3, TURNS)):
-            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds)
+        drawn = [(seed, kinds, False) for seed, kinds in enumerate((ANY, ANY, TURNS, TURNS))]
+        drawn += [(seed, kinds, True) for seed, kinds in enumerate((ANY, TURNS, WITH_CX, WITH_CX)) if num_bits > 1]
+        for seed, kinds, linear in drawn:
+            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds, linear)
             for compile in ("always", "never"):
                 psi = random_state(seed, num_bits, dtype)
                 want, buffer = psi.astype(np.complex128), gpu.allocate(len(psi), dtype)
@@ -135,7 +138,7 @@ def batches(gpu: GpuDevice, dtype: type, rows: int) -> int:
         psi = np.array([random_state(row, num_bits, dtype) for row in range(rows)])
         buffer = gpu.allocate(psi.size, dtype)
         for seed, compile in ((num_bits, "always"), (num_bits, "never"), (3 * num_bits + 3, "always")):
-            sweep, packed = random_sweep(seed, num_bits, tile, 3, 4)
+            sweep, packed = random_sweep(seed, num_bits, tile, 3, 4, linear=num_bits % 2 == 1)
             numbers = numbers_of_rows(seed, sweep, packed, 1 if seed % 4 == 0 else rows)
             want = psi.ravel().astype(np.complex128)
             gpu.write(buffer, 0, psi.ravel())

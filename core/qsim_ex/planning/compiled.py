@@ -45,7 +45,7 @@ class Worth(NamedTuple):
     gain: float
 
 
-WORTH = Worth(rich=1.5, piece=2.0, gain=0.85)
+WORTH = Worth(rich=1.0, piece=2.0, gain=0.85)
 EVERY = Worth(rich=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
@@ -98,6 +98,7 @@ def compiled_plan(
     planner.run()
     arrays, (flip, end_flip, *changes, low) = planner.arrays()
     reordered, floats, linear = map(bool, changes)
+    arrays.linear = linear
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
     steps = arrays.made_steps()

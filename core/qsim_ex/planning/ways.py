@@ -21,7 +21,7 @@ from qsim_ex.steps.layout import Shape
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_runs`."""
 
-_MORE = 20.0
+_MORE = 14.0
 """How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs,
 and compiles their kernels."""
 

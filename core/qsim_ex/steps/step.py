@@ -126,8 +126,8 @@ class Sweep:
             from qsim_ex.errors import PlanError
 
             raise PlanError(
-                f"expected a sweep over index bits, got the maps {self.load} and {self.store}; this device has "
-                "no kernels for linear layouts. This is a bug of qsim-ex; please report it."
+                f"expected a sweep over index bits, got the maps {self.load} and {self.store}; only kernels follow "
+                "linear layouts. This is a bug of qsim-ex; please report it."
             )
         return tuple([mask.bit_length() - 1 for mask in self.stores(self.tile)])
 

@@ -7,11 +7,15 @@ and the fixed kernels. Each kernel is compiled for some architectures, so that e
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.directions import drawn, shuffled
 
+from benchmarks.counts import circuit_of as named_circuit
+from benchmarks.cx_rich import FAMILIES as CX_RICH
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
@@ -22,6 +26,7 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
+from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
 
@@ -106,6 +111,34 @@ def blocks():
     return made
 
 
+@functools.cache
+def subspaces():
+    """Texts of sweeps over subspaces: from plans, with dense blocks, over rows, and among everything else."""
+    texts = []
+    for dtype in DTYPES:
+        itemsize = np.dtype(dtype).itemsize
+        for name in ("cx_only", "surface_code"):
+            made = named_circuit(CX_RICH[name](WIRES), WIRES)
+            shape = replace(GpuDevice.on(EmulatedRuntime(tensor=True)).shape(dtype), linear=True)
+            everything = (1 << WIRES) - 1
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(planner, "WORTH", planner.EVERY)
+                plan = planner.compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
+            assert plan.made_from[-1] == "linear"
+            texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
+        drawn = [mapped(sweep, seed) for seed, sweep in enumerate(extremes(dtype))]
+        texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in drawn]
+        texts += [emit_rows(sweep, itemsize) for sweep in drawn[1:5:3]]
+    return [KernelText(kernel.code, NAME) for kernel in texts]
+
+
+def mapped(sweep, seed):
+    """The sweep over a drawn subspace."""
+    rng = np.random.default_rng(seed)
+    load = drawn(rng, sweep.tile, WIRES, sweep.fresh, 4)
+    return replace(sweep, load=load, store=shuffled(rng, sweep.tile, load, sweep.fresh, 4))
+
+
 def compiled(text, architecture):
     """Compile for an architecture and return the assembler's log; fails with the compiler's log."""
     error, program = nvrtc.nvrtcCreateProgram(text.code.encode(), b"kernel.cu", 0, [], [])
@@ -148,6 +181,17 @@ def test_blocks_compile_without_spilling(architecture):
     for text in blocks()[architecture // 10 % 3 :: 3]:
         found = report(compiled(text, architecture))
         assert found.spilled <= (160 if architecture == 100 else MOST_SPILLED), f"{found}\n{text.code}"
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 90, 120])
+def test_subspaces_compile_without_spilling(architecture):
+    """Every fourth kernel over subspaces compiles for each such architecture and spills at most 128 bytes."""
+    assert len(subspaces()) >= 24
+    if architecture not in nvrtc.nvrtcGetSupportedArchs()[-1]:
+        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+    for text in subspaces()[architecture // 5 % 4 :: 4]:
+        found = report(compiled(text, architecture))
+        assert found.spilled <= MOST_SPILLED, f"{found}\n{text.code}"
 
 
 @pytest.mark.parametrize("itemsize", [8, 16])

@@ -148,6 +148,19 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
     assert len(met) == together
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_subspaces(dtype):
+    """In every row tiles may be subspaces, small ones that share a block too, by kernels and by the interpreter."""
+    kinds = ("cx", "cx", "cx", "mix", "diagonal", "rename")
+    drawn = [(70 + k, 3 + k % 9, ROWS[k % 4], dtype, 4 + k % 6, k % 2 == 0) for k in range(18)]
+    cases = [Case(*each, kinds=kinds, linear=True) for each in drawn]
+    assert sum("there ^= (" in emit_rows(case.sweep, 8).source for case in cases) > 1
+    assert sum(any(mask & mask - 1 for mask in case.sweep.load or case.sweep.store) for case in cases) > 9
+    check(cases, dtype)
+    for case in cases:
+        check_interpreter(case, dtype)
+
+
 @settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 2**31), num_bits=st.integers(0, 10), rows=st.integers(1, 40), tile_bits=st.integers(4, 9),

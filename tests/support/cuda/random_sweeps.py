@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from support.directions import drawn, shuffled
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.steps.algebra import columns_on, units
@@ -64,6 +65,11 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
         return
     if kind == "pair" and len(near) > 1:
         pair_of_rotations(rng, near, numbers)
+        return
+    if kind == "cx":
+        control = int(rng.choice([bit for bit in everything if bit != mixed[0]]))
+        value = int(rng.random() < 0.8) << control
+        numbers.add(lambda _: Rename((mixed[0],), When(1 << control, value), (1, 0), "cx"), b"", (), [])
         return
     if kind == "turn":
         turn(rng, mixed[0], numbers)
@@ -150,8 +156,26 @@ def fixed_item(rng, near, mixed, numbers):
 _CROSS = tuple(5 if column in (row, 3 - row) else 0 for row in range(4) for column in range(4))
 
 
-def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):
-    """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half store it permuted."""
+def maps(seed, tile, num_bits, fresh, low):
+    """Drawn maps of a sweep over a subspace, by which it is stored and loaded; one of the two is often left out.
+
+    low: the lowest bits that stay alone, as planning has it; some maps have none.
+    """
+    rng = np.random.default_rng([seed, 4])
+    low = low if rng.random() < 0.7 else 0
+    load = drawn(rng, tile, num_bits, fresh, low) if rng.random() < 0.8 else ()
+    if load and rng.random() < 0.3:
+        return (), load
+    return shuffled(rng, tile, load or units(range(num_bits)), fresh, low), load
+
+
+def random_sweep(
+    seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename"), linear=False
+):
+    """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half store it permuted.
+
+    linear: whether its tiles are subspaces.
+    """
     rng = np.random.default_rng(seed)
     size = min(num_bits, tile_bits)
     low = min(4, size)
@@ -174,7 +198,10 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
         at += length
     fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
     store = np.random.default_rng([seed, 3]).permutation(tile).tolist() if tile and seed % 2 else []
-    return Sweep(tile, tuple(phases), count, tables, fresh, columns_on(tile, units(store)) if store else ()), packed
+    stored, loaded = columns_on(tile, units(store)) if store else (), ()
+    if linear:
+        stored, loaded = maps(seed, tile, num_bits, fresh, low)
+    return Sweep(tile, tuple(phases), count, tables, fresh, stored, loaded), packed
 
 
 def random_state(seed, num_bits, dtype):

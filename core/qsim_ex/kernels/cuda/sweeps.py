@@ -21,6 +21,7 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTake
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write import emit
+from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
 from qsim_ex.steps.numbers import Bound, Numbers
@@ -217,10 +218,11 @@ class PreparedSweeps:
 
 
 class Sweeps:
-    """Prepares sweeps on one GPU and keeps the prepared plans."""
+    """Prepares sweeps on one GPU and keeps the prepared plans; style: how their kernels are written."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, style: KernelStyle = STYLE) -> None:
         self._runtime = runtime
+        self._style = style
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
         self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
         self._interpreted: OrderedDict[tuple[Key, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
@@ -262,7 +264,7 @@ class Sweeps:
             steps, num_bits, itemsize, compile, lambda sweep: self._interpret(sweep, itemsize),
             settled=compile == "never" or all(kernels),
         )  # fmt: skip
-        if not any(kernels) and (arrays := arrays_of(steps)) is not None:
+        if not any(kernels) and (arrays := arrays_of(steps)) is not None and not arrays.linear:
             prepared.arrays = arrays
             return prepared
         texts = [text_of(kernel) for kernel in kernels if kernel]
@@ -291,7 +293,7 @@ class Sweeps:
                     self._plans[key] = made
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
-        return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
+        return emit.emit(sweep, itemsize, self._runtime.room, self._style, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         key = (key_of(sweep), itemsize)

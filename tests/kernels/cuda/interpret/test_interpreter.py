@@ -80,6 +80,28 @@ def test_full_tiles():
     check(4, 13, 11, 4, 4, 2, np.complex128)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", [3, 9, 12, 14])
+def test_sweeps_over_subspaces(num_bits, dtype):
+    """Sweeps whose tiles are subspaces agree with the definition, with and without bits outside the tile."""
+    for seed in range(10):
+        check(seed, num_bits, 11 if num_bits == 14 else 8, 3, 3, 2, dtype, linear=True)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_blocks_over_subspaces(dtype):
+    """Matrices that the tensor cores multiply find the amplitudes of a subspace."""
+    for seed in range(6):
+        check(seed, 12, 10, 3, 2, 2, dtype, tensor=True, kinds=("block", "diagonal", "mix"), linear=True)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 4), st.booleans())
+def test_any_sweep_over_subspaces(seed, num_bits, tile_bits, num_phases, double):
+    """Random sweeps over subspaces of any shape agree with the definition."""
+    check(seed, num_bits, tile_bits, num_phases, 3, 3, np.complex128 if double else np.complex64, linear=True)
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 5), st.integers(0, 6), st.booleans()
@@ -103,9 +125,14 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
         assert used >= {OpCode.FACTORS, OpCode.EXCHANGE}
 
 
+def begin(words):
+    """Where the operations of a program begin."""
+    return HEAD + (int(words[0]) & 0xFF) + 3 * (int(words[0]) >> 8)
+
+
 def steps(words):
     """The code of each operation of a program, and the number of its words."""
-    at = HEAD + int(words[0])
+    at = begin(words)
     while True:
         code = int(words[at]) & 0xFF
         if code == OpCode.EXCHANGE:
@@ -164,7 +191,7 @@ def test_dense_blocks_on_tensor_cores(num_bits, dtype):
 
 def exchanged(words):
     """The matrices for the tensor cores at each exchange."""
-    found, at = [], HEAD + int(words[0])
+    found, at = [], begin(words)
     for code, length in steps(words):
         if code == OpCode.EXCHANGE:
             found.append(int(words[at]) >> 8)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.kernels.cuda.interpret import packing
+from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import (
     REGISTERS,
     RegisterLayout,
@@ -133,18 +134,23 @@ def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
     if tensor:
         sweep = _with_fragments(sweep)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
-    stored = sweep.stored + tile[size:]
-    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=sweep.store)
+    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=sweep.store, load=sweep.load)
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
     arranged = places(padded, itemsize)
     first, last = arranged[0], arranged[-1]
     runs = outside(sweep)
     missing = _within(-1 << PADDING, [tile[p] for p in first.registers])
     fresh = _within(sweep.fresh, [tile[p] for p in first.registers])
-    words = [len(runs), _within(sweep.fresh, [tile[p] for p in first.threads]), _registers(missing | fresh)]
+    words = [
+        len(runs) | len(read.added) << 8,
+        _within(sweep.fresh, [tile[p] for p in first.threads]),
+        _registers(missing | fresh),
+    ]
     words.append(_registers(_within(-1 << PADDING, [tile[p] for p in last.registers])))
-    words += [*_in_memory(first, tile), *_in_memory(last, stored), *_in_tile(first, itemsize), 0]
+    words += [*_in_memory(first, read), *_in_memory(last, written), *_in_tile(first, itemsize), 0]
     tables_word = len(words) - 1
     words += [run.source | run.target << 8 | run.length << 16 for run in runs]
+    words += _added(read)
     numbers = _Numbers(sweep.numbers + sweep.tables, itemsize)
     fragments: list[int] = []  # of the matrices for the tensor cores since the last exchange
     for number, place in enumerate(arranged):
@@ -159,7 +165,7 @@ def encode(sweep: Sweep, itemsize: int, tensor: bool = False) -> SweepProgram:
         bits = _PhaseBits(tuple([tile[p] for p in place.registers]), tuple([tile[p] for p in place.threads]))
         for item in place.phase.items:
             words += _operation(bits, item, numbers)
-    words.append(OpCode.END)
+    words += [OpCode.END | len(written.added) << 8, *_added(written)]
     words[tables_word] = len(numbers.shared) // 2
     tables = np.concatenate([np.zeros(0, dtype=np.int64), *numbers.tables])
     shared = np.array(numbers.shared, dtype=np.int64)
@@ -188,11 +194,16 @@ def _registers(zeros: int) -> int:
     return _acting((zeros, 0), 0, _IN_ORDER)
 
 
-def _in_memory(place: RegisterLayout, tile: Sequence[int]) -> list[int]:
-    """Return what each thread bit and each register bit adds to an index, as two words each."""
-    threads = [1 << tile[p] for p in place.threads] + [0] * (MOST_THREAD_BITS - len(place.threads))
-    registers = [1 << tile[p] if tile[p] < PADDING else 0 for p in place.registers]
-    return _halves([*threads, *registers])
+def _in_memory(place: RegisterLayout, memory: MemoryMap) -> list[int]:
+    """Return what each thread bit and each register bit adds to a place in memory, as two words each."""
+    columns = memory.columns + (0,) * REGISTERS  # bits that do not exist add nothing
+    threads = [columns[p] for p in place.threads] + [0] * (MOST_THREAD_BITS - len(place.threads))
+    return _halves([*threads, *[columns[p] for p in place.registers]])
+
+
+def _added(memory: MemoryMap) -> list[int]:
+    """Return what a map adds to bits outside the tile: three words for each, the bit and a mask."""
+    return [word for bit, mask in memory.added for word in (bit, *_halves([mask]))]
 
 
 def _in_tile(place: RegisterLayout, itemsize: int) -> list[int]:

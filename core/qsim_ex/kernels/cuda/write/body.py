@@ -24,6 +24,7 @@ class PhaseText:
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
     pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes.
+    first, last: the parities of register bits when amplitudes come and when they leave; see `phase_frame`.
     """
 
     place: RegisterLayout
@@ -37,6 +38,8 @@ class PhaseText:
     tensor: bool = False
     pivots: dict[int, Pivot] = field(default_factory=dict)
     ratios: dict[int, list[Pivot]] = field(default_factory=dict)
+    first: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
 
     @property
     def mask(self) -> int:

@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
+from qsim_ex.kernels.cuda.write.body import KernelBody
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
-from qsim_ex.kernels.cuda.write.pivots import FEWEST, scaled
+from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
+from qsim_ex.kernels.cuda.write.moves import Moves
+from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
+from qsim_ex.kernels.cuda.write.pivots import USEFUL, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
     LINE_BYTES,
@@ -39,7 +42,7 @@ from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.write.words import condition, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
-from qsim_ex.steps.step import Mix, Sweep
+from qsim_ex.steps.step import Item, Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764
@@ -102,7 +105,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
     body = _written(sweep, itemsize, arranged, style, tensor)
-    if body.pivots and not (len(body.pivots) >= FEWEST and _fits(body, room)):
+    if body.pivots and not (len(body.pivots) in USEFUL and _fits(body, room)):
         body = _written(sweep, itemsize, arranged, replace(style, pivots="none"), tensor)
     by_value = _fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
@@ -124,11 +127,29 @@ def _written(
         if dense:
             _block(body, dense, last=number == len(arranged) - 1)
         else:
-            items.write_all(body, place.phase.items)
+            items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
         phase = [phase for phase in body.phases if phase.pivots][-1]
         phase.lines += scaled(body, phase)
     return body
+
+
+def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
+    """Return the items of the phase that is begun, in its frame if the style has one for the sweep."""
+    sweep, phase = body.sweep, body.phases[-1]
+    place, items, style = phase.place, phase.place.phase.items, body.style.frames
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
+    if style == "none" or (style == "maps" and read.is_bits and written.is_bits) or not any(map(is_cx, items)):
+        return items
+    come, leave = [by_tile(place, sweep.tile, body.itemsize) for _ in range(2)]
+    if first:
+        come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
+    if last:
+        leave = nothing if written.is_bits else by_memory(place, sweep.tile)
+    made = framed(items, phase.bits, come, leave)
+    phase.first, phase.last = made.first, made.last
+    phase.reads = any((*made.first, *made.last))
+    return made.items
 
 
 def _fits(body: KernelBody, room: int) -> bool:
@@ -146,9 +167,9 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
     arranged = places(sweep, itemsize)
     body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
-    for place in arranged:
+    for number, place in enumerate(arranged):
         body.begin(place)
-        items.write_all(body, place.phase.items)
+        items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     lanes = len(arranged[0].threads)
     together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
     before, threads = _padded(body.values), together << lanes
@@ -176,7 +197,9 @@ def _text(
         "",
     ]
     style = body.style
-    ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
+    ahead = style.ahead and read.stays and _share(threads, itemsize)
+    prefetch = _ahead(sweep, threads, itemsize, style) if ahead else []
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
@@ -187,7 +210,7 @@ def _text(
         "{",
         *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
-        *ahead,
+        *prefetch,
         *frame.numbers(body.parted),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
     ]
@@ -205,11 +228,13 @@ def _text(
             f"        {line}"
             for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
         ]
-        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live)
+        if number == 0 and not read.stays:
+            kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
+        moves = Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
-        if sweep.store and number == last:
-            kernel.append(f"        const u64 there = {_index(sweep.stored, place.threads)};")
+        if number == last and moves.moved:
+            kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]
@@ -285,8 +310,9 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
         f"const unsigned from = {slot_of('p', place.size, itemsize)};",
     ]
+    written = MemoryMap.written(sweep)
     if last:
-        phase.lines.append(f"const u64 there = {_index(sweep.stored, place.writing)};")
+        phase.lines += written.place("there", place.writing)
     else:
         phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
         phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
@@ -295,10 +321,11 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
 
     def write(positions: int) -> str:
-        offset = sum(1 << bit for position, bit in enumerate(sweep.stored) if positions >> position & 1)
-        return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
+        if last:
+            return f"state[there {written.joined} {written.at(positions):#x}]"
+        return f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
-    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.stored[place.groups[0]] == 0 else None
+    pair = BY_ITEMSIZE[itemsize].c_pair if last and written.pairs(place.groups[0]) else None
     when = _on_positions(item.when, sweep.tile)
     text = block_lines(place, BY_ITEMSIZE[itemsize].tensor_loops, read, write, pair=pair, when=when)
     beside = item.when.mask & ~mask_of(sweep.tile)
@@ -322,50 +349,3 @@ def _index(tile: Sequence[int], threads: Sequence[int]) -> str:
     """Return where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]``."""
     index = spread("t", runs([tile[position] for position in threads]), wide=True)
     return f"outside | {index}" if index != "0" else "outside"
-
-
-@dataclass(frozen=True)
-class _Moves:
-    """The lines that load a thread's amplitudes into its registers and store them.
-
-    live: whether there are threads without amplitudes, for which `live` is false.
-    """
-
-    sweep: Sweep
-    place: RegisterLayout
-    itemsize: int
-    streamed: bool
-    live: bool
-
-    def _offsets(self, tile: Sequence[int]) -> list[int]:
-        bits = [tile[position] for position in self.place.registers]
-        return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
-
-    def load(self) -> list[str]:
-        """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
-        amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
-        lines, source = [], amplitude
-        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
-        if self.sweep.fresh or self.live:
-            lines.append("const amp zero = {0, 0};")
-        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
-        if conditions:
-            lines.append(f"const bool old = {' && '.join(conditions)};")
-            source = f"old ? {amplitude} : zero"
-        for r, offset in enumerate(self._offsets(self.sweep.tile)):
-            lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
-        return lines
-
-    def store(self, names: list[int]) -> list[str]:
-        at = "there" if self.sweep.store else "here"
-        to = "__stcs(state + ({} + {:#x}), a{});" if self.streamed else "state[{} + {:#x}] = a{};"
-        lines = [to.format(at, offset, names[r]) for r, offset in enumerate(self._offsets(self.sweep.stored))]
-        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
-
-    def fetch(self) -> list[str]:
-        return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
-
-    def put(self, names: list[int]) -> list[str]:
-        return [
-            f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))
-        ]

@@ -2,7 +2,7 @@
 
 There is a frame for one state and one for many, with the same members:
 
-whole: a thread's index in the whole state, made of its index in memory.
+whole: a thread's index in the whole state, made of `here`, its index in the buffer as items see it.
 live: whether some threads may have no amplitudes; they neither load nor store.
 types, arguments: the declarations before the kernel, and its parameters.
 opening: lines that define a thread's number `t` in its tile, and its tile's number `b`.

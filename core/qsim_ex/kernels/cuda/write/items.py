@@ -13,6 +13,7 @@ from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.phase_frame import Flip
 from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, selection
@@ -29,7 +30,7 @@ KEPT_FROM_MEMORY = 128
 """The same limit for numbers that are loaded from memory into registers; with more, kernels spill."""
 
 
-def write_all(body: KernelBody, items: Sequence[Item]) -> None:
+def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
     """Append all items of a phase to it, which is being written; rotations are pivoted."""
     phase = body.phases[-1]
     if body.style.pivots != "none" and not body.in_memory:
@@ -48,7 +49,7 @@ def write_all(body: KernelBody, items: Sequence[Item]) -> None:
                 phase.lines += pivots.scaled(body, phase)
 
 
-def _tells(phase: PhaseText, item: Item, pivot: Pivot) -> bool:
+def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
     """Return whether a phase has factors for the registers at which a pair's bits differ, and these alone have them."""
     if not isinstance(item, Diagonal) or item.when.mask:
         return False
@@ -57,7 +58,7 @@ def _tells(phase: PhaseText, item: Item, pivot: Pivot) -> bool:
     return bool(numbers) and all(width(_met(item.pattern, c, decided)) for c in numbers)
 
 
-def write(body: KernelBody, item: Item, number: int = 0) -> None:
+def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
     """Append an item to the phase that is being written; number: its number in the phase."""
     phase = body.phases[-1]
     ratios = phase.ratios.get(number, [])
@@ -70,6 +71,8 @@ def write(body: KernelBody, item: Item, number: int = 0) -> None:
             lines = _diagonal(body, phase, item, ratios)
         case Rename():
             lines = _rename(body, phase, item)
+        case Flip():
+            lines = _flip(body, phase, item)
         case _:
             assert_never(item)
     work = _multiply_adds(item, len(phase.names))
@@ -88,7 +91,7 @@ def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
     return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
 
 
-def _multiply_adds(item: Item, registers: int) -> int:
+def _multiply_adds(item: Item | Flip, registers: int) -> int:
     """Return about how many multiply-adds a thread spends on an item."""
     match item:
         case Mix():
@@ -96,7 +99,7 @@ def _multiply_adds(item: Item, registers: int) -> int:
             return registers * 2 * sum(width(Entry(e)) for e in item.pattern[:count]) >> len(item.bits)
         case Diagonal():
             return 4 * registers
-        case Rename():
+        case Rename() | Flip():
             return 0
         case _:
             assert_never(item)
@@ -140,6 +143,14 @@ def _rename(body: KernelBody, phase: PhaseText, item: Rename) -> list[str]:
             lines.append(body.call("swap", _a(phase, start), _a(phase, r)))
             r = target[r]
     return lines
+
+
+def _flip(body: KernelBody, phase: PhaseText, item: Flip) -> list[str]:
+    """Exchange the amplitudes of registers that differ in a bit, where a parity of other bits is odd."""
+    high, phase.reads = phase.register(1 << item.bits[0]), True
+    pairs = [(r, r | high) for r in range(len(phase.names)) if not r & high]
+    swaps = [body.call("swap", _a(phase, low), _a(phase, other)) for low, other in pairs]
+    return [f"if ({selection((item.parity,))}) {{", *[f"    {line}" for line in swaps], "}"]
 
 
 def _a(phase: PhaseText, register: int) -> str:

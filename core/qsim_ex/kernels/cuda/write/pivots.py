@@ -20,13 +20,15 @@ from enum import IntEnum
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
+from qsim_ex.kernels.cuda.write.phase_frame import Flip
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
 MOST = 64
 """The rotations behind which their scale is applied: until then amplitudes grow by its inverse, 2^32 at most."""
 
-FEWEST = 3
-"""With fewer rotations a sweep gains less than its scale takes."""
+USEFUL = range(3, 33)
+"""The numbers of rotations that gain. With fewer a sweep gains less than its scale takes; with more its kernel, which
+has several forms of each, is read too slowly: with 64 pairs it took 1.4 times as long as matrices would."""
 
 WAYS = ("by_tangent", "by_cotangent", "by_reflected_tangent", "by_reflected_cotangent")
 """The functions that apply a rotation; a kernel finds the number of one among its numbers, or another number."""
@@ -48,7 +50,7 @@ _MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
 """What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
 
 
-def kind_of(item: Item) -> Kind | None:
+def kind_of(item: Item | Flip) -> Kind | None:
     """Return what an item is if it may be a rotation, or two as RXX and RYY are; None for others."""
     if not isinstance(item, Mix) or item.reads or item.when.mask:
         return None
@@ -81,7 +83,7 @@ class Pivot:
         return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
 
 
-def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item]) -> dict[int, Pivot]:
+def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
     """Return the rotations of a phase by the numbers of their items, with their numbers passed by value."""
     made: dict[int, Pivot] = {}
     for number, item in enumerate(items):
@@ -136,7 +138,7 @@ def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
     yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names)
 
 
-def beside(items: Sequence[Item], number: int) -> Iterator[int]:
+def beside(items: Sequence[Item | Flip], number: int) -> Iterator[int]:
     """Yield the numbers of the phases beside which a pair of rotations could stand, first those behind it.
 
     What mixes both bits as such a pair does leaves their parity as it is.

@@ -87,8 +87,11 @@ def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
 
 
 def stored_order(sweep: Sweep) -> tuple[int, ...]:
-    """Return the positions of a tile in the order of the index bits on which they are written back."""
-    return tuple(sorted(range(len(sweep.tile)), key=sweep.stored.__getitem__))
+    """Return the positions of a tile in the order of the index bits on which they are written back.
+
+    Over a subspace the lowest bits have a position each, and the others follow.
+    """
+    return tuple(sorted(range(len(sweep.tile)), key=sweep.stores(sweep.tile).__getitem__))
 
 
 def _touches(phase: Phase, tile: tuple[int, ...], lanes: Sequence[int]) -> bool:
@@ -127,12 +130,17 @@ class BitRun:
     length: int
 
 
-def runs(targets: Iterable[int]) -> tuple[BitRun, ...]:
-    """Group a mapping (bit k is on ``targets[k]``) into runs, which a kernel moves by one shift and one mask."""
+def runs(targets: Iterable[int | None]) -> tuple[BitRun, ...]:
+    """Group a mapping (bit k is on ``targets[k]``) into runs, which a kernel moves by one shift and one mask.
+
+    Bits that are on None are left out.
+    """
     found: list[BitRun] = []
     for source, target in enumerate(targets):
+        if target is None:
+            continue
         last = found[-1] if found else None
-        if last and target == last.target + last.length:
+        if last and (source, target) == (last.source + last.length, last.target + last.length):
             found[-1] = BitRun(last.source, last.target, last.length + 1)
         else:
             found.append(BitRun(source, target, 1))

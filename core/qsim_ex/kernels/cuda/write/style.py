@@ -21,6 +21,8 @@ class KernelStyle:
         instructions while these are in the nearest cache; 0 is never.
     streamed: amplitudes are loaded and stored with the hint that they will not be used again.
     pivots: which rotations take half of the multiply-adds: "none", "pairs" or "all"; see `pivots`.
+    frames: in which sweeps CX moves no amplitude within a phase: "none", those over subspaces ("maps") or "all"; see
+        `phase_frame`.
     """
 
     more_blocks: int = 0
@@ -29,6 +31,7 @@ class KernelStyle:
     in_step: int = 0
     streamed: bool = False
     pivots: Literal["none", "pairs", "all"] = "pairs"
+    frames: Literal["none", "maps", "all"] = "all"
 
 
 STYLE = KernelStyle()

@@ -23,17 +23,34 @@ enum {
 // The head of a program, in words.
 enum {
     RUNS, FRESH, LOADED, LIVE,   // bit runs of a tile's number; threads at fresh bits; registers to be loaded; existing ones
-    LOAD = 4, STORE = 28,        // where amplitudes are in memory: of 8 thread bits and of 4 register bits, 64 bits each
+    LOAD = 4, STORE = 28,        // where amplitudes are in memory, by XOR: of 8 thread bits and of 4 register bits, 64 bits each
     SLOTS = 52,                  // where they are in shared memory, in bytes: of 8 thread bits and of 4 register bits
     TABLES = 64,                 // where tables begin if they lie behind the shared numbers, in entries
     HEAD = 65
 };
+
+// A tile that is a subspace has bits outside of it that flip others within: the words of each are the bit, and these as a mask.
+// Those of loading are behind the runs, as many as the higher bits of RUNS say; those of storing behind END, with their number.
+enum { ADDED = 3 };
 
 // The words of an operation; those up to WHICH are of conditional ones, all of them of TABLE and what follows BLOCK.
 enum { AT = 1, OUTSIDE = 2, OUTSIDE_VALUE = 4, WHICH = 6, READS = 7, THREADS = 8, OWN = 12, CHOICE = 14, EXTRA = 15, REST = 17 };
 
 __device__ __forceinline__ u64 wide(const unsigned* w, const int k) { return w[k] | (u64)w[k + 1] << 32; }
 __device__ __forceinline__ u64 joined(const unsigned low, const unsigned high) { return low | (u64)high << 32; }
+
+// What the bits of a tile's place add within the tile.
+template <class Words>
+__device__ __forceinline__ u64 added(const Words& words, const int at, const unsigned count, const u64 outside)
+{
+    u64 sum = 0;
+#pragma unroll 1
+    for (int word = at; word < at + ADDED * (int)count; word += ADDED) {
+        const unsigned is = -(unsigned)(outside >> words.w[word] & 1);
+        sum ^= joined(words.w[word + 1] & is, words.w[word + 2] & is);
+    }
+    return sum;
+}
 
 // All ones if bit k of t is 1.
 __device__ __forceinline__ unsigned spread(const unsigned t, const unsigned k) { return (unsigned)((int)(t << (31 - k)) >> 31); }

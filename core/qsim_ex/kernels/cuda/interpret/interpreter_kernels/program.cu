@@ -1,25 +1,26 @@
     u64 outside = 0;
     int at = HEAD;
 #pragma unroll 1
-    for (unsigned left = words.w[RUNS]; left; --left, ++at) {
+    for (unsigned left = words.w[RUNS] & 0xff; left; --left, ++at) {
         const unsigned run = words.w[at], length = run >> 16;
         outside |= (b >> (run & 0xff) & (length < 64 ? (1ull << length) - 1 : ~0ull)) << (run >> 8 & 0xff);
     }
     Places places;
     find(places, words, SLOTS, t);
     {
-        u64 here = outside;
+        u64 here = outside ^ added(words, at, words.w[RUNS] >> 8, outside);
+        at += ADDED * (int)(words.w[RUNS] >> 8);
 #pragma unroll
-        for (int k = 0; k < 8; ++k) here |= joined(spread(t, k) & words.w[LOAD + 2 * k], spread(t, k) & words.w[LOAD + 2 * k + 1]);
+        for (int k = 0; k < 8; ++k) here ^= joined(spread(t, k) & words.w[LOAD + 2 * k], spread(t, k) & words.w[LOAD + 2 * k + 1]);
         const unsigned loaded = words.w[LOADED];
         const bool old = live && !(t & words.w[FRESH]);
 #pragma unroll
         for (int r = 0; r < 16; ++r) {
             u64 there = 0;
 #pragma unroll
-            for (int j = 0; j < 4; ++j) there |= r >> j & 1 ? wide(words.w, LOAD + 16 + 2 * j) : 0;
+            for (int j = 0; j < 4; ++j) there ^= r >> j & 1 ? wide(words.w, LOAD + 16 + 2 * j) : 0;
             a[r].x = a[r].y = 0;
-            if (old && loaded >> r & 1) a[r] = state[here | there];
+            if (old && loaded >> r & 1) a[r] = state[here ^ there];
         }
     }
     const u64 whole = high | outside;
@@ -146,16 +147,16 @@
     }
     {
         asm volatile("" : "+r"(t));
-        u64 here = outside;
+        u64 here = outside ^ added(words, at + 1, words.w[at] >> 8, outside);
 #pragma unroll
-        for (int k = 0; k < 8; ++k) here |= joined(spread(t, k) & words.w[STORE + 2 * k], spread(t, k) & words.w[STORE + 2 * k + 1]);
+        for (int k = 0; k < 8; ++k) here ^= joined(spread(t, k) & words.w[STORE + 2 * k], spread(t, k) & words.w[STORE + 2 * k + 1]);
         const unsigned there_are = words.w[LIVE];
 #pragma unroll
         for (int r = 0; r < 16; ++r) {
             u64 there = 0;
 #pragma unroll
-            for (int j = 0; j < 4; ++j) there |= r >> j & 1 ? wide(words.w, STORE + 16 + 2 * j) : 0;
-            if (live && there_are >> r & 1) state[here | there] = a[r];
+            for (int j = 0; j < 4; ++j) there ^= r >> j & 1 ? wide(words.w, STORE + 16 + 2 * j) : 0;
+            if (live && there_are >> r & 1) state[here ^ there] = a[r];
         }
     }
 }

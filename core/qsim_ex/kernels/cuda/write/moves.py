@@ -1,0 +1,93 @@
+"""The lines of a phase that bring amplitudes into a thread's registers and take them out: from memory, and the tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qsim_ex.kernels.cuda.write.body import PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
+from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
+from qsim_ex.kernels.cuda.write.words import selection
+from qsim_ex.steps.step import Sweep
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The lines that load a thread's amplitudes into its registers and store them.
+
+    live: whether there are threads without amplitudes, for which `live` is false.
+    read, written: the maps by which the sweep is loaded and stored.
+    """
+
+    sweep: Sweep
+    phase: PhaseText
+    itemsize: int
+    streamed: bool
+    live: bool
+    read: MemoryMap
+    written: MemoryMap
+
+    @property
+    def place(self) -> RegisterLayout:
+        """Where the tile's positions are while the phase runs."""
+        return self.phase.place
+
+    @property
+    def moved(self) -> bool:
+        """Whether amplitudes are stored elsewhere than where items see them."""
+        return bool(self.sweep.store) or not self.written.stays
+
+    def load(self) -> list[str]:
+        """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        start = f"{'here' if self.read.stays else 'origin'} {self.read.joined} {{:#x}}"
+        amplitude = f"__ldcs(state + ({start}))" if self.streamed else f"state[{start}]"
+        lines, source = [], amplitude
+        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
+        lines += self._flipped("origin", self.phase.first, self._steps(self.read))
+        if self.sweep.fresh or self.live:
+            lines.append("const amp zero = {0, 0};")
+        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
+        if conditions:
+            lines.append(f"const bool old = {' && '.join(conditions)};")
+            source = f"old ? {amplitude} : zero"
+        seen = [self.sweep.tile[position] for position in self.place.registers]
+        zeros = sum(1 << k for k, bit in enumerate(seen) if self.sweep.fresh >> bit & 1)
+        for r, offset in enumerate(self.read.registers(self.place.registers)):
+            lines.append(f"a{r} = {'zero' if r & zeros else source.format(offset)};")
+        return lines
+
+    def store(self, names: list[int]) -> list[str]:
+        """Return the stores; names: the variable of each register's amplitude."""
+        start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
+        to = f"__stcs(state + ({start}), a{{}});" if self.streamed else f"state[{start}] = a{{}};"
+        lines = self._flipped("there", self.phase.last, self._steps(self.written))
+        lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
+        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
+
+    def fetch(self) -> list[str]:
+        """Return the lines that take amplitudes from the tile in shared memory."""
+        slots = register_slots(self.place, self.itemsize)
+        if not any(self.phase.first):
+            return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(slots)]
+        flipped = self._flipped("from", self.phase.first, self._hops(slots))
+        return ["unsigned from = w;", *flipped, *(f"a{r} = tile[from ^ {slot:#x}];" for r, slot in enumerate(slots))]
+
+    def put(self, names: list[int]) -> list[str]:
+        """Return the lines that put amplitudes into the tile; names: as in `store`."""
+        slots = register_slots(self.place, self.itemsize)
+        if not any(self.phase.last):
+            return [f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots)]
+        flipped = self._flipped("to", self.phase.last, self._hops(slots))
+        return ["unsigned to = w;", *flipped, *(f"tile[to ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots))]
+
+    def _hops(self, slots: Sequence[int]) -> list[int]:
+        return [slots[1 << k] for k in range(len(self.place.registers))]
+
+    def _steps(self, memory: MemoryMap) -> list[int]:
+        return [memory.columns[position] for position in self.place.registers]
+
+    def _flipped(self, name: str, parities: Sequence[int], steps: Sequence[int]) -> list[str]:
+        """Return statements that move a thread's place by a step for each register bit whose parity is odd."""
+        pairs = zip(parities, steps, strict=False)  # a phase without a frame has no parities
+        return [f"{name} ^= {selection((parity,))} ? {step:#x} : 0;" for parity, step in pairs if parity]
