@@ -18,6 +18,12 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 
 double amplitudes(int bits) { return static_cast<double>(unit(bits)); }
 
+// The pattern of RXX, RYY and their products. A sweep with more than so many of them takes by this share longer for each one
+// beyond: its instructions do not fit into the nearest caches.
+constexpr char pair[] = {real, zero, zero, imag, zero, real, imag, zero, zero, imag, real, zero, imag, zero, zero, real};
+constexpr int crowd = 25;
+constexpr double crowded = 0.012;
+
 double share(Int mask) {
     double out = 1;
     for (int k = count(static_cast<Mask>(mask)); k > 0; --k) out *= 0.5;
@@ -97,6 +103,7 @@ double Attempt::time_of(const Step& step) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
         memory = shape_.slowed() * (before + after) / 2;
         Patterns& patterns = draft.book->patterns;
+        int pairs = 0;
         for (Int k = steps.phases[step.begin].begin; k < steps.phases[step.end - 1].end; ++k) {
             const Item& item = steps.items[k];
             if (item.kind == static_cast<Int>(Kind::rename)) continue;
@@ -104,9 +111,11 @@ double Attempt::time_of(const Step& step) {
             bool mix = item.kind == static_cast<Int>(Kind::mix);
             double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
             own *= share(item.when_mask);
+            pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
             if (mix && shape_.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape_.block);
             work += own;
         }
+        work += crowded * std::max(0, pairs - crowd) * work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
         work *= after;
     } else if (step.type == Step::zero_fill) {

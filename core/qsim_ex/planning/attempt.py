@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning.cost.step_cost import item_work
+from qsim_ex.planning.cost.step_cost import crowded, item_work
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import order_of
 from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
@@ -72,6 +72,7 @@ def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
                 after = float(1 << num_bits - (fresh & ~mask_of(tile)).bit_count())
                 memory = shape.slowed * ((1 << num_bits - fresh.bit_count()) + after) / 2
                 work = sum([item_work(item, shape.block) for phase in phases for item in phase.items])
+                work += crowded(step) * work
                 work += shape.exchanged * len(phases) + (shape.transposed if step.store else 0.0)
                 work *= after
             case ZeroFill(fresh):

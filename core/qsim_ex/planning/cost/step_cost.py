@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from qsim_ex.circuit.ops import mask_of
+from qsim_ex.circuit.ops import mask_of, pattern
 from qsim_ex.planning import patterns
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.layout import BLOCK_BITS
@@ -24,6 +24,13 @@ from qsim_ex.steps.step import (
 
 BLOCK = 0.72
 """The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
+
+PAIR = pattern("r00i0ri00ir0i00r")
+"""The pattern of RXX, RYY and their products, which kernels write in several forms (decision 0034)."""
+
+_CROWD, _CROWDED = 25, 0.012
+"""A sweep with more than so many pairs takes by this share longer for each one beyond: its instructions do not fit into
+the nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
 
 PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
 """What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
@@ -82,6 +89,13 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
 
 
+def crowded(sweep: Sweep) -> float:
+    """Return the share by which a kernel with many pairs takes longer."""
+    items = [item for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
+    pairs = sum(item.pattern == PAIR and not item.reads and not item.when.mask for item in items)
+    return _CROWDED * max(0, pairs - _CROWD)
+
+
 def exchange_work(sweep: Sweep, itemsize: int) -> float:
     """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
     row = BY_ITEMSIZE.get(itemsize, SINGLE)
@@ -100,7 +114,9 @@ def step_cost(
     match step:
         case Sweep(tile, phases, _, _, fresh):
             work = sum(item_work(item, block) for phase in phases for item in phase.items)
-            exchanged = interpreted_work(step, block) - work if interpreted else exchange_work(step, itemsize)
+            exchanged = exchange_work(step, itemsize) + crowded(step) * work
+            if interpreted:
+                exchanged = interpreted_work(step, block) - work
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
             return Cost((before + after) * itemsize, work * after, exchanged * after)
