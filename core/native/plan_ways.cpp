@@ -11,10 +11,11 @@ namespace {
 
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying
 constexpr double more = 14.0;     // and on other ways, where plans are compared
+constexpr double most_of_it = 24;  // forecasts, at most
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
 constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
-constexpr std::size_t kept = 3;    // so many of the other ways are made to the end
-constexpr std::size_t turning = 3; // so many of them are tried with lowest bits that do the other thing
+constexpr std::size_t kept = 2;    // so many of the other ways are made to the end
+constexpr std::size_t turning = 1; // so many of them are tried with lowest bits that do the other thing
 constexpr double near = 1.15;      // a way is made to the end if it is foreseen to take so many times the least at most
 constexpr std::size_t made = 4;    // making a plan to the end takes about as long as so many forecasts
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -65,7 +66,7 @@ void Ways::turn() {
         turned_time_ = time(turned_, compares ? near * least_ : least_);
         if (turned_time_ < least_) std::swap(usual_, turned_), std::swap(least_, turned_time_);
     }
-    if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(runs(least_) * more);
+    if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
     room_ = more_ / (2 * made);  // half is spent on forecasts
     if (shape_.tile >= num_bits_ || !room_) return finish();
     others_ = others();

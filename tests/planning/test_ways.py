@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.engine import circuit_of
 from benchmarks.held_out import FAMILIES
+from qsim_ex.planning import ways as search
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import foresee
 from qsim_ex.planning.rewrite.absorb import absorb
@@ -65,8 +66,9 @@ def test_a_full_state_does_not_grow() -> None:
     assert not any(way.worth for way in ways(work_of("grid"), N, GPU, 0, new=False))
 
 
-def test_fewer_lowest_bits_are_tried_where_they_do() -> None:
+def test_fewer_lowest_bits_are_tried_where_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways with fewer lowest bits stand among the others, of full states too, and only where a shape allows them."""
+    monkeypatch.setattr(search, "_KEPT", 6)
     narrow = replace(GPU, fewer=2)
     for fresh in (0, EVERY):
         found = ways(work_of("iqp"), N, narrow, fresh, new=bool(fresh))

@@ -21,9 +21,9 @@ from qsim_ex.steps.layout import Shape
 _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_runs`."""
 
-_MORE = 14.0
-"""How much of it may be spent on other ways, where plans are compared: a GPU interprets first runs,
-and compiles their kernels."""
+_MORE, _MOST = 14.0, 24
+"""How much of it may be spent on other ways, where plans are compared, and at most as much as so many forecasts take: a
+GPU interprets first runs, and compiles their kernels beside the planner."""
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time. Of more
@@ -32,7 +32,7 @@ work one plan is made."""
 _WORTHS = (0.7, 0.98, 0.35)
 """The amounts of arithmetic for which a state grows that are tried, see `Growth`."""
 
-_KEPT, _TURNED = 3, 3
+_KEPT, _TURNED = 2, 1
 """Of the other ways so many are made to the end, and so many tried with lowest bits that do the other thing."""
 
 _NEAR = 1.15
@@ -87,7 +87,7 @@ class _Search:
             turned_time = self._time(replace(usual, floats=True), bound)
             if turned_time < fixed:
                 usual, turned, fixed, turned_time = replace(usual, floats=True), usual, turned_time, fixed
-        more = int(self._runs(fixed) * _MORE) if self._shape.counted and self._whole else 0
+        more = int(min(self._runs(fixed) * _MORE, _MOST)) if self._shape.counted and self._whole else 0
         room = more // (2 * _MADE)  # half is spent on forecasts
         found = [usual, *self._others(usual.low, more // 2 if room else 0)]
         if turned_time <= _NEAR * fixed:

@@ -92,7 +92,7 @@ def test_any_linear_plan_is_right(shape: Shape) -> None:
 def test_the_cpu_runs_linear_plans() -> None:
     """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
     for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = replace(CPU, tile=9, near=9, low=low, dense=5)
+        shape = replace(CPU, tile=9, near=9, low=low, dense=4)
         circuit, psi = drawn(low, 13, 120), random_state(13)
         plan = plan_of(circuit, shape)
         device, buffer = CpuDevice(1), psi.astype(dtype)
