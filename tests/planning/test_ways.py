@@ -69,6 +69,7 @@ def test_a_full_state_does_not_grow() -> None:
 def test_fewer_lowest_bits_are_tried_where_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways with fewer lowest bits stand among the others, of full states too, and only where a shape allows them."""
     monkeypatch.setattr(search, "_KEPT", 6)
+    monkeypatch.setattr(search, "_MOST", 80)
     narrow = replace(GPU, fewer=2)
     for fresh in (0, EVERY):
         found = ways(work_of("iqp"), N, narrow, fresh, new=bool(fresh))
