@@ -102,7 +102,8 @@ void ProgramWriter::encode(const Step& sweep) {
         enter(places);
         for (Int k = row.begin; k < row.end; ++k) item(steps_.items[static_cast<std::size_t>(k)]);
     }
-    word(end_op);
+    word(end_op | static_cast<std::uint32_t>(store_adds_.size()) << 8);
+    added(store_adds_);
     out_.words[tables_word] = static_cast<std::uint32_t>((out_.shared.size() - first_shared_) / 2);
     out_.ends.push_back({static_cast<Int>(out_.words.size()), static_cast<Int>(out_.shared.size()),
                          static_cast<Int>(out_.tables.size()), threads,
@@ -112,12 +113,28 @@ void ProgramWriter::encode(const Step& sweep) {
 void ProgramWriter::look_at(const Step& sweep) {
     tile_.clear();
     each(static_cast<Mask>(sweep.tile), [&](int bit) { tile_.push_back(bit); });
-    stored_ = tile_;
-    for (Int k = 0; k < sweep.num_bits; ++k)
-        stored_[static_cast<std::size_t>(k)] = lowest(book_.words[static_cast<std::size_t>(sweep.words + k)]);
-    for (int bit = padding; tile_.size() < register_bits; ++bit) tile_.push_back(bit), stored_.push_back(bit);
+    maps(sweep);
+    for (int bit = padding; tile_.size() < register_bits; ++bit)
+        tile_.push_back(bit), loaded_.push_back(unit(bit)), stored_.push_back(unit(bit));
     packed_ = sweep.numbers + sweep.tables;
     first_shared_ = out_.shared.size(), first_table_ = out_.tables.size();
+}
+
+// Notes both maps of a sweep; see qsim_ex.steps.Sweep.
+void ProgramWriter::maps(const Step& sweep) {
+    const Mask *loads = book_.words.data() + sweep.loads, *stores = book_.words.data() + sweep.words;
+    const Mask skipped = static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh);
+    const bool of_tile = sweep.num_bits == static_cast<Int>(tile_.size());  // a map of all bits has more
+    auto load = [&](int bit) { return bit < sweep.num_loads ? loads[bit] : unit(bit); };
+    auto store = [&](int bit) { return !sweep.num_bits ? load(bit) : !of_tile && bit < sweep.num_bits ? stores[bit] : unit(bit); };
+    loaded_.clear(), stored_.clear(), load_adds_.clear(), store_adds_.clear();
+    for (std::size_t k = 0; k < tile_.size(); ++k)
+        loaded_.push_back(load(tile_[k])), stored_.push_back(of_tile ? stores[k] : store(tile_[k]));
+    for (int bit = 0; bit < static_cast<int>(std::max(sweep.num_loads, of_tile ? 0 : sweep.num_bits)); ++bit) {
+        if (skipped >> bit & 1) continue;
+        if (Mask mask = load(bit) ^ unit(bit)) load_adds_.push_back({bit, mask});
+        if (Mask mask = store(bit) ^ unit(bit)) store_adds_.push_back({bit, mask});
+    }
 }
 
 // The phases of a sweep; some without items are added at the ends if memory access needs them.
@@ -183,20 +200,25 @@ void ProgramWriter::head(const Step& sweep, const RegisterPlaces& first, const R
         for (int k = 0; k < register_bits; ++k) found |= static_cast<std::uint32_t>(mask >> tile_[places.registers[k]] & 1) << k;
         return acting(found, 0, 0, in_order);
     };
-    word(0);  // the runs, which `outside` counts
+    word(static_cast<std::uint32_t>(load_adds_.size()) << 8);  // and the runs, which `outside` counts
     word(of_threads(fresh));
     word(of_registers(missing | fresh, first));
     word(of_registers(missing, last));
-    in_memory(first, tile_);
+    in_memory(first, loaded_);
     in_memory(last, stored_);
     in_tile(first);
     word(0);  // where tables begin, which is known at the end
 }
 
-// Writes what each thread bit and each register bit adds to an index.
-void ProgramWriter::in_memory(const RegisterPlaces& places, const std::vector<int>& to) {
-    for (std::size_t k = 0; k < most_thread_bits; ++k) halves(k < places.threads.size() ? unit(to[places.threads[k]]) : 0);
-    for (int position : places.registers) halves(to[position] < padding ? unit(to[position]) : 0);
+// Writes what each thread bit and each register bit adds to a place in memory.
+void ProgramWriter::in_memory(const RegisterPlaces& places, const std::vector<Mask>& columns) {
+    for (std::size_t k = 0; k < most_thread_bits; ++k) halves(k < places.threads.size() ? columns[places.threads[k]] : 0);
+    for (int position : places.registers) halves(tile_[position] < padding ? columns[position] : 0);
+}
+
+// Writes what a map adds to bits outside the tile.
+void ProgramWriter::added(const std::vector<Added>& bits) {
+    for (const Added& one : bits) word(static_cast<std::uint32_t>(one.bit)), halves(one.mask);
 }
 
 // Writes what each thread bit and each register bit adds to a slot of shared memory, in bytes.
@@ -264,6 +286,7 @@ void ProgramWriter::outside(const Step& sweep) {
         source += length, bit += length;
     }
     run(top - count(skipped), top, runs_end);
+    added(load_adds_);
 }
 
 void ProgramWriter::enter(const RegisterPlaces& places) {

@@ -40,6 +40,11 @@ class ProgramWriter {
     void encode(const Step& sweep);
 
   private:
+    // What a map adds to an index bit outside the tile.
+    struct Added {
+        int bit;
+        Mask mask;
+    };
     using Order = std::array<int, register_bits>;
     using Registers = std::array<Mask, register_bits>;
 
@@ -48,12 +53,14 @@ class ProgramWriter {
     bool touches(Mask near, const int* positions) const;
     RegisterPlaces place(Mask near, const std::vector<int>& every, bool ordered) const;
     void head(const Step& sweep, const RegisterPlaces& first, const RegisterPlaces& last);
-    void in_memory(const RegisterPlaces& places, const std::vector<int>& to);
+    void in_memory(const RegisterPlaces& places, const std::vector<Mask>& columns);
+    void added(const std::vector<Added>& bits);
     void in_tile(const RegisterPlaces& places);
     void of_threads(std::initializer_list<int> first, const std::vector<int>& rest);
     void exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks);
     void fragments(const Item& item);
     void outside(const Step& sweep);
+    void maps(const Step& sweep);
     void enter(const RegisterPlaces& places);
 
     void item(const Item& item);
@@ -87,8 +94,10 @@ class ProgramWriter {
     bool tensor_;
     SweepPrograms& out_;
 
-    std::vector<int> tile_, stored_;  // the index bit of each position, as the tile is read and as it is written back
-    Int packed_ = 0;                  // how many numbers the sweep is given
+    std::vector<int> tile_;              // the index bit of each position
+    std::vector<Mask> loaded_, stored_;  // what each position flips in memory, where the tile is read and written back
+    std::vector<Added> load_adds_, store_adds_;
+    Int packed_ = 0;  // how many numbers the sweep is given
     std::size_t first_shared_ = 0, first_table_ = 0;
 
     // Of the phase under way: the index bits of its registers and threads, and all of them.

@@ -98,7 +98,6 @@ def compiled_plan(
     planner.run()
     arrays, (flip, end_flip, *changes, low) = planner.arrays()
     reordered, floats, linear = map(bool, changes)
-    arrays.linear = linear
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
     steps = arrays.made_steps()

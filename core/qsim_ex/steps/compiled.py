@@ -121,10 +121,8 @@ class PlanArrays:
 
     owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`. size: how many
     numbers there are while a CPU runs the number program, the operands included; `packed` are places among these.
-    linear: whether tiles may be subspaces; native code does not write the programs of such sweeps for GPUs.
     """
 
-    linear = False
     steps: Integers
     phases: Integers
     items: Integers

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 
 from qsim_ex.kernels.cuda.background import Background
 
@@ -45,27 +41,6 @@ def test_work_is_done_in_its_order() -> None:
     again = threading.Event()
     background.later(again.set)
     assert again.wait(20)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own there")
-def test_runs_go_first() -> None:
-    """The thread, and threads that work in it starts, have a lower priority than the process."""
-    found: list[int] = []
-
-    def work() -> None:
-        def look() -> None:
-            found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(look).result()
-        look()
-
-    last, background = threading.Event(), Background()
-    background.later(work)
-    background.later(last.set)
-    assert last.wait(20)
-    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    assert found == [max(own, 10)] * 2
 
 
 def test_a_process_that_ends_waits_for_the_work_under_way_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 from collections import deque
@@ -13,10 +12,6 @@ from qsim_ex.kernels import fork
 
 PATIENCE = 5e-5
 """Seconds for which the thread keeps the interpreter's lock while others wait: a run gives it away at each launch."""
-
-
-_NICE = 10
-"""The thread, and those that it starts to compile, take a core only where nobody else wants it."""
 
 
 class Background:
@@ -43,9 +38,6 @@ class Background:
             self._thread.start()
 
     def _do_waiting(self) -> None:
-        if sys.platform == "linux":  # where a thread has a priority of its own, which its threads inherit
-            own = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, own, max(_NICE, os.getpriority(os.PRIO_PROCESS, own)))
         usual = sys.getswitchinterval()
         sys.setswitchinterval(min(usual, PATIENCE))
         try:

@@ -264,7 +264,7 @@ class Sweeps:
             steps, num_bits, itemsize, compile, lambda sweep: self._interpret(sweep, itemsize),
             settled=compile == "never" or all(kernels),
         )  # fmt: skip
-        if not any(kernels) and (arrays := arrays_of(steps)) is not None and not arrays.linear:
+        if not any(kernels) and (arrays := arrays_of(steps)) is not None:
             prepared.arrays = arrays
             return prepared
         texts = [text_of(kernel) for kernel in kernels if kernel]

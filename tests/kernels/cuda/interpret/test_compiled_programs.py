@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from support.strategies import random_unitary
 
+from benchmarks.counts import circuit_of as named
+from benchmarks.cx_rich import FAMILIES as RICH
+from benchmarks.engine import circuit_of
+from benchmarks.held_out import FAMILIES
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
 from qsim_ex.kernels.cuda.interpret.program import OpCode, encode
+from qsim_ex.planning import compiled as planning
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
@@ -66,6 +71,28 @@ def test_matrices_for_tensor_cores_are_those_of_python(tile: int, itemsize: int)
             most, *(word >> 8 for word in python.words.tolist() if word & 0xFF == OpCode.EXCHANGE and word < 4096)
         )
     assert most > 1
+
+
+@pytest.mark.parametrize("itemsize", [8, 16])
+@pytest.mark.parametrize("family", ["cx_only", "surface_code", "adder", "su2_8", "clifford_t"])
+def test_programs_over_subspaces_are_those_of_python(
+    family: str, itemsize: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both maps of a sweep over a subspace, and what they add to bits outside its tile, are in its program."""
+    monkeypatch.setattr(planning, "WORTH", planning.EVERY)
+    wires, added = 17, 0
+    circuit = named(RICH[family](wires), wires) if family in RICH else circuit_of(FAMILIES[family](wires), wires)
+    every, identity = (1 << wires) - 1, Layout.identity(wires)
+    for shape in (shape_of(itemsize, True), replace(shape_of(itemsize, True), tile=9, low=3, edge=3, dense=4, fewer=0)):
+        plan = compiled_plan(circuit.instructions, wires, identity, replace(shape, start=5, blocks_from=0), every, True)
+        assert plan.made_from[-1] == "linear"
+        for sweep in plan.sweeps:
+            for tensor in (False, True):
+                ours, python = program_of(sweep, itemsize, tensor), encode(sweep, itemsize, tensor)
+                for name in ("words", "shared", "tables", "threads", "skipped_bits"):
+                    assert np.array_equal(getattr(ours, name), getattr(python, name)), name
+                added += int(python.words[0]) >> 8
+    assert added or family in ("adder", "cx_only")
 
 
 def test_a_sweep_changed_in_python_is_encoded_in_python() -> None:

@@ -31,7 +31,7 @@ def compiled_programs(arrays: PlanArrays, itemsize: int, tensor: bool) -> Compil
 
 def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
     """Return the program of a sweep, written by native code if that has planned it; tensor: see `encode`."""
-    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None and not sweep.arrays.linear:
+    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return compiled_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
     return encode(sweep, itemsize, tensor)
 
