@@ -12,6 +12,7 @@ namespace {
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying
 constexpr double more = 14.0;     // and on other ways, where plans are compared
 constexpr double most_of_it = 24;  // forecasts, at most
+constexpr int wider = 6;          // bits more than a sweep that takes as long as its start
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
 constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
 constexpr std::size_t kept = 2;    // so many of the other ways are made to the end
@@ -61,7 +62,7 @@ void Ways::try_low() {
 // Lets the lowest bits of the usual way change if that is foreseen to take less time, and lists other ways.
 void Ways::turn() {
     turned_ = usual_.turned(), turned_time_ = unbounded;
-    bool compares = shape_.counted > 0;
+    bool compares = shape_.counted > 0 && num_bits_ >= shape_.start + wider;
     if (may_float_ && runs(least_) * patience >= 1) {
         turned_time_ = time(turned_, compares ? near * least_ : least_);
         if (turned_time_ < least_) std::swap(usual_, turned_), std::swap(least_, turned_time_);
