@@ -75,16 +75,16 @@ def in_basis(wires: int) -> dict[str, Any]:
 
 def plans_of(circuit: Circuit, shape: Shape) -> Pair | None:
     """Both plans of a circuit from |0…0⟩; None if it has none over subspaces."""
-    wires, usual = circuit.num_qubits, compiled.WORTH
+    wires, usual = circuit.num_qubits, compiled.PROMISE
     args = circuit.instructions, wires, Layout.identity(wires)
     every, over = (1 << wires) - 1, replace(shape, linear=True)
     bits = compiled.compiled_plan(*args, replace(shape, linear=False), every, True)
     taken = compiled.compiled_plan(*args, over, every, True).made_from[-1] == "linear"
-    compiled.WORTH = compiled.EVERY
+    compiled.PROMISE = compiled.ANY_PROMISE
     try:
         made = compiled.compiled_plan(*args, over, every, True)
     finally:
-        compiled.WORTH = usual
+        compiled.PROMISE = usual
     return Pair(circuit, bits, made, taken) if made.made_from[-1] == "linear" else None
 
 

@@ -25,7 +25,7 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.kernels.cpu.writer import encode, encode_in_python
 from qsim_ex.planning import compiled as compiled_planning
-from qsim_ex.planning.compiled import EVERY, compiled_plan
+from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan
 from qsim_ex.planning.planner import python_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
 
@@ -85,8 +85,8 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
 def check(number: int) -> Plan:
     """Plan a case both ways, and encode its sweeps for a CPU; raises `AssertionError` at the first difference."""
     circuit, given = case(number)
-    worth = EVERY if number % 3 else compiled_planning.WORTH
-    with patch.object(compiled_planning, "WORTH", worth):
+    promise = ANY_PROMISE if number % 3 else compiled_planning.PROMISE
+    with patch.object(compiled_planning, "PROMISE", promise):
         return _check(number, circuit, given)
 
 

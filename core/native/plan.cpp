@@ -30,11 +30,11 @@ bool fit(const Book& book, const NumberProgram& program) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows, const Worth& worth)
+                 std::vector<Mask> lows, const Promise& promise)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
-      lows_(std::move(lows)), worth_(worth) {
+      lows_(std::move(lows)), promise_(promise) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -109,9 +109,9 @@ void Planner::choose() {
     if (!ways_) ways_.reset(new Ways(work_, num_bits_, shape_, fresh_, lows_));
     if (ways_->advance()) return;
     draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
-    if (shape_.linear && fresh_ == below(num_bits_) && is_worth_trying(draft_->work, num_bits_, shape_, worth_, *draft_->book)) {
+    if (shape_.linear && fresh_ == below(num_bits_) && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book)) {
         framed_.reset(new Draft(draft_->copy()));
-        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, worth_, *framed_->book, framed_->program));
+        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, promise_, *framed_->book, framed_->program));
     }
     begin_attempt();
     state_ = State::attempt;
@@ -198,7 +198,7 @@ const Value* address(qx::Int integer) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, and the numbers of `Worth`.
+// seen, transposed, counted, exchanged, scattered, elsewhere, and the numbers of `Promise`.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -217,7 +217,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     std::unique_ptr<Planner> made(
         new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows),
-                    Worth{rates[9], rates[10], rates[11]}));
+                    Promise{rates[9], rates[10], rates[11]}));
     return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 

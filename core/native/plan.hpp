@@ -14,7 +14,7 @@ class Planner {
   public:
     // lows: as `Ways` takes them.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows, const Worth& worth);
+            std::vector<Mask> lows, const Promise& promise);
 
     enum class State { read, absorb, join, rotate, choose, attempt, linear, done, stuck, too_large };
 
@@ -64,7 +64,7 @@ class Planner {
     std::unique_ptr<Draft> draft_;  // what is left for the next ways
     std::size_t attempts_ = 0;
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
-    Worth worth_;
+    Promise promise_;
     std::unique_ptr<Draft> framed_;  // what the plan over subspaces is made from
     std::unique_ptr<LinearPlanner> linear_;
     std::unique_ptr<NumberArrays> listed_;

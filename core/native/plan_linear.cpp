@@ -16,7 +16,7 @@ constexpr double half = 0.5;  // of the time that is saved may be spent on plann
 }  // namespace
 
 bool is_worth_trying(
-    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth, const Book& book) {
+    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, const Book& book) {
     if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
     std::size_t added = 0, diagonals = 0;
     for (const Piece& piece : work) {
@@ -25,12 +25,12 @@ bool is_worth_trying(
         added += changes_frame(piece, book);
     }
     std::size_t others = work.size() - diagonals - added;
-    return others + diagonals <= most_pieces && static_cast<double>(added) >= worth.rich * static_cast<double>(others);
+    return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.rich * static_cast<double>(others);
 }
 
-LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth,
+LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
                              Book& book, const NumberProgram& program)
-    : program(program), num_bits_(num_bits), shape_(shape), worth_(worth), book_(book), work_(work, num_bits, book) {}
+    : program(program), num_bits_(num_bits), shape_(shape), promise_(promise), book_(book), work_(work, num_bits, book) {}
 
 bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& book) {
     on_bits_ = time_of(on_bits, num_bits_, shape, book);
@@ -38,7 +38,7 @@ bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& bo
     for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
     double pieces = others + diagonals / 10;
-    return work_.fits() && worth_.piece * pieces * (1 + pieces / crowd) <= half * saved;
+    return work_.fits() && promise_.piece * pieces * (1 + pieces / crowd) <= half * saved;
 }
 
 bool LinearPlanner::advance() {
@@ -87,7 +87,7 @@ void LinearPlanner::finish() {
         step.packed = static_cast<Int>(steps.packed.size());
         steps.steps.push_back(step);
     }
-    better_ = time_of(steps, num_bits_, shape_, book_) < worth_.gain * on_bits_;
+    better_ = time_of(steps, num_bits_, shape_, book_) < promise_.gain * on_bits_;
 }
 
 }  // namespace qx::plan

@@ -9,19 +9,19 @@
 namespace qx::plan {
 
 // What a plan over subspaces has to promise; qsim_ex.planning.compiled says what each number means.
-struct Worth {
+struct Promise {
     double rich, piece, gain;
 };
 
 // Whether work is so full of CX, and fits so well into tiles, that a plan over subspaces may take less time.
 bool is_worth_trying(
-    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth, const Book& book);
+    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, const Book& book);
 
 // Makes a plan over subspaces of work that has a plan on bits, too, a step at a time.
 class LinearPlanner {
   public:
     // program: the number program that the plan on bits began with.
-    LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Worth& worth, Book& book,
+    LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, Book& book,
                   const NumberProgram& program);
 
     // Compares the steps on bits with what a plan may save; returns whether one is to be made. shape, book: those of the
@@ -44,7 +44,7 @@ class LinearPlanner {
 
     int num_bits_;
     const Shape& shape_;
-    Worth worth_;
+    Promise promise_;
     Book& book_;
     FramedWork work_;
     double on_bits_ = 0;  // the time of the other plan

@@ -22,10 +22,10 @@ def few(monkeypatch, tmp_path):
 
 def test_both_plans_are_counted(few, monkeypatch, capsys):
     """Without a GPU both plans are described, and it is said which one prediction takes."""
-    usual = compiled.WORTH
+    usual = compiled.PROMISE
     monkeypatch.setattr("sys.argv", ["subspaces", "--n", "28", "--counts", "--out", str(few)])
     subspaces.main()
-    assert usual == compiled.WORTH
+    assert usual == compiled.PROMISE
     rows = json.loads(few.read_text())["rows"]
     assert [(row["circuit"], row["itemsize"]) for row in rows[:3]] == [("280 CX", 8), ("Clifford+T", 8), ("adder", 8)]
     assert rows[0]["taken"]

@@ -58,7 +58,7 @@ def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject)
 
 def test_a_plan_over_subspaces_continues_on_other_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between sweeps whose layouts are linear maps, a run goes on wherever index bits are divided otherwise."""
-    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
+    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
     shape = replace(CPU, tile=5, near=5)
     for seed in range(6):
         circuit, n = drawn(seed, 8, 40), 8

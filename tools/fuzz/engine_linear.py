@@ -90,7 +90,7 @@ def _linear(number: int) -> Iterator[None]:
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
-        patch.object(compiled, "WORTH", compiled.EVERY),
+        patch.object(compiled, "PROMISE", compiled.ANY_PROMISE),
         patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
     ):
         yield

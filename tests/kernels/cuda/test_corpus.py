@@ -122,7 +122,7 @@ def subspaces():
             shape = replace(GpuDevice.on(EmulatedRuntime(tensor=True)).shape(dtype), linear=True)
             everything = (1 << WIRES) - 1
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(planner, "WORTH", planner.EVERY)
+                patch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
                 plan = planner.compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
             assert plan.made_from[-1] == "linear"
             texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]

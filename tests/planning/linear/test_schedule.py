@@ -71,7 +71,7 @@ def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every linear plan that there is."""
-    monkeypatch.setattr(compiled, "WORTH", compiled.EVERY)
+    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
 
 
 @pytest.mark.usefixtures("always")

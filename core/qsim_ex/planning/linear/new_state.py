@@ -37,7 +37,7 @@ def is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape) -> bool:
     if not 2 * shape.low <= shape.tile < num_bits or any(piece.kind not in SWEPT for piece in work):
         return False
     added, diagonals = sum(map(changes_frame, work)), sum(piece.kind == "diagonal" for piece in work)
-    return len(work) - added <= MOST_PIECES and added >= compiled.WORTH.rich * (len(work) - diagonals - added)
+    return len(work) - added <= MOST_PIECES and added >= compiled.PROMISE.rich * (len(work) - diagonals - added)
 
 
 def grown_plan(
@@ -53,7 +53,7 @@ def grown_plan(
     saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
     diagonals = sum(one.piece.kind == "diagonal" for one in found[0])
     count = len(found[0]) - diagonals + diagonals / 10
-    if compiled.WORTH.piece * count * (1 + count / _CROWD) > _HALF * saved:
+    if compiled.PROMISE.piece * count * (1 + count / _CROWD) > _HALF * saved:
         return None
     pieces, frame = found
     growth = GrowingSpace(pieces, frame, shape)

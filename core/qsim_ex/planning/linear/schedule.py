@@ -41,7 +41,7 @@ def cheaper(
     if grows and not is_worth_trying(work, num_bits, shape):
         return None
     found = grown_plan(work, num_bits, shape, program, time) if grows else linear_plan(work, num_bits, shape, program)
-    return found if found and time_of(found.steps, num_bits, shape) < compiled.WORTH.gain * time else None
+    return found if found and time_of(found.steps, num_bits, shape) < compiled.PROMISE.gain * time else None
 
 
 class _Sweeps:

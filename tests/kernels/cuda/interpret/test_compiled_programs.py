@@ -79,7 +79,7 @@ def test_programs_over_subspaces_are_those_of_python(
     family: str, itemsize: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both maps of a sweep over a subspace, and what they add to bits outside its tile, are in its program."""
-    monkeypatch.setattr(planning, "WORTH", planning.EVERY)
+    monkeypatch.setattr(planning, "PROMISE", planning.ANY_PROMISE)
     wires, added = 17, 0
     circuit = named(RICH[family](wires), wires) if family in RICH else circuit_of(FAMILIES[family](wires), wires)
     every, identity = (1 << wires) - 1, Layout.identity(wires)
