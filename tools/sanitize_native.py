@@ -25,6 +25,7 @@ TESTS = (
     "tests/kernels/cuda/interpret",
     "tests/kernels/cuda/launch",
     "tests/circuit",
+    "tests/planning/test_attempt.py",
     "tests/planning/test_compiled.py",
     "tests/planning/linear",
     "tests/planning/numbers",
