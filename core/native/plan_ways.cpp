@@ -148,7 +148,7 @@ double Ways::time(Way way, double most) {
 }
 
 // Starting a sweep takes about 5 us, in which 2^start amplitudes are swept over; trying a choice takes about 50 us for each
-// piece of work in Python, 0.1 us here. So trying takes at most 4 % of a run, and small states try nothing.
+// piece of work in Python, 0.1 to 0.2 us here. Small states try nothing.
 double Ways::runs(double time) const {
     return time / static_cast<double>(unit(shape_.start)) / static_cast<double>(std::min(work_.size(), looked_at));
 }

@@ -21,10 +21,7 @@ from qsim_ex.steps.step import DenseMatrix, Step, Sweep, ZeroFill
 
 
 class Attempt(NamedTuple):
-    """The steps of a plan, the layouts at their start and end, and the program of their numbers.
-
-    work, absorbed: the work that they do, in the order of its bits, and the layout at its end if no bit floats.
-    """
+    """The steps of a plan, the layouts at their start and end, and the program of their numbers."""
 
     steps: Packed
     start: Layout
@@ -33,8 +30,6 @@ class Attempt(NamedTuple):
     shape: Shape
     reordered: bool
     floats: bool
-    work: list[Work]
-    absorbed: Layout
 
 
 class Given(NamedTuple):
@@ -94,7 +89,7 @@ def _attempt(way: PlanWay, given: Given) -> Attempt:
     if to:
         work = [moved(piece, to) for piece in work]
         start, end = start.moved(to), end.moved(to)
-    floating, absorbed = Floating(num_bits, shape) if way.floats else None, end
+    floating = Floating(num_bits, shape) if way.floats else None
     steps, remaining = schedule(work, num_bits, shape, program, fresh, floating, way.worth)
     if remaining:
         steps.append((ZeroFill(remaining), NOTHING))
@@ -102,4 +97,4 @@ def _attempt(way: PlanWay, given: Given) -> Attempt:
         begin = beginning(floating.at, shape) if new else tuple(range(num_bits))
         steps = settled(steps, floating, begin)
         start, end = start.moved(begin), end.moved(through(floating.at, begin))
-    return Attempt(steps, start, end, program, shape, to is not None, way.floats, work, absorbed)
+    return Attempt(steps, start, end, program, shape, to is not None, way.floats)

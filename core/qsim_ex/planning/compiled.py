@@ -32,8 +32,7 @@ circuits, 16 to 28 bits).
 class Promise(NamedTuple):
     """What plans over subspaces of new states have to promise; see `planning.linear`.
 
-    rich: the least number of CX for each other piece of work that mixes bits. Of 27 families those that gain have 2.5
-        and more on a CPU, and on a GPU the adder has 1.02; of all others only GHZ has more than 1.4.
+    rich: one is tried from so many times `Shape.rich` CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
@@ -91,7 +90,8 @@ def compiled_plan(
     rates = np.array(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
-            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, *PROMISE),
+            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
+            *(PROMISE.rich * fitted.rich, PROMISE.piece, PROMISE.gain),
         ]
     )
     planner = _Planner(_calls(), instructions, given, rates)

@@ -123,14 +123,14 @@ def python_plan(
 
         whole = fresh == (1 << num_wires) - 1
         tries = (fitted.linear_states and not fresh) or (fitted.linear and whole)
-        unused, absorbed, given = program.copy() if tries else None, end, (start, fitted)
+        unused = program.copy() if tries else None
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
-        steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
-        changes = ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
-        if unused and (linear := _linear(made, work, absorbed, given[1], unused, grows=whole)):
-            (steps, end), program, (start, fitted) = linear, unused, given
-            changes = ("linear",)
-        made_from += changes
+        if unused and (linear := _linear(made, work, end, fitted, unused, grows=whole)):
+            (steps, end), program = linear, unused
+            made_from += ("linear",)
+        else:
+            steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
+            made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:

@@ -149,7 +149,6 @@ class _Search:
         """Return how long a run takes, in the time in which a choice is tried in Python.
 
         Starting a sweep takes about 5 µs, in which 2^`Shape.start` amplitudes are swept over; trying a choice takes
-        about 50 µs for each piece of work in Python, 0.1 µs in native code. So trying takes at most as long as about
-        twenty runs, or 4 % of one, and small states try nothing.
+        about 50 µs for each piece of work in Python, 0.1 to 0.2 µs in native code. Small states try nothing.
         """
         return time / (1 << self._shape.start) / len(self._work)

@@ -37,7 +37,8 @@ def is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape) -> bool:
     if not 2 * shape.low <= shape.tile < num_bits or any(piece.kind not in SWEPT for piece in work):
         return False
     added, diagonals = sum(map(changes_frame, work)), sum(piece.kind == "diagonal" for piece in work)
-    return len(work) - added <= MOST_PIECES and added >= compiled.PROMISE.rich * (len(work) - diagonals - added)
+    least = compiled.PROMISE.rich * shape.rich * (len(work) - diagonals - added)
+    return len(work) - added <= MOST_PIECES and added >= least
 
 
 def grown_plan(
