@@ -85,7 +85,7 @@ def _linear(number: int) -> Iterator[None]:
     from qsim_ex.run import trajectory_tables
     from qsim_ex.steps.layout import Shape
 
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, linear_states=True)
+    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
