@@ -1,9 +1,9 @@
 """What plans over subspaces gain on a CPU: ``python -m benchmarks.subspaces --n 20 22 --out subspaces.json``.
 
-Circuits full of CX and others, as they are and in rz, sx, cx, and drawn ones with ``--drawn``, are run to 100 shots with
-`Shape.linear` off and on, in turns. Each run is a whole call that has planned nothing before: from |0…0⟩; with ``--begin
-measured`` behind a measurement in the middle, so that two states are there; with ``--begin state`` on a state vector
-that is there, which keeps its layout. The least processor time counts, which other processes disturb least.
+Circuits full of CX and others, as they are and in rz, sx, cx, and drawn ones with ``--drawn``, are run to 100 shots
+with `Shape.linear` off and on, in turns. Each run is a whole call that has planned nothing before: from |0…0⟩; with
+``--begin measured`` behind a measurement in the middle, so that two states are there; with ``--begin state`` on a state
+vector that is there, which keeps its layout. The least processor time counts, which other processes disturb least.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ void Planner::try_linear() {
         steps = std::move(linear_->steps), program_ = std::move(linear_->program), book = std::move(framed_->book);
         start = framed_->start;
         end = moved({framed_->end.address, framed_->end.flip ^ linear_->flip()}, linear_->at);
-        reordered = floats = false, lows = shape_.low;
+        reordered = false, floats = shape_.floats && !fresh_, lows = shape_.low;
     }
     linear_.reset(), framed_.reset();
     state_ = State::done;

@@ -79,6 +79,23 @@ def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int])
             assert sorted(state.wire_ordering) == list(range(WIRES))
 
 
+def test_a_circuit_that_comes_again_has_one_plan() -> None:
+    """Applied again and again, a circuit full of CX is planned for the new state, and once for all that come then."""
+    builder, rng = CircuitBuilder(WIRES), np.random.default_rng(9)
+    for k in range(60):
+        builder.gate("cx", sorted(rng.permutation(WIRES)[:2].tolist()))
+        if k % 6 == 0:
+            builder.gate("ry", [k % WIRES], 0.4 + k)
+    circuit, begun = builder.build(), len(taken)
+    psi = np.eye(1, 1 << WIRES, dtype=np.complex128)[0]
+    with StateVector(WIRES, options=Options(device="cpu")) as state:
+        for _ in range(4):
+            state.apply(circuit)
+            psi = reference.simulate(circuit, psi)
+        np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
+    assert [sweeps > 0 for sweeps in taken[begun:]] == [True, True]
+
+
 def test_every_place_draws_the_same_shots() -> None:
     """CX under conditions, behind measurements and before them: a seed means the same shots in every placement."""
     builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(5)

@@ -126,7 +126,7 @@ def python_plan(
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
         if unused and (linear := _linear(made, work, end, fitted, unused, grows=whole)):
             (steps, end), program = linear, unused
-            made_from += ("linear",)
+            made_from += (("floating",) if fitted.floats and not whole else ()) + ("linear",)
         else:
             steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
             made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())

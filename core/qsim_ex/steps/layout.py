@@ -166,8 +166,8 @@ class Shape:
     exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
-    linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all amplitudes
-        are there; see `planning.linear`. (Not shown either, nor are the next three.)
+    linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
+        amplitudes are there; see `planning.linear`. (Not shown either, nor are the next three.)
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from planning.linear.test_ends import drawn
+
 from qsim_ex.planning.linear.forward import cleared, moved, walked
 from qsim_ex.planning.linear.goals import uncovered
 from qsim_ex.planning.linear.growth import TileVisit

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from planning.linear.test_ends import drawn
+
 from qsim_ex.planning.linear.goals import matched, uncovered
 from qsim_ex.steps.algebra import Span, units
 

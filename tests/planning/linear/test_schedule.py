@@ -106,6 +106,7 @@ def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
         plan, on_bits = (plan_of(circuit, replace(shape, linear=linear).staying()) for linear in (True, False))
         assert is_linear(plan)
         assert plan.end == on_bits.end
+        assert plan.key not in (on_bits.key, plan_of(circuit, replace(shape, floats=True)).key)
     cx_alone = CircuitBuilder(9)
     for wire in range(8):
         cx_alone.gate("cx", [wire, wire + 1])
@@ -161,6 +162,17 @@ def test_fewer_sweeps() -> None:
         before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear=True))
         verify(after)
         assert len(after.steps) <= min(most, len(before.steps)), family
+
+
+def test_only_what_pays_is_tried() -> None:
+    """A CPU tries circuits full of CX, of so many wires that planning takes less time than it saves, and no others."""
+    shape = CpuDevice(1).shape(np.complex64)
+    tried = {"cx_only": 20}
+    left = {"cx_only": 15, "surface_code": 22, "qft": 22, "su2_8": 22, "heisenberg": 22, "clifford_t": 22}
+    for given in (shape, shape.staying()):
+        for families, linear in ((tried, True), (left, False)):
+            for family, wires in families.items():
+                assert is_linear(plan_of(circuit_of(FAMILIES[family](wires), wires), given)) == linear, family
 
 
 def test_bits_where_they_are_needed() -> None:
