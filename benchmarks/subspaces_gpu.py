@@ -2,11 +2,11 @@
 
 Each circuit begins in |0…0⟩, or with ``--begin there`` in a state all of whose amplitudes are there, or with
 ``--begin state`` in one that keeps its layout, too. It is planned on bits and over subspaces, if there is such a plan,
-whatever is predicted of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes, and framed ones, in
-which they do not (`kernels.cuda.write.phase_frame`). Both plans are interpreted, too, as in a first run. Medians count,
-amplitudes are compared with one another, and beside the times stands what is predicted. It stops when ``--seconds`` are
-over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is
-not; ``--counts`` prints plans and predictions, and needs no GPU.
+whatever is predicted of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes,
+and framed ones, in which they do not (`kernels.cuda.write.phase_frame`). Both plans are interpreted, too, as in a first
+run. Medians count, amplitudes are compared with one another, and beside the times stands what is predicted. It stops
+when ``--seconds`` are over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits
+FILE`` where it is not; ``--counts`` prints plans and predictions, and needs no GPU.
 """
 
 from __future__ import annotations
