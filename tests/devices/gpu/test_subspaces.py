@@ -173,11 +173,11 @@ def test_states_as_users_have_them(gpu, compile, precision):
 
 
 def test_which_plans_are_over_subspaces(dtype):
-    """On a GPU new states full of CX have plans over subspaces, and others do not."""
+    """On a GPU circuits full of CX have plans over subspaces, of a new state and of one that is there; others do not."""
     shape = GpuDevice.on(EmulatedRuntime()).shape(dtype)
     for family, linear in (("cx_only", True), ("qaoa", False)):
         circuit = circuit_of(FAMILIES[family](22), 22)
-        args = circuit.instructions, 22, Layout.identity(22), replace(shape, start=14), (1 << 22) - 1, None, True
-        plan = make_plan(*args)
-        verify(plan)
-        assert any(sweep.load for sweep in plan.sweeps) == linear
+        args = circuit.instructions, 22, Layout.identity(22), replace(shape, start=14)
+        for plan in (make_plan(*args, (1 << 22) - 1, None, True), make_plan(*args)):
+            verify(plan)
+            assert any(sweep.load for sweep in plan.sweeps) == linear
