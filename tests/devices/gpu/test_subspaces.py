@@ -173,7 +173,7 @@ def test_states_as_users_have_them(gpu, compile, precision):
 
 
 def test_which_plans_are_over_subspaces(dtype):
-    """On a GPU circuits full of CX have plans over subspaces, of a new state and of one that is there; others do not."""
+    """On a GPU circuits full of CX have plans over subspaces, of new states and of others; other circuits do not."""
     shape = GpuDevice.on(EmulatedRuntime()).shape(dtype)
     for family, linear in (("cx_only", True), ("qaoa", False)):
         circuit = circuit_of(FAMILIES[family](22), 22)
