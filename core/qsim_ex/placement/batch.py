@@ -19,6 +19,7 @@ from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
 from qsim_ex.placement.single import Single
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
@@ -156,6 +157,11 @@ class Batch:
         made.rows = buffer.size >> made.num_wires
         made._buffer = buffer
         return made
+
+    @property
+    def index_map(self) -> IndexMap:
+        """Which basis state each index of a row holds, the same in all rows."""
+        return IndexMap.of(self.layout)
 
     @property
     def buffer(self) -> Buffer:
