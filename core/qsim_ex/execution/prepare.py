@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, assert_never, cast
 
 import numpy as np
@@ -52,14 +53,20 @@ def ordered_plan_of(segment: Segment, num_wires: int, shape: Shape, fresh: int) 
 
 @kept(size_of=lambda program: len(program.levels) + len(program.levels[0].work))
 def plans_of(
-    program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False
+    program: Program,
+    num_wires: int,
+    shape: Shape,
+    levels: Levels | None = None,
+    grows: bool = False,
+    opens: bool = False,
 ) -> tuple[Plan, ...]:
     """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
 
-    levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not mixed
-    yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The layout
-    after other saves, and after forks and jumps, is a guess; a segment that finds another one is planned for that when
-    it runs.
+    levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not
+    mixed yet need no memory. opens: whether the last plan may leave wires that are sums of index bits: states are
+    simulated one by one, and nothing but shots and expectation values may follow (see `Shape.opens`). A save of the
+    state vector puts the wires in order, and so does a state that is set. The layout after other saves, and after forks
+    and jumps, is a guess; a segment that finds another one is planned for that when it runs.
     """
     plans: list[Plan] = []
     shape = shape.staying() if program.loops else shape  # so that all rounds of a loop begin in one layout
@@ -69,7 +76,10 @@ def plans_of(
         match node:
             case Segment():
                 place = not plans and fresh == every
-                plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
+                last = opens and shape.linear_states and node is program.nodes[-1]
+                plans.append(
+                    plan_of(node, num_wires, start, replace(shape, opens=last) if last else shape, fresh, levels, place)
+                )
                 start, fresh = plans[-1].end, plans[-1].left
             case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0

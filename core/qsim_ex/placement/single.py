@@ -195,7 +195,7 @@ class Single:
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
             execute(plan.steps, (OneState(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
-        self.layout, self.fresh = plan.end, plan.left
+        self._layout, self.undone, self.fresh = plan.end, plan.undone, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
         """Have the device queue all steps without Python between them, if it can; return whether."""

@@ -46,7 +46,8 @@ class Machine:
         device = where.device
         shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
         self._shape = shape.staying() if program.loops else shape
-        self.plans = plans_of(program, self._num_wires, self._shape, self._levels, device.grows)
+        opens = self.rows == 1 and options.checkpoint is None  # a file has each wire on an index bit of its own
+        self.plans = plans_of(program, self._num_wires, self._shape, self._levels, device.grows, opens)
 
         self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None

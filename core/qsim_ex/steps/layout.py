@@ -166,8 +166,9 @@ class Shape:
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
     linear: whether tiles of runs that begin in |0…0⟩ may be linear subspaces, so that CX moves nothing; see
-        `planning.linear`. (Not shown either, nor are the next three.)
+        `planning.linear`. (Not shown either, nor are the next four.)
     linear_states: whether those of states that are there may be, too; such plans are made in Python.
+    opens: whether such a plan may end where wires are sums of index bits; see `Plan.undone`.
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
@@ -196,6 +197,7 @@ class Shape:
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
     linear_states: bool = field(default=False, repr=False)
+    opens: bool = field(default=False, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
     rich: float = field(default=1.5, repr=False)
 
@@ -222,7 +224,7 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, linear=False, linear_states=False)
+        return replace(self, floats=False, linear=False, linear_states=False, opens=False)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""

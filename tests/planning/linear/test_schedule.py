@@ -20,7 +20,7 @@ from qsim_ex.planning.linear.sweep import time_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.planning.work import NOTHING
-from qsim_ex.steps import Layout, Phase, Plan, Shape, Sweep
+from qsim_ex.steps import IndexMap, Layout, Phase, Plan, Shape, Sweep
 
 GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True, linear_states=True)
 CPU = replace(GPU, tile=6, near=6, edge=0, phases=3, dense=3, item_work=2.0)
@@ -86,6 +86,28 @@ def test_any_linear_plan_is_right(shape: Shape) -> None:
         linear += any(sweep.load for sweep in plan.sweeps)
         assert right(plan, circuit, random_state(wires)), seed
     assert linear >= 12
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
+def test_plans_that_end_linear(shape: Shape) -> None:
+    """Where a plan may end so, wires are sums of index bits, and no sweep is there for the end alone."""
+    summed, fewer = 0, 0
+    for seed in range(16):
+        wires = 7 + seed % 4
+        circuit, psi = drawn(seed, wires, 50), random_state(wires)
+        plan, plain = plan_of(circuit, replace(shape, opens=True)), plan_of(circuit, shape)
+        verify(plan)
+        after = literal.run(plan, bind(plan, circuit.operands), psi)
+        index_map = IndexMap.of(plan.end, plan.undone)
+        after = after[index_map.index_of(np.arange(psi.size))]
+        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= 1e-12, seed
+        assert index_map.is_plain != bool(plan.undone)
+        summed += bool(plan.undone)
+        fewer += len(plain.steps) - len(plan.steps)
+        assert plan.key != plain.key
+    assert summed >= 12
+    assert fewer >= 8
 
 
 @pytest.mark.usefixtures("always")

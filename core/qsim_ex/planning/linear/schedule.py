@@ -1,7 +1,8 @@
 """From framed work to sweeps over subspaces.
 
 Two tiles that follow each other share as many dimensions as there are lowest bits: a sweep leaves there what the next
-one wants. Behind the last work the layout is made plain, by that sweep's store and by sweeps without work.
+one wants. Behind the last work the layout is made plain, by that sweep's store and by sweeps without work, unless the
+shape lets it stay as it is (`Shape.opens`).
 """
 
 from __future__ import annotations
@@ -65,11 +66,12 @@ class _Sweeps:
             if left == pending:
                 return None
             pending = left
-        while (rest := self._rest()).directions:
+        while not self._shape.opens and (rest := self._rest()).directions:
             if not self._end(rest):
                 return None
         flip = sum(1 << bit for bit in range(self._num_bits) if self._frame.flip >> bit & 1)
-        return LinearPlan(self._steps, self._to, flip)
+        undone = self._left()
+        return LinearPlan(self._steps, self._to, flip, () if undone == units(range(self._num_bits)) else undone)
 
     def _lowest(self) -> list[int]:
         """Return the directions that are on the lowest bits."""
@@ -87,7 +89,9 @@ class _Sweeps:
         while ready:
             made = written(self._work, ready, near.vectors, self._at, self._shape.low)
             lanes = made.lanes(self._next_lanes(made, near, left)) if left else None
-            if lanes is None:
+            if lanes is None and self._shape.opens:
+                stores = tuple(made.load)
+            elif lanes is None:
                 part = self._rest().part(Span(image(self._at, v) for v in near.vectors))
                 stores = made.arrive(then(self._at, part))
             else:
@@ -102,6 +106,8 @@ class _Sweeps:
 
     def _toward_the_end(self) -> list[int]:
         """Return directions with which the last sweep does more of what makes the layout plain."""
+        if self._shape.opens:
+            return []
         back = inverse(self._at)
         return [image(back, direction) for direction in self._rest().directions]
 
@@ -132,10 +138,14 @@ class _Sweeps:
 
     def _rest(self) -> Rest:
         """Return what is left to do until each bit of the work is on a place of its own."""
+        return Rest(self._left())
+
+    def _left(self) -> Map:
+        """Return the map that is left to do."""
         if not self._to:
             self._to = places([image(self._at, direction) for direction in self._frame.directions])
         moved = [image(units(self._to), values) for values in inverse(self._frame.directions)]
-        return Rest(then(inverse(self._at), moved))
+        return then(inverse(self._at), moved)
 
     def _end(self, rest: Rest) -> bool:
         """Add a sweep without work, which does as much of the rest as its tile holds; return whether phases hold it."""
