@@ -358,7 +358,7 @@ class Single:
             low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
             parts = [self.marginal(low, at.held(when, high, value)) for value in range(1 << len(high))]
             return np.concatenate(parts)
-        if self.undone:
+        if self.undone and not by_map.settles_for(self.num_wires, wires=len(wires)):
             return by_map.marginal(self.device, self.buffer, self.index_map, wires, when)
         bits = at.index_bits(self.layout, wires)
         if not when.mask and bits == tuple(range(self.num_wires - len(bits), self.num_wires)):
@@ -370,6 +370,8 @@ class Single:
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers."""
+        if self.undone and by_map.settles_for(self.num_wires, shots=shots):
+            self.settle()
         if self.undone:
             return by_map.searched_bits(self.num_wires)
         return self.device.searched_bits(self.num_wires, shots)
