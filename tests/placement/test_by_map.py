@@ -62,7 +62,7 @@ def test_shots(name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("name", DEVICES)
 def test_many_shots_and_sums(name: str) -> None:
-    """For many shots, and for sums that are as many as amplitudes, the state is settled first; the answers are equal."""
+    """For many shots, and for sums as many as amplitudes, the state is settled first; the answers are equal."""
     ask: dict[str, Any] = {
         "shots": lambda placed: sampling.draw(placed, sampling.uniforms(1, 0, 2000)),
         "sums": lambda placed: placed.marginal(range(WIRES)).round(12),
