@@ -120,7 +120,7 @@ def test_a_run_that_ends_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     rich(builder.save("now"), 1, WIDER).measure(range(WIDER), range(WIDER))
     circuit = builder.build()
     simulator = Simulator(Options(device="cpu"))
-    (plan,) = [plan for plan in simulator.plans(circuit) if plan.undone]
+    plan = next(plan for plan in simulator.plans(circuit) if plan.undone)
     assert not IndexMap.of(plan.end, plan.undone).is_plain
     assert re.search(
         r"\d+ wires are sums of index bits then; .* first moves .* in \d sweeps?", str(simulator.explain(circuit))
@@ -139,6 +139,23 @@ def test_a_run_that_ends_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(found == counts[0] for found in counts)
     for result in results[1:]:
         np.testing.assert_allclose(result.values, results[0].values, atol=1e-12)
+
+
+def test_sums_that_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities, amplitudes and expectation values that are saved behind the last gates need no order of wires."""
+    builder = rich(rich(CircuitBuilder(WIDER), 4, WIDER).save("now"), 5, WIDER)
+    builder.save("weights", what="probabilities", wires=[3, 7, 1]).save("some", what="amplitudes", values=[1, 77, 4000])
+    builder.save("mean", what="expectation_value", wires=[5, 0], observable=PauliSum.from_labels({"XZ": 1, "YY": 2}))
+    circuit = builder.build()
+    assert any(plan.undone for plan in Simulator(Options(device="cpu")).plans(circuit))
+    wanted = Simulator(Options(device="cpu", device_wires=5)).run(circuit).saved
+    settled: list[bool] = []
+    settle = Single.settle
+    monkeypatch.setattr(Single, "settle", lambda state: (settled.append(bool(state.undone)), settle(state)))
+    found = Simulator(Options(device="cpu")).run(circuit).saved
+    for label in ("weights", "some", "mean"):
+        np.testing.assert_allclose(found[label], wanted[label], atol=1e-12)
+    assert not any(settled)
 
 
 def test_states_that_are_saved_are_in_order() -> None:
