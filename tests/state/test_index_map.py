@@ -121,6 +121,16 @@ def test_what_needs_an_order_makes_it(ask: object) -> None:
         np.testing.assert_allclose(found, psi, atol=1e-12)
 
 
+def test_a_staged_state_is_in_order() -> None:
+    """What is told of the order of a staged state does not end its access."""
+    state, psi = summed()
+    with state:
+        state.stage(0)
+        assert sorted(state.local_wires) == list(range(WIRES))
+        array = state.sub_state_vector(0)
+        assert np.array_equal(array[state.index_map.index_of(np.arange(1 << WIRES))], psi)
+
+
 def test_a_collapse_and_more_wires() -> None:
     """Collapsing, adding and removing wires act on the basis states that they name."""
     state, psi = summed()

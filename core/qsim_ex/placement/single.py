@@ -116,6 +116,7 @@ class Single:
             return
         from qsim_ex.planning.linear.settle import settling
 
+        self.write_zeros()
         steps = settling(self.undone, self.device.shape(self.dtype))
         numbers = [np.zeros(0, dtype=np.complex128)] * len(steps)
         execute(steps, (OneState(self.device, self._buffer, self.num_wires, None, numbers),), _nothing)
