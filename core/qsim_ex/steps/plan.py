@@ -151,17 +151,5 @@ class Plan:
                 return [plain(v) for v in value]
             return value
 
-        names = (
-            "num_wires",
-            "stages",
-            "start",
-            "end",
-            "shape",
-            "num_gates",
-            "key",
-            "levels",
-            "fresh",
-            "left",
-            "undone",
-        )
-        return {name: plain(getattr(self, name)) for name in names}
+        names = "num_wires stages start end shape num_gates key levels fresh left" + " undone" * bool(self.undone)
+        return {name: plain(getattr(self, name)) for name in names.split()}
