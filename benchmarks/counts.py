@@ -43,6 +43,10 @@ MACHINES = (
         f"{name}, linear": (replace(shape, floats=True, linear=True, linear_states=True), size)
         for name, (shape, size) in _FIXED.items()
     }
+    | {
+        f"{name}, open": (replace(shape, floats=True, linear=True, linear_states=True, opens=True), size)
+        for name, (shape, size) in _FIXED.items()
+    }
 )
 """Devices, written out, and the bytes of an amplitude: planning needs no device. Divided states have plans on bits."""
 
