@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 
@@ -20,7 +21,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning import compiled, planner
 from qsim_ex.steps import IndexMap, Plan, Shape
 
-SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True, linear_states=True)
+SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+SHAPE = replace(SHAPE, linear_states=True, opens=True)
 WIRES = 8
 WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""

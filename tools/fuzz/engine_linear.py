@@ -105,7 +105,7 @@ def _linear(number: int) -> Iterator[None]:
             of = replace(of, linear_states=True, opens=begun % 3 > 0)
         return prepare.plan_of(segment, wires, start, of, fresh, levels, place)
 
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, linear_states=True)
+    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, linear_states=True, opens=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (

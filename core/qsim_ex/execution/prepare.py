@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, assert_never, cast
 
 import numpy as np
@@ -82,10 +81,9 @@ def plans_of(
         match node:
             case Segment():
                 place = not plans and fresh == every
-                last = opens and shape.linear_states and _is_asked_for_sums(program.nodes[number + 1 :])
-                plans.append(
-                    plan_of(node, num_wires, start, replace(shape, opens=last) if last else shape, fresh, levels, place)
-                )
+                last = opens and shape.opens and _is_asked_for_sums(program.nodes[number + 1 :])
+                of = shape if last else shape.closed()
+                plans.append(plan_of(node, num_wires, start, of, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
             case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0

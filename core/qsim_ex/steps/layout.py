@@ -168,7 +168,8 @@ class Shape:
     linear: whether tiles of runs that begin in |0…0⟩ may be linear subspaces, so that CX moves nothing; see
         `planning.linear`. (Not shown either, nor are the next four.)
     linear_states: whether those of states that are there may be, too; such plans are made in Python.
-    opens: whether such a plan may end where wires are sums of index bits; see `Plan.undone`.
+    opens: whether such a plan may end where wires are sums of index bits, if nobody asks for an order of the wires; see
+        `Plan.undone`. Made in Python; no device sets it.
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
@@ -226,9 +227,13 @@ class Shape:
         """
         return replace(self, floats=False, linear=False, linear_states=False, opens=False)
 
+    def closed(self) -> Shape:
+        """Return the shape whose plans end with each wire on an index bit of its own."""
+        return replace(self, opens=False) if self.opens else self
+
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, linear=False, linear_states=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, linear_states=False, opens=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
