@@ -39,12 +39,9 @@ _FIXED = {
 MACHINES = (
     _FIXED
     | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
+    | {f"{name}, linear": (replace(shape, floats=True, linear=True), size) for name, (shape, size) in _FIXED.items()}
     | {
-        f"{name}, linear": (replace(shape, floats=True, linear=True, linear_states=True), size)
-        for name, (shape, size) in _FIXED.items()
-    }
-    | {
-        f"{name}, open": (replace(shape, floats=True, linear=True, linear_states=True, opens=True), size)
+        f"{name}, open": (replace(shape, floats=True, linear=True, opens=True), size)
         for name, (shape, size) in _FIXED.items()
     }
 )

@@ -21,7 +21,7 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
 
-NAMES = ("cx_only", "cx_only in rz, sx, cx", "ghz (seven)")
+NAMES = ("cx_only", "cx_only in rz, sx, cx")
 """The circuits whose plans over subspaces are taken."""
 
 DTYPE = np.dtype(np.complex64)
@@ -30,7 +30,7 @@ DTYPE = np.dtype(np.complex64)
 def plans_of(circuit: Circuit, device: CpuDevice) -> list[Plan]:
     """Return the plans on bits, with a plain end and with an open end."""
     n, shape = circuit.num_qubits, device.shape(DTYPE)
-    ways = ({"linear": False}, {"linear_states": True}, {"linear_states": True, "opens": True})
+    ways = ({"linear": False}, {"linear": True}, {"linear": True, "opens": True})  # each may end in another layout
     return [make_plan(circuit.instructions, n, Layout.identity(n), replace(shape, **way)) for way in ways]
 
 

@@ -1,7 +1,8 @@
 """Whether plans over subspaces, which have no CX, pay on a GPU: ``python -m benchmarks.subspaces_gpu --n 28``.
 
-Each circuit begins in |0…0⟩ and is planned on bits and over subspaces, if there is such a plan, whatever is predicted
-of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes, and framed ones, in
+Each circuit begins in |0…0⟩, or with ``--begin there`` in a state all of whose amplitudes are there, or with
+``--begin state`` in one that keeps its layout, too. It is planned on bits and over subspaces, if there is such a plan,
+whatever is predicted of it. Four kinds of kernels run in turns: for each plan those in whose phases CX move amplitudes, and framed ones, in
 which they do not (`kernels.cuda.write.phase_frame`). Both plans are interpreted, too, as in a first run. Medians count,
 amplitudes are compared with one another, and beside the times stands what is predicted. It stops when ``--seconds`` are
 over. ``--transpile FILE`` writes the circuits in rz, sx and cx where Qiskit is, for ``--circuits FILE`` where it is
@@ -73,16 +74,17 @@ def in_basis(wires: int) -> dict[str, Any]:
         return {}
 
 
-def plans_of(circuit: Circuit, shape: Shape) -> Pair | None:
-    """Both plans of a circuit from |0…0⟩; None if it has none over subspaces."""
+def plans_of(circuit: Circuit, shape: Shape, begin: str = "zero") -> Pair | None:
+    """Both plans of a circuit; None if it has none over subspaces."""
     wires, usual = circuit.num_qubits, compiled.PROMISE
     args = circuit.instructions, wires, Layout.identity(wires)
-    every, over = (1 << wires) - 1, replace(shape, linear=True)
-    bits = compiled.compiled_plan(*args, replace(shape, linear=False), every, True)
-    taken = compiled.compiled_plan(*args, over, every, True).made_from[-1] == "linear"
+    new, over = begin == "zero", replace(shape.staying() if begin == "state" else shape, linear=True)
+    fresh = (1 << wires) - 1 if new else 0
+    bits = compiled.compiled_plan(*args, replace(over, linear=False), fresh, new)
+    taken = compiled.compiled_plan(*args, over, fresh, new).made_from[-1] == "linear"
     compiled.PROMISE = compiled.ANY_PROMISE
     try:
-        made = compiled.compiled_plan(*args, over, every, True)
+        made = compiled.compiled_plan(*args, over, fresh, new)
     finally:
         compiled.PROMISE = usual
     return Pair(circuit, bits, made, taken) if made.made_from[-1] == "linear" else None
@@ -175,6 +177,7 @@ def main() -> None:
     parser.add_argument("--transpile", type=Path)
     parser.add_argument("--circuits", type=Path)
     parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--begin", choices=("zero", "there", "state"), default="zero")
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -186,14 +189,15 @@ def main() -> None:
     on = {} if given.counts else devices()
     for itemsize in (8, 16):
         shape = on["all"].shape(f"complex{8 * itemsize}") if on else shape_of(itemsize, tensor=True)
-        pairs = {name: pair for name, circuit in made.items() if (pair := plans_of(circuit, shape))}
+        pairs = {name: pair for name, circuit in made.items() if (pair := plans_of(circuit, shape, given.begin))}
         if on:
             rows += measured(on, pairs, itemsize, given.repeat, until)
             continue
         rows += [{"circuit": name, "itemsize": itemsize} | described(pair, itemsize) for name, pair in pairs.items()]
         print("\n".join(map(text_of, rows[-len(pairs) :])))
     if given.out:
-        found = {"kind": "subspaces", "commit": given.commit or machine.commit(), "wires": given.n, "rows": rows}
+        told = {"commit": given.commit or machine.commit(), "wires": given.n, "begin": given.begin}
+        found = {"kind": "subspaces", **told, "rows": rows}
         given.out.write_text(json.dumps(found | machine.describe(), indent=1) + "\n")
 
 

@@ -2,9 +2,9 @@
 
 A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
-to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one begins there, too,
-and is full of CX; of these two in three have a plan over subspaces wherever there is one. Plans have to be equal in
-everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
+to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one is full of CX, and
+begins there or in a state that is there, in turns; of these two in three have a plan over subspaces wherever there is
+one. Plans have to be equal in everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     if long:  # long enough that orders of the wires are tried, and that low bits float
         gates, fresh, start = int(rng.integers(300, 900)), every, Layout.identity(n)
     if linear:
-        fresh, start = every, Layout(start.address, 0)
+        fresh = 0 if number % (2 * LINEAR) > LINEAR else every
+        start = Layout(start.address, start.flip & ~fresh)
     made = _full_of_cx(rng, n, gates) if linear else _circuit(rng, n, gates)
     return made, {
         "num_wires": n,
@@ -279,6 +280,7 @@ def main() -> None:
         plan = check(number)
         seen.update(type(step).__name__ for step in plan.steps)
         seen["linear plans"] += "linear" in plan.made_from
+        seen["of states that are there"] += "linear" in plan.made_from and not plan.fresh
         seen["permuted sweeps"] += sum(bool(sweep.store) for sweep in plan.sweeps)
         seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
         seen.update(type(row).__name__ for row in plan.numbers.program)

@@ -1,7 +1,7 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
 // absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
-// a new state full of CX may then be planned once more, over subspaces.
+// a circuit full of CX may then be planned once more, over subspaces.
 
 #include "plan.hpp"
 
@@ -109,9 +109,10 @@ void Planner::choose() {
     if (!ways_) ways_.reset(new Ways(work_, num_bits_, shape_, fresh_, lows_));
     if (ways_->advance()) return;
     draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
-    if (shape_.linear && fresh_ == below(num_bits_) && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book)) {
+    bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
+    if (shape_.linear && whole && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book)) {
         framed_.reset(new Draft(draft_->copy()));
-        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, promise_, *framed_->book, framed_->program));
+        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, promise_, *framed_->book, framed_->program, grows));
     }
     begin_attempt();
     state_ = State::attempt;
@@ -157,7 +158,7 @@ void Planner::try_linear() {
         steps = std::move(linear_->steps), program_ = std::move(linear_->program), book = std::move(framed_->book);
         start = framed_->start;
         end = moved({framed_->end.address, framed_->end.flip ^ linear_->flip()}, linear_->at);
-        reordered = floats = false, lows = shape_.low;
+        reordered = false, floats = shape_.floats && !fresh_, lows = shape_.low;
     }
     linear_.reset(), framed_.reset();
     state_ = State::done;

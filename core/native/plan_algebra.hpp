@@ -92,6 +92,17 @@ inline Map inverse(const Map& columns) {
     return out;
 }
 
+// Returns a basis of the vectors that a map makes 0.
+inline Vectors kernel(const Map& columns) {
+    Span span;
+    Vectors names, out;
+    for (std::size_t bit = 0; bit < columns.size(); ++bit) {
+        if (span.add(columns[bit])) names.push_back(Mask{1} << bit);
+        else out.push_back(Mask{1} << bit ^ image(names, span.reduced(columns[bit]).made));
+    }
+    return out;
+}
+
 // Returns a basis of what two spaces have in common, given a basis of each.
 inline Vectors common(const Vectors& one, const Vectors& other) {
     Span span(one);

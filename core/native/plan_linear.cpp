@@ -1,8 +1,10 @@
-// Plans over subspaces for states that begin in |0...0>.
+// Plans over subspaces, for a new state and for one that is there.
 
 #include "plan_linear.hpp"
 
 #include <cmath>
+
+#include "plan_linear_forward.hpp"
 
 namespace qx::plan {
 
@@ -29,8 +31,11 @@ bool is_worth_trying(
 }
 
 LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
-                             Book& book, const NumberProgram& program)
-    : program(program), num_bits_(num_bits), shape_(shape), promise_(promise), book_(book), work_(work, num_bits, book) {}
+                             Book& book, const NumberProgram& program, bool grows)
+    : program(program), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise), book_(book),
+      work_(work, num_bits, book, grows) {
+    if (!grows && !shape.floats) work_.turn_back(book);
+}
 
 bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& book) {
     on_bits_ = time_of(on_bits, num_bits_, shape, book);
@@ -43,13 +48,13 @@ bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& bo
 
 bool LinearPlanner::advance() {
     if (!growth_) {
-        growth_.reset(new GrowingSpace(work_, shape_));
+        growth_.reset(new GrowingSpace(work_, shape_, grows_));
     } else if (!growth_->done()) {
         return growth_->advance();
     } else if (!sweeps_) {
         place();
-    } else if (written_ < growth_->visits.size()) {
-        bool fits = sweeps_->write(growth_->visits[written_], around_[written_]);
+    } else if (written_ < visits_.size()) {
+        bool fits = sweeps_->write(visits_[written_], around_[written_]);
         ++written_;
         return fits;
     } else {
@@ -59,9 +64,16 @@ bool LinearPlanner::advance() {
     return true;
 }
 
-// Finds where the state lies before each sweep, from an end in order, but for the bits that have to be lowest.
+// Finds where the state lies around each sweep.
 void LinearPlanner::place() {
     at.assign(static_cast<std::size_t>(num_bits_), -1);
+    if (grows_) place_new();
+    else place_there();
+    sweeps_.reset(new LinearSweeps(work_, shape_, book_, program, steps));
+}
+
+// A new state is in order in the end, but for the bits that have to be lowest.
+void LinearPlanner::place_new() {
     int next = 0;
     for (int bit : growth_->lowest) at[qx::plan::at(bit)] = next++;
     for (int& place : at)
@@ -69,8 +81,17 @@ void LinearPlanner::place() {
     Map columns, end;
     for (int place : at) columns.push_back(unit(place));
     for (Mask vector : inverse(work_.frame.directions)) end.push_back(image(columns, vector));
-    around_ = placed(growth_->visits, end, zeros(), shape_.low);
-    sweeps_.reset(new LinearSweeps(work_, shape_, book_, program, steps));
+    visits_ = std::move(growth_->visits);
+    around_ = placed(visits_, end, zeros(), shape_.low);
+}
+
+void LinearPlanner::place_there() {
+    Walk walk = walked(growth_->visits, work_.frame.directions, growth_->lowest, shape_.tile, !shape_.floats);
+    for (std::size_t place = 0; place < walk.bits.size(); ++place)
+        at[qx::plan::at(walk.bits[place])] = static_cast<int>(place);
+    for (std::size_t k = 0; k < walk.visits.size(); ++k)
+        around_.push_back({inverse(walk.layouts[k]), inverse(walk.layouts[k + 1]), 0});
+    visits_ = std::move(walk.visits);
 }
 
 // Returns the index bits whose zeros no sweep has written in the end.

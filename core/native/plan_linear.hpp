@@ -1,5 +1,5 @@
-// Plans over subspaces for states that begin in |0...0>; see qsim_ex.planning.linear.new_state and .schedule, which this
-// file reads like.
+// Plans over subspaces, for a new state and for one that is there; see qsim_ex.planning.linear.schedule, which this file
+// reads like.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,10 @@ bool is_worth_trying(
 // Makes a plan over subspaces of work that has a plan on bits, too, a step at a time.
 class LinearPlanner {
   public:
-    // program: the number program that the plan on bits began with.
+    // program: the number program that the plan on bits began with. grows: whether the work begins in |0...0>; else all
+    // amplitudes are there.
     LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, Book& book,
-                  const NumberProgram& program);
+                  const NumberProgram& program, bool grows);
 
     // Compares the steps on bits with what a plan may save; returns whether one is to be made. shape, book: those of the
     // steps.
@@ -39,17 +40,21 @@ class LinearPlanner {
 
   private:
     void place();
+    void place_new();
+    void place_there();
     void finish();
     Mask zeros() const;
 
     int num_bits_;
+    bool grows_;
     const Shape& shape_;
     Promise promise_;
     Book& book_;
     FramedWork work_;
     double on_bits_ = 0;  // the time of the other plan
     std::unique_ptr<GrowingSpace> growth_;
-    std::vector<Around> around_;  // the layouts around the sweeps, once all were chosen
+    std::vector<TileVisit> visits_;  // all sweeps, once they were chosen
+    std::vector<Around> around_;     // and the layouts around them
     std::unique_ptr<LinearSweeps> sweeps_;
     std::size_t written_ = 0;
     bool better_ = false;

@@ -22,7 +22,8 @@ bool changes_frame(const Piece& piece, const Book& book) {
     return to[0] == 1 && to[1] == 0;
 }
 
-FramedWork::FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book) : frame(num_bits) {
+FramedWork::FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book, bool grows)
+    : frame(num_bits), grows_(grows) {
     for (const Piece& piece : work) {
         fits_ = add(piece, book);
         if (!fits_) return;
@@ -31,7 +32,7 @@ FramedWork::FramedWork(const std::vector<Piece>& work, int num_bits, const Book&
 
 bool FramedWork::add(Piece piece, const Book& book) {
     if (!piece.in_a_sweep()) return false;
-    if (piece.when.mask && !holds(piece)) return true;
+    if (grows_ && piece.when.mask && !holds(piece)) return true;
     if (!changes_frame(piece, book)) return put(piece, book);
     int target = book.bit(piece, 0);
     if (piece.when.mask)
@@ -75,6 +76,20 @@ bool FramedWork::put(const Piece& piece, const Book& book) {
     for (int k = 0; k < piece.num_mixed; ++k) words_.push_back(static_cast<Mask>(book.bit(piece, k)));
     pieces_.push_back(out);
     return sums <= most_conditions;
+}
+
+void FramedWork::turn_back(Book& book) {
+    if (!frame.flip) return;
+    Framed out;
+    int bit = highest(frame.flip);
+    out.piece.kind = Kind::rename, out.piece.pattern = book.patterns.of({}), out.piece.label = book.labels.of("x");
+    out.piece.to = static_cast<Index>(book.values.size());
+    book.values.push_back(1), book.values.push_back(0);
+    book.put(out.piece, &bit, 1, nullptr, 0);
+    out.first = static_cast<std::uint32_t>(words_.size()), out.moved = image(frame.directions, frame.flip);
+    words_.insert(words_.end(), {out.moved, 0, static_cast<Mask>(bit)});  // it is no matter which of a pair is which
+    pieces_.push_back(out);
+    frame.flip = 0;
 }
 
 // Leaves of a piece's condition what is not known yet, where all directions that were mixed are; returns whether it can hold.

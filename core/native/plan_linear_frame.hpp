@@ -36,10 +36,12 @@ struct Frame {
 // Work without CX, and the frame at its end.
 class FramedWork {
   public:
-    // grows: the work begins in |0...0>. Then a parity that is even in all directions that were mixed before is 0, so a
-    // condition on it is decided, and a CX that it controls is nothing, or an X.
-    FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book);
+    // grows: whether the work begins in |0...0>. Then a parity that is even in all directions that were mixed before is 0, so
+    // a condition on it is decided, and a CX that it controls is nothing, or an X.
+    FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book, bool grows);
 
+    // Adds a piece of work that inverts all bits which are inverted in the end, so that none is.
+    void turn_back(Book& book);
     // Whether all of the work can be done on directions.
     bool fits() const { return fits_; }
     std::size_t size() const { return pieces_.size(); }
@@ -58,7 +60,7 @@ class FramedWork {
     bool put(const Piece& piece, const Book& book);
     bool holds(Piece& piece) const;
 
-    bool fits_ = true;
+    bool fits_ = true, grows_;
     Span mixed_;
     std::vector<Framed> pieces_;
     Vectors words_;

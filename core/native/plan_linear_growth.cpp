@@ -1,9 +1,11 @@
-// Which tiles a new state is swept over while the space that it lies in grows.
+// Which tiles a state is swept over, one after another.
 
 #include "plan_linear_growth.hpp"
 
 #include <numeric>
 #include <utility>
+
+#include "plan_linear_goals.hpp"
 
 namespace qx::plan {
 
@@ -35,8 +37,15 @@ Vectors even_in(Vectors space, const Vectors& parities) {
 
 }  // namespace
 
-GrowingSpace::GrowingSpace(const FramedWork& work, const Shape& shape)
-    : work_(work), shape_(shape), directions_(work.frame.directions), order_(work), pending_(work.size()) {
+GrowingSpace::GrowingSpace(const FramedWork& work, const Shape& shape, bool grows)
+    : work_(work), shape_(shape), directions_(work.frame.directions), grows_(grows), stays_(!grows && !shape.floats),
+      may_be_lowest_(directions_), order_(work), pending_(work.size()) {
+    if (stays_) may_be_lowest_.resize(at(shape.low));
+    if (!grows) {
+        every_.add_all(units(static_cast<int>(directions_.size())));
+        reach_ = mixed_ = every_;
+        lanes_ = units(shape.low);
+    }
     std::iota(pending_.begin(), pending_.end(), Index{0});
     for (std::size_t k = 0; k < work.size(); ++k)
         for (int j = 0; j < work[k].piece.num_mixed; ++j) every_.add(work.directions(work[k])[j]);
@@ -44,12 +53,11 @@ GrowingSpace::GrowingSpace(const FramedWork& work, const Shape& shape)
         bool zero = true;
         for (Mask vector : every_.vectors) zero = zero && !is_odd(vector & work.frame.parities[wire]);
         if (!zero) wires_.push_back(static_cast<int>(wire));
-        left.push_back(static_cast<int>(wire));
+        if (grows) left.push_back(static_cast<int>(wire));
     }
     for (int wire : wires_) every_.add(directions_[at(wire)]);
-    if (!pending_.empty()) return;
-    done_ = true;
-    for (int wire = 0; wire < shape.low; ++wire) lowest.push_back(wire);
+    done_ = pending_.empty() && (grows || lacks(Span()).empty());
+    for (int wire = 0; done_ && grows && wire < shape.low; ++wire) lowest.push_back(wire);
 }
 
 bool GrowingSpace::advance() {
@@ -60,8 +68,9 @@ bool GrowingSpace::advance() {
     Vectors spanning = ordered(near, ready);
     visits.push_back({spanning, lanes_, ready, mixed_.vectors});
     mixed_.add_all(spanning);
+    covered_.add_all(spanning);
     lowest = lowest_in(near);
-    if (pending_.empty() && mixed_.size() >= every_.size() && static_cast<int>(lowest.size()) >= shape_.low) {
+    if (pending_.empty() && static_cast<int>(lowest.size()) >= shape_.low && lacks(covered_).empty()) {
         std::erase_if(left, [&](int wire) { return mixed_.has(directions_[at(wire)]); });
         done_ = true;
     } else {
@@ -70,11 +79,20 @@ bool GrowingSpace::advance() {
     return true;
 }
 
+// Returns what the span of all tiles lacks for a plain end.
+Vectors GrowingSpace::lacks(const Span& tiles) const {
+    if (!grows_) return uncovered(directions_, tiles, stays_);
+    Vectors out;
+    for (Mask direction : every_.vectors)
+        if (!tiles.has(direction)) out.push_back(direction);
+    return out;
+}
+
 // Returns wires that can be lowest in the end, as many as are.
 std::vector<int> GrowingSpace::lowest_in(const Span& near) const {
     std::vector<int> found;
-    for (std::size_t wire = 0; wire < directions_.size() && static_cast<int>(found.size()) < shape_.low; ++wire)
-        if (near.has(directions_[wire])) found.push_back(static_cast<int>(wire));
+    for (std::size_t wire = 0; wire < may_be_lowest_.size() && static_cast<int>(found.size()) < shape_.low; ++wire)
+        if (near.has(may_be_lowest_[wire])) found.push_back(static_cast<int>(wire));
     return found;
 }
 
@@ -91,13 +109,18 @@ Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
     int size = shape_.tile;
     Span near(joined(lanes_, wanted()));
     split(pending_, work_, order_, near, ready, others);
-    if (others.empty()) {  // it may be the last one, which has wires in its lanes
+    while (!grows_ && near.size() < size) {
+        Vectors lacking = lacks(Span(joined(covered_.vectors, near.vectors)));
+        if (lacking.empty()) break;
+        near.add(lacking[0]);
+    }
+    if (grows_ && others.empty())
         for (bool there : {false, true})
             for (int wire : wires_)
                 if (mixed_.has(directions_[at(wire)]) == there) fill(near, {directions_[at(wire)]}, size);
-        for (Mask direction : directions_)
+    if (others.empty())  // it may be the last one, which has wires in its lanes
+        for (Mask direction : may_be_lowest_)
             if (static_cast<int>(lowest_in(near).size()) < shape_.low) fill(near, {direction}, size);
-    }
     for (const Span* space : {&mixed_, &reach_, &every_}) fill(near, space->vectors, size);
     fill(near, directions_, size);
     return near;

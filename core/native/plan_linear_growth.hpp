@@ -1,5 +1,4 @@
-// Which tiles a new state is swept over while the space that it lies in grows; see qsim_ex.planning.linear.growth, which
-// this file reads like.
+// Which tiles a state is swept over, one after another; see qsim_ex.planning.linear.growth, which this file reads like.
 #pragma once
 
 #include "plan_circuit.hpp"
@@ -15,10 +14,10 @@ struct TileVisit {
     Vectors mixed;  // the mixed space before
 };
 
-// The space that work has mixed so far, as sweeps are chosen for it.
+// The space that work has mixed so far, or all of it where a state is there, as sweeps are chosen for it.
 class GrowingSpace {
   public:
-    GrowingSpace(const FramedWork& work, const Shape& shape);
+    GrowingSpace(const FramedWork& work, const Shape& shape, bool grows);
 
     // Chooses the next sweep; false if no work fits into it.
     bool advance();
@@ -29,6 +28,7 @@ class GrowingSpace {
     std::vector<int> left;    // and those whose zeros nobody has written
 
   private:
+    Vectors lacks(const Span& tiles) const;
     std::vector<int> lowest_in(const Span& near) const;
     Vectors ordered(const Span& near, const Numbers& ready) const;
     Span tile(Numbers& ready, Numbers& others);
@@ -40,10 +40,12 @@ class GrowingSpace {
     const FramedWork& work_;
     const Shape& shape_;
     const Map& directions_;
+    bool grows_, stays_;
+    Map may_be_lowest_;  // directions of wires
     Order order_;
     Span every_;  // all directions that are mixed, and those of the wires that are not 0 in all of the state in the end
     std::vector<int> wires_;  // the latter
-    Span reach_, mixed_;
+    Span reach_, mixed_, covered_;
     Vectors lanes_;
     Numbers pending_;
     bool done_ = false;

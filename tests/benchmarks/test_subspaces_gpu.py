@@ -34,15 +34,16 @@ def test_both_plans_are_counted(few, monkeypatch, capsys):
     assert capsys.readouterr().out.count("280 CX") == 2
 
 
-def test_four_kinds_of_kernels_run(few, monkeypatch, capsys):
-    """Each circuit is run four ways compiled and two ways interpreted, and all amplitudes agree."""
+@pytest.mark.parametrize("begin", ["zero", "there", "state"])
+def test_four_kinds_of_kernels_run(few, monkeypatch, capsys, begin):
+    """Each circuit is run four ways compiled and two ways interpreted, and all amplitudes agree, wherever it begins."""
 
     class Emulated(GpuDevice):
         def __init__(self) -> None:
             self._use(EmulatedRuntime(tensor=True))
 
     monkeypatch.setattr(subspaces, "GpuDevice", Emulated)
-    monkeypatch.setattr("sys.argv", ["subspaces", "--n", "13", "--repeat", "1", "--out", str(few)])
+    monkeypatch.setattr("sys.argv", ["subspaces", "--n", "13", "--repeat", "1", "--begin", begin, "--out", str(few)])
     subspaces.main()
     rows = json.loads(few.read_text())["rows"]
     assert {row["circuit"] for row in rows} == {"280 CX", "Clifford+T", "adder"}

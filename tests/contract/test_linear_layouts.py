@@ -22,7 +22,7 @@ from qsim_ex.planning import compiled, planner
 from qsim_ex.steps import IndexMap, Plan, Shape
 
 SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
-SHAPE = replace(SHAPE, linear_states=True, opens=True)
+SHAPE = replace(SHAPE, opens=True)
 WIRES = 8
 WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
@@ -83,6 +83,23 @@ def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int])
             assert sorted(state.wire_ordering) == list(range(WIRES))
 
 
+def test_a_circuit_that_comes_again_has_one_plan() -> None:
+    """Applied again and again, a circuit full of CX is planned for the new state, and once for all that come then."""
+    builder, rng = CircuitBuilder(WIRES), np.random.default_rng(9)
+    for k in range(60):
+        builder.gate("cx", sorted(rng.permutation(WIRES)[:2].tolist()))
+        if k % 6 == 0:
+            builder.gate("ry", [k % WIRES], 0.4 + k)
+    circuit, begun = builder.build(), len(taken)
+    psi = np.eye(1, 1 << WIRES, dtype=np.complex128)[0]
+    with StateVector(WIRES, options=Options(device="cpu")) as state:
+        for _ in range(4):
+            state.apply(circuit)
+            psi = reference.simulate(circuit, psi)
+        np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
+    assert [sweeps > 0 for sweeps in taken[begun:]] == [True, True]
+
+
 def test_every_place_draws_the_same_shots() -> None:
     """CX under conditions, behind measurements and before them: a seed means the same shots in every placement."""
     builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(5)
@@ -105,11 +122,11 @@ def test_every_place_draws_the_same_shots() -> None:
 
 
 def rich(builder: CircuitBuilder, seed: int, wires: int) -> CircuitBuilder:
-    """A builder with a hundred CX and some turns more."""
+    """A builder with a hundred CX and two turns more, which leave much to do behind few sweeps."""
     rng = np.random.default_rng(seed)
     for k in range(100):
         builder.gate("cx", rng.permutation(wires)[:2].tolist())
-        if k % 6 == 0:
+        if k % 60 == 30:
             builder.gate("rx", [k % wires], 0.2 + k)
     return builder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.steps.algebra import Span, as_additions, common, image, inverse, pulled_back, same_span, units
+from qsim_ex.steps.algebra import Span, as_additions, common, image, inverse, kernel, pulled_back, same_span, units
 
 
 def matrix(columns: tuple[int, ...], size: int) -> np.ndarray:
@@ -65,6 +65,17 @@ def test_what_two_spaces_have_in_common() -> None:
         both = common(one, other)
         assert len(Span(both)) == len(both) == len(one) + len(other) - len(Span([*one, *other]))
         assert all(vector in Span(one) and vector in Span(other) for vector in both)
+
+
+def test_kernels() -> None:
+    """A map makes 0 of each vector of its kernel, and its dimensions are those that the image lacks."""
+    rng = np.random.default_rng(2)
+    for rank in range(7):
+        few = rng.integers(1, 64, rank).tolist()
+        columns = [image(few, int(vector)) for vector in rng.integers(0, 1 << rank, 9)]
+        found = kernel(columns)
+        assert all(image(columns, vector) == 0 for vector in found)
+        assert len(Span(found)) == len(found) == 9 - len(Span(columns))
 
 
 def test_a_map_without_an_inverse() -> None:

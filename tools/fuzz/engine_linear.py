@@ -101,11 +101,10 @@ def _linear(number: int) -> Iterator[None]:
         """The plan of a circuit on a state: two of three that could may end linear."""
         nonlocal begun
         begun += 1
-        if not fresh and levels is None:
-            of = replace(of, linear_states=True, opens=begun % 3 > 0)
+        of = replace(of, opens=not fresh and levels is None and begun % 3 > 0)
         return prepare.plan_of(segment, wires, start, of, fresh, levels, place)
 
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, linear_states=True, opens=True)
+    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, opens=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (

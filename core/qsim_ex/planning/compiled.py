@@ -30,9 +30,9 @@ circuits, 16 to 28 bits).
 
 
 class Promise(NamedTuple):
-    """What plans over subspaces of new states have to promise; see `planning.linear`.
+    """What plans over subspaces have to promise; see `planning.linear`.
 
-    rich: one is tried from so many times `Shape.rich` CX on: 1, and 0 in tests.
+    rich: one is tried from so many times `Shape.rich` (`rich_there`) CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
@@ -68,10 +68,7 @@ def compiled_plan(
     fresh: int,
     place: bool,
 ) -> Plan:
-    """Return the plan of `make_plan` for a state on one device. `shape` is fitted to it by this function.
-
-    Only runs that begin in |0…0⟩ have plans over subspaces.
-    """
+    """Return the plan of `make_plan` for a state on one device. `shape` is fitted to it by this function."""
     fitted = shape.fit(num_wires)
     tries = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
     choices = lows(num_wires, fitted.low) + lows(num_wires, fitted.fewer) if tries else ()
@@ -91,7 +88,7 @@ def compiled_plan(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
             *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
-            *(PROMISE.rich * fitted.rich, PROMISE.piece, PROMISE.gain),
+            *(PROMISE.rich * (fitted.rich if fresh else fitted.rich_there), PROMISE.piece, PROMISE.gain),
         ]
     )
     planner = _Planner(_calls(), instructions, given, rates)

@@ -93,7 +93,7 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES and not ((shape.linear_states or shape.opens) and not fresh):
+        if num_wires <= MOST_WIRES and not (shape.opens and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
@@ -124,12 +124,12 @@ def python_plan(
         from qsim_ex.planning.attempt import Given, best_attempt
 
         whole = fresh == (1 << num_wires) - 1
-        tries = (fitted.linear_states and not fresh) or (fitted.linear and whole)
-        unused = program.copy() if tries else None
+        unused = program.copy() if fitted.linear and (whole or not fresh) else None
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
         if unused and (linear := _linear(made, work, end, fitted, unused, grows=whole)):
             (steps, end, undone), program = linear, unused
-            made_from += ("open", "linear") if fitted.opens and not whole else ("linear",)
+            made_from += ("open",) if fitted.opens and not whole else ()
+            made_from += (("floating",) if fitted.floats and not whole else ()) + ("linear",)
         else:
             steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
             made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())

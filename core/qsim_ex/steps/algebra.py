@@ -89,6 +89,17 @@ def inverse(columns: Sequence[int]) -> Map:
     return tuple([span.reduced(1 << bit)[1] for bit in range(len(columns))])
 
 
+def kernel(columns: Sequence[int]) -> list[int]:
+    """Return a basis of the vectors that a map makes 0."""
+    span, names, out = Span(), list[int](), list[int]()
+    for bit, column in enumerate(columns):
+        if span.add(column):
+            names.append(1 << bit)
+        else:
+            out.append(1 << bit ^ image(names, span.reduced(column)[1]))
+    return out
+
+
 def as_additions(columns: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
     """Return an invertible map as additions of one bit to another, control and target, and then places of all bits."""
     left, pairs = list(columns), list[tuple[int, int]]()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planning.linear.test_schedule import CPU, GPU, NARROW, drawn
+from planning.linear.test_schedule import CPU, GPU, NARROW, drawn, is_linear
 from support import literal_executor as literal
 
 from benchmarks.counts import MACHINES, circuit_of
@@ -58,11 +58,6 @@ def right(plan: Plan, circuit: Circuit) -> bool:
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every linear plan that there is."""
     monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-
-
-def is_linear(plan: Plan) -> bool:
-    """Whether a plan is over subspaces."""
-    return plan.made_from[-1] == "linear"
 
 
 @pytest.mark.usefixtures("always")

@@ -22,7 +22,7 @@ from qsim_ex.planning.verify import verify
 from qsim_ex.planning.work import NOTHING
 from qsim_ex.steps import IndexMap, Layout, Phase, Plan, Shape, Sweep
 
-GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True, linear_states=True)
+GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
 CPU = replace(GPU, tile=6, near=6, edge=0, phases=3, dense=3, item_work=2.0)
 NARROW = replace(GPU, tile=4, edge=1, phases=3)
 """Small machines whose tiles may be subspaces."""
@@ -55,9 +55,24 @@ def drawn(seed: int, wires: int, gates: int) -> Circuit:
     return builder.build()
 
 
+def full_of_cx(seed: int, wires: int) -> Circuit:
+    """A circuit of CX and one turn, which leaves much to do behind one sweep."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(wires)
+    for k in range(40):
+        builder.gate("cx", rng.permutation(wires)[:2].tolist())
+        if k == 20:
+            builder.gate("rx", [seed % wires], 0.4)
+    return builder.build()
+
+
 def plan_of(circuit: Circuit, shape: Shape) -> Plan:
     """The plan for a state with all amplitudes."""
     return make_plan(circuit.instructions, circuit.num_qubits, Layout.identity(circuit.num_qubits), shape)
+
+
+def is_linear(plan: Plan) -> bool:
+    """Whether a plan is over subspaces."""
+    return plan.made_from[-1] == "linear"
 
 
 def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
@@ -75,17 +90,37 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("always")
-@pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
-def test_any_linear_plan_is_right(shape: Shape) -> None:
-    """A plan over subspaces does what its circuit says, from any state, on any machine, and ends in a plain layout."""
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize(("shape", "least"), [(GPU, 16), (CPU, 16), (NARROW, 1)])
+def test_any_linear_plan_is_right(shape: Shape, least: int, floats: bool) -> None:
+    """A plan over subspaces does what its circuit says, from any state, on any machine, and ends in a plain layout.
+
+    Where phases are few and narrow, hardly any circuit fits into them.
+    """
     linear = 0
     for seed in range(16):
         wires = 7 + seed % 4
         circuit = drawn(seed, wires, 50)
-        plan = plan_of(circuit, shape)
-        linear += any(sweep.load for sweep in plan.sweeps)
+        plan = plan_of(circuit, replace(shape, floats=floats))
+        linear += is_linear(plan)
         assert right(plan, circuit, random_state(wires)), seed
-    assert linear >= 12
+    assert linear >= least
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("shape", [GPU, CPU])
+def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
+    """On a state that is there, and where layouts stay, a plan over subspaces ends as the one on bits does."""
+    for seed in range(16):
+        circuit = drawn(seed, 9, 60)
+        plan, on_bits = (plan_of(circuit, replace(shape, linear=linear).staying()) for linear in (True, False))
+        assert is_linear(plan)
+        assert plan.end == on_bits.end
+        assert plan.key not in (on_bits.key, plan_of(circuit, replace(shape, floats=True)).key)
+    cx_alone = CircuitBuilder(9)
+    for wire in range(8):
+        cx_alone.gate("cx", [wire, wire + 1])
+    assert plan_of(cx_alone.build(), shape.staying()).end == Layout.identity(9)
 
 
 @pytest.mark.usefixtures("always")
@@ -95,7 +130,7 @@ def test_plans_that_end_linear(shape: Shape) -> None:
     summed, fewer = 0, 0
     for seed in range(16):
         wires = 7 + seed % 4
-        circuit, psi = drawn(seed, wires, 50), random_state(wires)
+        circuit, psi = full_of_cx(seed, wires), random_state(wires)
         plan, plain = plan_of(circuit, replace(shape, opens=True)), plan_of(circuit, shape)
         verify(plan)
         after = literal.run(plan, bind(plan, circuit.operands), psi)
@@ -105,16 +140,16 @@ def test_plans_that_end_linear(shape: Shape) -> None:
         assert index_map.is_plain != bool(plan.undone)
         summed += bool(plan.undone)
         fewer += len(plain.steps) - len(plan.steps)
-        assert plan.key != plain.key
-    assert summed >= 12
-    assert fewer >= 8
+        assert (plan.key != plain.key) == (plan.made_from[-1] == "linear")
+    assert summed >= 2
+    assert fewer >= summed
 
 
 @pytest.mark.usefixtures("always")
 def test_the_cpu_runs_linear_plans() -> None:
     """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
     for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = replace(CPU, tile=9, near=9, low=low, dense=4)
+        shape = replace(CPU, tile=10, near=10, low=low, dense=4)
         circuit, psi = drawn(low, 13, 120), random_state(13)
         plan = plan_of(circuit, shape)
         device, buffer = CpuDevice(1), psi.astype(dtype)
@@ -131,20 +166,45 @@ def test_cx_alone() -> None:
     builder, rng = CircuitBuilder(10), np.random.default_rng(0)
     for _ in range(10_000):
         builder.gate("cx", rng.permutation(10)[:2].tolist())
-    plan = plan_of(builder.build(), GPU)
-    assert right(plan, builder.build(), random_state(10))
-    assert len(plan.steps) <= 4
+    for floats, most in ((True, 4), (False, 5)):
+        plan = plan_of(builder.build(), replace(GPU, floats=floats))
+        assert right(plan, builder.build(), random_state(10))
+        assert len(plan.steps) <= most
     assert plan_of(CircuitBuilder(10).build(), GPU).steps == ()
 
 
+@pytest.mark.usefixtures("always")
+def test_wires_that_only_change_places_need_no_sweep() -> None:
+    """Three CX that are a SWAP behind a condition that cancels leave wires on other bits, which costs nothing."""
+    builder = CircuitBuilder(9)
+    for one, other in ((0, 8), (3, 5)):
+        for pair in ((one, other), (other, one), (one, other)):
+            builder.gate("cx", list(pair))
+    for relabels in (True, False):
+        plan = plan_of(builder.build(), replace(GPU, floats=True, relabels=relabels))
+        assert right(plan, builder.build(), random_state(9))
+        assert plan.steps == ()
+
+
 def test_fewer_sweeps() -> None:
-    """A circuit of 280 CX and turns on 28 wires takes five sweeps, not eight, and no plan has more than it had."""
-    for family, most in (("cx_only", 5), ("heisenberg", 6)):
+    """A circuit of 280 CX and turns on 28 wires takes four sweeps, not eight, and no plan has more than it had."""
+    for family, most in (("cx_only", 4), ("heisenberg", 6)):
         circuit = circuit_of(FAMILIES[family](28), 28)
         shape = MACHINES["cpu single, floating"][0]
-        before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear_states=True))
+        before, after = plan_of(circuit, shape), plan_of(circuit, replace(shape, linear=True))
         verify(after)
         assert len(after.steps) <= min(most, len(before.steps)), family
+
+
+def test_only_what_pays_is_tried() -> None:
+    """A CPU tries circuits full of CX, of so many wires that planning takes less time than it saves, and no others."""
+    shape = CpuDevice(1).shape(np.complex64)
+    tried = {"cx_only": 20}
+    left = {"cx_only": 15, "surface_code": 22, "qft": 22, "su2_8": 22, "heisenberg": 22, "clifford_t": 22}
+    for given in (shape, shape.staying()):
+        for families, linear in ((tried, True), (left, False)):
+            for family, wires in families.items():
+                assert is_linear(plan_of(circuit_of(FAMILIES[family](wires), wires), given)) == linear, family
 
 
 def test_bits_where_they_are_needed() -> None:
@@ -156,7 +216,7 @@ def test_bits_where_they_are_needed() -> None:
     for given, new, wide in ((steps.build(), 0, False), (circuit, 384, False), (circuit, 0, True)):
         shape = replace(GPU, tile=9 if wide else 5)
         args = given.instructions, 9, Layout.identity(9)
-        plans = [make_plan(*args, replace(shape, linear=linear, linear_states=linear), new) for linear in (False, True)]
+        plans = [make_plan(*args, replace(shape, linear=linear), new) for linear in (False, True)]
         assert plans[0].steps == plans[1].steps
         assert plans[0].key == plans[1].key
     assert "linear" not in repr(GPU)

@@ -303,6 +303,7 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         linear=True,
         elsewhere=0.0,
         rich=1.0,  # the adder, which gains, has 1.02
+        rich_there=1.0,
         seen=_SEEN,
         transposed=row.permuted_work,
         counted=row.counted_work,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from qsim_ex.circuit.ops import When, mask_of, wires_of
-from qsim_ex.planning.work import Work
+from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
+from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.algebra import Span, image, units
 
 SWEPT = ("mix", "diagonal", "rename")
@@ -82,11 +82,14 @@ def changes_frame(piece: Work) -> bool:
     return piece.kind == "rename" and piece.to == (1, 0) and piece.when.mask.bit_count() <= 1
 
 
-def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple[list[Framed], Frame] | None:
+def framed(
+    work: Sequence[Work], num_bits: int, *, grows: bool = False, stays: bool = False
+) -> tuple[list[Framed], Frame] | None:
     """Return the work without CX, and the frame at the end; None if some of it needs its bits as they are.
 
     grows: whether it begins in |0…0⟩. Then a parity that is even in all directions that were mixed before is 0, so a
     condition on it is decided, and a CX that it controls is nothing, or an X.
+    stays: whether no bit may be inverted in the end.
     """
     frame, mixed = Frame(num_bits), Span()
     out = []
@@ -112,7 +115,17 @@ def framed(work: Sequence[Work], num_bits: int, *, grows: bool = False) -> tuple
         for direction in made.directions:
             mixed.add(direction)
         out.append(made)
+    if stays and frame.flip:
+        out.append(_turned_back(frame))
     return out, frame
+
+
+def _turned_back(frame: Frame) -> Framed:
+    """Return one piece of work that inverts all bits which are inverted; none is then."""
+    bit, direction = frame.flip.bit_length() - 1, image(frame.directions, frame.flip)
+    frame.flip = 0
+    turn = Work("rename", (bit,), (), ALWAYS, b"", NOTHING, "x", to=(1, 0))
+    return Framed(turn, (direction,), (0,), (), (), 0, 0)  # it is no matter which of a pair is which
 
 
 def _left(when: When, frame: Frame, mixed: Span) -> When | None:

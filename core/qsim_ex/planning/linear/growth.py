@@ -1,8 +1,9 @@
-"""Which tiles a new state is swept over, one after another, while the space that it lies in grows.
+"""Which tiles a state is swept over, one after another; while the space that it lies in grows, if it is new.
 
 A state that begins in |0…0⟩ lies in the span of the directions that work has mixed so far, its **mixed space**. It is
 as large as that space, whichever CX there were. So work is done while the space has few dimensions, as `tiles.schedule`
-does it for bits; where in memory the space lies is decided afterwards, by `backward`.
+does it for bits; where in memory the space lies is decided afterwards, by `backward`. The mixed space of a state that
+is there is all from the beginning, its first tile has the lowest bits, and its tiles lead to a plain end (`forward`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.planning.linear.frame import Frame, Framed
+from qsim_ex.planning.linear.goals import uncovered
 from qsim_ex.planning.linear.locality import Order, Reason, chosen, reasons, split
 from qsim_ex.planning.tiles.schedule import AT_ONCE
-from qsim_ex.steps.algebra import Span, common
+from qsim_ex.steps.algebra import Span, common, units
 from qsim_ex.steps.layout import Shape
 
 
@@ -33,17 +35,20 @@ class TileVisit:
 
 
 class GrowingSpace:
-    """The mixed space of a new state, as sweeps are chosen for it.
+    """The mixed space of a state, as sweeps are chosen for it.
 
     wires: the bits of the work that are not 0 in all of the state in the end. The mixed space has all of their
     directions then, so that it is theirs. left: the bits whose zeros nobody has written in the end.
     """
 
-    def __init__(self, work: Sequence[Framed], frame: Frame, shape: Shape) -> None:
-        self._work, self._shape = work, shape
+    def __init__(self, work: Sequence[Framed], frame: Frame, shape: Shape, *, grows: bool) -> None:
+        self._work, self._shape, self._grows = work, shape, grows
         self._order = Order(work)
-        self._directions = frame.directions
-        self._every = Span(direction for piece in work for direction in piece.directions)
+        self._directions = tuple(frame.directions)
+        self._stays = not grows and not shape.floats
+        self._may_be_lowest = self._directions[: shape.low] if self._stays else self._directions
+        everything = [] if grows else units(range(len(self._directions)))
+        self._every = Span([*everything, *(direction for piece in work for direction in piece.directions)])
         self.wires = [
             wire
             for wire, parity in enumerate(frame.parities)
@@ -51,37 +56,46 @@ class GrowingSpace:
         ]
         for wire in self.wires:
             self._every.add(self._directions[wire])
-        self._reach = Span()
+        self._reach, self._mixed, self._covered = Span(everything), Span(everything), Span()
         self.left: list[int] = []
         self.visits: list[TileVisit] = []
 
     def plan(self) -> tuple[int, ...] | None:
         """Choose all sweeps; return the wires whose directions are lowest in the end, None if work does not fit."""
-        self.left = list(range(len(self._directions)))
-        if not self._work:
-            return tuple(range(self._shape.low))
-        mixed, lanes = Span(), list[int]()
+        low = self._shape.low
+        self.left = list(range(len(self._directions))) if self._grows else []
+        if not self._work and self._grows:
+            return tuple(range(low))
+        if not self._work and not self._lacks(Span()):
+            return ()
+        lanes = [] if self._grows else list(units(range(low)))
         pending = list(range(len(self._work)))
         while True:
-            near, ready = self._tile(pending, lanes, mixed)
+            near, ready = self._tile(pending, lanes)
             if pending and not ready:
                 return None
             done = set(ready)
             pending = [number for number in pending if number not in done]
             tile = self._ordered(near, ready)
-            self.visits.append(TileVisit(tile, tuple(lanes), tuple(ready), tuple(mixed.vectors)))
+            self.visits.append(TileVisit(tile, tuple(lanes), tuple(ready), tuple(self._mixed.vectors)))
             for direction in tile:
-                mixed.add(direction)
+                self._mixed.add(direction)
+                self._covered.add(direction)
             lowest = self._lowest(near)
-            if not pending and len(mixed) >= len(self._every) and len(lowest) >= self._shape.low:
-                self.left = [wire for wire in self.left if self._directions[wire] not in mixed]
+            if not pending and len(lowest) >= low and not self._lacks(self._covered):
+                self.left = [wire for wire in self.left if self._directions[wire] not in self._mixed]
                 return tuple(lowest)
             lanes = self._lanes(pending, near, tile, lanes)
 
+    def _lacks(self, tiles: Span) -> list[int]:
+        """Return what the span of all tiles lacks for a plain end."""
+        if self._grows:
+            return [direction for direction in self._every.vectors if direction not in tiles]
+        return uncovered(self._directions, tiles, stays=self._stays)
+
     def _lowest(self, near: Span) -> list[int]:
         """Return bits of the work that can be lowest in the end, as many as are."""
-        found = [wire for wire, direction in enumerate(self._directions) if direction in near]
-        return found[: self._shape.low]
+        return [wire for wire, direction in enumerate(self._may_be_lowest) if direction in near][: self._shape.low]
 
     def _ordered(self, near: Span, ready: Iterable[int]) -> tuple[int, ...]:
         span = Span()
@@ -92,18 +106,22 @@ class GrowingSpace:
             span.add(direction)
         return tuple(span.vectors)
 
-    def _tile(self, pending: Sequence[int], lanes: Sequence[int], mixed: Span) -> tuple[Span, list[int]]:
+    def _tile(self, pending: Sequence[int], lanes: Sequence[int]) -> tuple[Span, list[int]]:
         """Return the next tile, and the work in it."""
-        size = self._shape.tile
+        size, low = self._shape.tile, self._shape.low
         near = Span([*lanes, *self._wanted(pending, lanes)])
         ready, left = split(pending, self._work, self._order, near)
-        if not left:  # it may be the last one, which has wires in its lanes
+        if not self._grows:
+            while len(near) < size and (lacks := self._lacks(Span([*self._covered.vectors, *near.vectors]))):
+                near.add(lacks[0])
+        elif not left:
             wires = [self._directions[wire] for wire in self.wires]
-            _fill(near, sorted(wires, key=lambda direction: direction in mixed), size)
-            for direction in self._directions:
-                if len(self._lowest(near)) < self._shape.low:
+            _fill(near, sorted(wires, key=lambda direction: direction in self._mixed), size)
+        if not left:  # it may be the last one, which has wires in its lanes
+            for direction in self._may_be_lowest:
+                if len(self._lowest(near)) < low:
                     _fill(near, [direction], size)
-        for directions in (mixed.vectors, self._reach.vectors, self._every.vectors, self._directions):
+        for directions in (self._mixed.vectors, self._reach.vectors, self._every.vectors, self._directions):
             _fill(near, directions, size)
         return near, ready
 

@@ -1,169 +1,130 @@
-"""From framed work to sweeps over subspaces.
+"""From work to sweeps over subspaces that end in a plain layout, for a new state and for one that is there.
 
-Two tiles that follow each other share as many dimensions as there are lowest bits: a sweep leaves there what the next
-one wants. Behind the last work the layout is made plain, by that sweep's store and by sweeps without work, unless the
-shape lets it stay as it is (`Shape.opens`).
+Tiles are chosen forwards (`growth`). The layouts between them are found backwards for a new state, whose first layout
+may be any (`backward`), and forwards for a state that is there, which begins in a plain one (`forward`). Then each
+sweep is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import compiled
 from qsim_ex.planning.cancellation import CANCEL, check_cancelled
-from qsim_ex.planning.linear.coordinates import Coordinates
-from qsim_ex.planning.linear.ends import Rest, places, then
-from qsim_ex.planning.linear.frame import Frame, Framed, framed
-from qsim_ex.planning.linear.locality import Order, chosen, reasons, split
-from qsim_ex.planning.linear.new_state import grown_plan, is_worth_trying
+from qsim_ex.planning.linear.backward import Around, placed
+from qsim_ex.planning.linear.forward import walked
+from qsim_ex.planning.linear.frame import SWEPT, Frame, Framed, changes_frame, framed
+from qsim_ex.planning.linear.growth import GrowingSpace, TileVisit
 from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, time_of, written
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.schedule import Packed
-from qsim_ex.planning.work import Work
-from qsim_ex.steps.algebra import Map, Span, common, image, inverse, units
+from qsim_ex.planning.work import NOTHING, Work
+from qsim_ex.steps.algebra import Map, image, inverse, units
 from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.step import ZeroFill
 
+_LEAST = 1.0
+"""Passes over a full state: no plan takes less time."""
 
-def linear_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram) -> LinearPlan | None:
-    """Return work that begins and ends in a plain layout as sweeps over subspaces; None where bits are needed."""
-    found = framed(work, num_bits) if shape.tile < num_bits else None
-    if found is None or len(found[0]) > MOST_PIECES:
-        return None
-    return _Sweeps(num_bits, shape, program, *found).plan()
+_HALF = 0.5
+"""The share of the time that is saved which may be spent on planning."""
+
+_CROWD = 600.0
+"""So many pieces of work take the planner twice as long, each of them, as few do."""
 
 
 def cheaper(
-    time: float, work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool = False
+    time: float, work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool
 ) -> LinearPlan | None:
     """Return the linear plan of some work if it is predicted to take clearly less than the time of a plan on bits.
 
-    grows: whether the work begins in |0…0⟩.
+    grows: whether the work begins in |0…0⟩; else all amplitudes are there. None also where work needs bits, or where
+    finding the plan may take longer than it saves.
     """
-    if grows and not is_worth_trying(work, num_bits, shape):
+    if not _is_worth_trying(work, num_bits, shape, shape.rich if grows else shape.rich_there):
         return None
-    found = grown_plan(work, num_bits, shape, program, time) if grows else linear_plan(work, num_bits, shape, program)
-    return found if found and time_of(found.steps, num_bits, shape) < compiled.PROMISE.gain * time else None
+    found = framed(work, num_bits, grows=grows, stays=not grows and not shape.floats)
+    if found is None or not _pays(found[0], time, num_bits, shape):
+        return None
+    made = _plan(*found, num_bits, shape, program, grows=grows)
+    return made if made and time_of(made.steps, num_bits, shape) < compiled.PROMISE.gain * time else None
 
 
-class _Sweeps:
-    """Sweeps in the making. at: what each of the frame's bits flips in memory, as it is now."""
+def _is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape, rich: float) -> bool:
+    """Return whether work is so full of CX, and fits so well into tiles, that there may be a better plan."""
+    if not 2 * shape.low <= shape.tile < num_bits or any(piece.kind not in SWEPT for piece in work):
+        return False
+    added, diagonals = sum(map(changes_frame, work)), sum(piece.kind == "diagonal" for piece in work)
+    least = compiled.PROMISE.rich * rich * (len(work) - diagonals - added)
+    return len(work) - added <= MOST_PIECES and added >= least
 
-    def __init__(self, num_bits: int, shape: Shape, program: NumberProgram, work: list[Framed], frame: Frame) -> None:
-        self._num_bits, self._shape, self._program = num_bits, shape, program
-        self._work, self._frame = work, frame
-        self._order = Order(work)
-        self._at: Map = units(range(num_bits))
-        self._to: list[int] = []
-        self._steps: Packed = []
 
-    def plan(self) -> LinearPlan | None:
-        """Return the plan, None if some work does not fit into the phases of a sweep."""
-        pending = list(range(len(self._work)))
-        while pending:
-            if CANCEL.get() is not None:
-                check_cancelled()
-            left = self._sweep(pending)
-            if left == pending:
-                return None
-            pending = left
-        while not self._shape.opens and (rest := self._rest()).directions:
-            if not self._end(rest):
-                return None
-        flip = sum(1 << bit for bit in range(self._num_bits) if self._frame.flip >> bit & 1)
-        undone = self._left()
-        return LinearPlan(self._steps, self._to, flip, () if undone == units(range(self._num_bits)) else undone)
+def _pays(work: Sequence[Framed], time: float, num_bits: int, shape: Shape) -> bool:
+    """Return whether a plan can save more time than finding it takes; time: that of a plan on bits."""
+    saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
+    diagonals = sum(one.piece.kind == "diagonal" for one in work)
+    count = len(work) - diagonals + diagonals / 10
+    return compiled.PROMISE.piece * count * (1 + count / _CROWD) <= _HALF * saved
 
-    def _lowest(self) -> list[int]:
-        """Return the directions that are on the lowest bits."""
-        return list(inverse(self._at)[: self._shape.low])
 
-    def _sweep(self, pending: list[int]) -> list[int]:
-        """Add a sweep that does most of the pending work; return what is left."""
-        size, low = self._shape.tile, self._lowest()
-        found = reasons(pending, self._work, self._order, Span(low), size - len(low))
-        near = Span(low + chosen(found, self._work, low, size - len(low)))
-        ready, left = split(pending, self._work, self._order, near)
-        if not left:
-            self._fill(near, self._toward_the_end())
-        self._fill(near, inverse(self._at))
-        while ready:
-            made = written(self._work, ready, near.vectors, self._at, self._shape.low)
-            lanes = made.lanes(self._next_lanes(made, near, left)) if left else None
-            if lanes is None and self._shape.opens:
-                stores = tuple(made.load)
-            elif lanes is None:
-                part = self._rest().part(Span(image(self._at, v) for v in near.vectors))
-                stores = made.arrive(then(self._at, part))
-            else:
-                stores = made.stores(lanes)
-            undone = self._add(made, stores)
-            if not undone:
-                return left
-            later = undone & set(ready) or {ready[-1]}  # CX behind all work may need phases, too
-            ready = [number for number in ready if number not in later]
-            left = sorted([*left, *later])
-        return pending
+class _Placed(NamedTuple):
+    """Sweeps, the layouts around them, where each bit of the work is in the end, and what nobody has written."""
 
-    def _toward_the_end(self) -> list[int]:
-        """Return directions with which the last sweep does more of what makes the layout plain."""
-        if self._shape.opens:
-            return []
-        back = inverse(self._at)
-        return [image(back, direction) for direction in self._rest().directions]
+    visits: Sequence[TileVisit]
+    around: Sequence[Around]
+    at: list[int]
+    left: int = 0
+    undone: Map = ()
 
-    def _fill(self, near: Span, directions: Sequence[int]) -> None:
-        for direction in directions:
-            if len(near) < self._shape.tile:
-                near.add(direction)
 
-    def _next_lanes(self, made: Coordinates, near: Span, left: Sequence[int]) -> list[int]:
-        """Return the directions that go to the lowest bits: of this tile, with which the next one does most.
-
-        First those that the next tile does not want near, as many as it has room for.
-        """
-        size, count = self._shape.tile, self._shape.low
-        found = reasons(left, self._work, self._order, Span(), size)
-        wanted = Span(chosen(found, self._work, [], size, near.vectors, size - count))
-        room = size - len(wanted)
-        taken = Span()
-        both = Span(wanted.vectors)
-        positions = list(made.directions().values())
-        for direction in positions:
-            if len(taken) < min(room, count) and both.add(direction):
-                taken.add(direction)
-        for direction in [*positions, *common(near.vectors, wanted.vectors)]:
-            if len(taken) < count and direction in both:
-                taken.add(direction)
-        return taken.vectors
-
-    def _rest(self) -> Rest:
-        """Return what is left to do until each bit of the work is on a place of its own."""
-        return Rest(self._left())
-
-    def _left(self) -> Map:
-        """Return the map that is left to do."""
-        if not self._to:
-            self._to = places([image(self._at, direction) for direction in self._frame.directions])
-        moved = [image(units(self._to), values) for values in inverse(self._frame.directions)]
-        return then(inverse(self._at), moved)
-
-    def _end(self, rest: Rest) -> bool:
-        """Add a sweep without work, which does as much of the rest as its tile holds; return whether phases hold it."""
-        tile = Span(units(range(self._shape.low)))
-        for direction in [*rest.directions, *units(range(self._num_bits))]:
-            if len(tile) < self._shape.tile:
-                tile.add(direction)
-        part = rest.part(tile)
-        lanes = inverse(part)[: self._shape.low]
-        made = Coordinates(inverse(self._at), [*lanes, *tile.vectors], self._shape.low)
-        return not self._add(made, made.arrive(then(self._at, part)))
-
-    def _add(self, made: Coordinates, store: Map) -> set[int]:
-        """Add a sweep, and follow it; return the work that its phases do not hold: then nothing is added."""
-        shape = self._shape if self._num_bits >= self._shape.blocks_from else self._shape.plain()
-        sweep, numbers, undone = sweep_over(made, store, self._num_bits, shape, self._program)
+def _plan(
+    work: list[Framed], frame: Frame, num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool
+) -> LinearPlan | None:
+    growth = GrowingSpace(work, frame, shape, grows=grows)
+    lowest = growth.plan()
+    if lowest is None:
+        return None
+    found = (_new if grows else _there)(growth, lowest, tuple(frame.directions), shape)
+    steps: Packed = []
+    for visit, (before, after, fresh) in zip(found.visits, found.around, strict=True):
+        if CANCEL.get() is not None:
+            check_cancelled()
+        made = written(work, visit.work, visit.tile, before, shape.low, fresh)
+        allowed = shape if len(visit.mixed) >= shape.blocks_from else shape.plain()
+        sweep, numbers, _ = sweep_over(made, made.arrive(after), num_bits, allowed, program)
         if sweep is None:
-            return undone
-        self._steps.append((sweep, numbers))
-        self._at = made.after(store)
-        return set()
+            return None
+        steps.append((sweep, numbers))
+    if found.left:
+        steps.append((ZeroFill(found.left), NOTHING))
+    return LinearPlan(steps, found.at, frame.flip, found.undone)
+
+
+def _new(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Shape) -> _Placed:
+    """Return where a new state lies: in order in the end, but for the bits that have to be lowest."""
+    size = len(directions)
+    at = _index_bits([*lowest, *(bit for bit in range(size) if bit not in lowest)])
+    end = tuple([image(units(at), vector) for vector in inverse(directions)])
+    left = mask_of(tuple(at[wire] for wire in growth.left))
+    return _Placed(growth.visits, placed(growth.visits, end, left, shape.low), at, left)
+
+
+def _there(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Shape) -> _Placed:
+    """Return where a state lies that is there."""
+    walk = walked(growth.visits, directions, lowest, shape.tile, stays=not shape.floats, opens=shape.opens)
+    maps = [inverse(layout) for layout in walk.layouts]
+    around = [Around(before, after, 0) for before, after in pairwise(maps)]
+    back = inverse([directions[bit] for bit in walk.bits])
+    undone = tuple([image(back, direction) for direction in walk.layouts[-1]])
+    return _Placed(walk.visits, around, _index_bits(walk.bits), 0, () if undone == units(range(len(back))) else undone)
+
+
+def _index_bits(bits: Sequence[int]) -> list[int]:
+    """Return the index bit of each bit of the work, given the bit of the work on each index bit."""
+    at = [0] * len(bits)
+    for place, bit in enumerate(bits):
+        at[bit] = place
+    return at
