@@ -96,6 +96,41 @@ void marginals(const Real* state, const Marginal& of, const Bins& to, Int first,
     }
 }
 
+// Which sums along directions are asked for: see kernels/along.py. A unit is a group and one of 2^share parts of the steps.
+struct Along {
+    Int base, num_lanes, summed, num_steps, share;
+    const Int *lanes, *groups, *steps;
+};
+
+template <class Real>
+void along(const Real* state, const Along& of, Int first, Int last, double* out) {
+    const Int width = Int{1} << of.num_lanes, walked = of.num_steps - of.share, blocks = Int{1} << walked;
+    qx::Array<Int> places(width);  // for each number of a lane what it adds to an index
+    places[0] = 0;
+    for (Int k = 0, size = 1; k < of.num_lanes; ++k, size *= 2)
+        for (Int x = 0; x < size; ++x) places[size + x] = places[x] ^ of.lanes[k];
+    qx::Array<double> totals(width);
+    double* total = totals.begin();
+    for (Int unit = first; unit < last; ++unit) {
+        Int at = of.base;
+        for (Int k = 0, group = unit >> of.share; group; ++k, group >>= 1) at ^= group & 1 ? of.groups[k] : 0;
+        for (Int k = 0; k < of.share; ++k) at ^= unit >> k & 1 ? of.steps[walked + k] : 0;
+        for (Int j = 0; j < width; ++j) total[j] = 0.0;
+        for (Int block = 1; block <= blocks; ++block) {
+            for (Int j = 0; j < width; ++j) {
+                const Real* here = state + 2 * (at ^ places[j]);
+                const double real = here[0], imag = here[1];
+                total[j] += real * real + imag * imag;
+            }
+            const int changed = std::countr_zero(static_cast<std::uint64_t>(block));
+            if (changed < walked) at ^= of.steps[changed];
+        }
+        Int left = width;
+        for (Int k = 0; k < of.summed; ++k) left = folded(total, left, 1);
+        for (Int j = 0; j < left; ++j) out[unit * left + j] = total[j];
+    }
+}
+
 template <class Real>
 void inner(const Real* left, const Real* right, Int width, Int first, Int last, double* out) {
     qx::Array<double> totals(2 * width, 0.0);
@@ -216,6 +251,17 @@ QX_EXPORT_SET(marginals)
             marginals(static_cast<const float*>(state), *of, bins, first, last, out);
         else
             marginals(static_cast<const double*>(state), *of, bins, first, last, out);
+    });
+}
+
+// out: [units, lanes that are not summed over].
+QX_EXPORT_SET(along)
+(const void* state, Int single, const Along* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            along(static_cast<const float*>(state), *of, first, last, out);
+        else
+            along(static_cast<const double*>(state), *of, first, last, out);
     });
 }
 

@@ -22,7 +22,7 @@ from qsim_ex import StateVector
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files import saved_state
 from qsim_ex.files.header import MOST_BYTES, MOST_WIRES, BadHeader, Header, parsed
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps import IndexMap, Layout
 
 FILES = DATA / "written_by_0_1"
 
@@ -38,19 +38,32 @@ GOOD: dict[str, Any] = {
 }
 
 
+GOOD_2: dict[str, Any] = {
+    **{name: value for name, value in GOOD.items() if name != "address"},
+    "parities": ["0x3", "0x2", "0xc", "0x8"],
+    "flip": "0x5",
+}
+"""A header of format 2; `GOOD` is one of format 1."""
+
+MAGIC_1 = b"qsim-ex state 1\n"
+
+
 def file_of(fields: Any, body: bytes | None = None) -> bytes:
-    """A file with right checksums and a header of these fields, or of this text."""
+    """A file with right checksums and a header of these fields, or of this text; without parities it is of format 1."""
     text = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
     frame = struct.pack("<Q", 4) + np.array([0.6, 0, 0, 0.8j]).tobytes()
     body = frame + struct.pack("<I", zlib.crc32(frame)) if body is None else body
-    return saved_state.MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text + body
+    magic = saved_state.MAGIC if b'"parities"' in text else MAGIC_1
+    return magic + struct.pack("<II", len(text), zlib.crc32(text)) + text + body
 
 
 def test_a_good_header_is_taken() -> None:
-    """The file that the forgeries below start from is a state of four wires, and its header comes back as written."""
-    found = saved_state.look_into(io.BytesIO(file_of(GOOD)), Path("a"))
-    assert found.header == Header(4, np.dtype(complex), Layout((2, 0, 1, 3), 5), 4, 1, 1.0, {"touched": "0xf"})
-    assert parsed(found.header.encoded()) == found.header
+    """The files that the forgeries below start from are states of four wires, and a header comes back as written."""
+    maps = IndexMap.of(Layout((2, 0, 1, 3), 5)), IndexMap((3, 2, 12, 8), 5)
+    for fields, index_map in zip((GOOD, GOOD_2), maps, strict=True):
+        found = saved_state.look_into(io.BytesIO(file_of(fields)), Path("a"))
+        assert found.header == Header(4, np.dtype(complex), index_map, 4, 1, 1.0, {"touched": "0xf"})
+        assert parsed(found.header.encoded()) == found.header
 
 
 FORGED: list[tuple[str, Any, str]] = [
@@ -86,6 +99,30 @@ FORGED: list[tuple[str, Any, str]] = [
     ("about", [], "about: expected an object"),
     ("about", None, "about: expected an object"),
 ]
+
+
+FORGED_2: list[tuple[str, Any, str]] = [
+    ("num_wires", 5, "parities: expected a list of 5 masks"),
+    ("parities", ["0x3", "0x2", "0xc"], "parities: expected a list of 4 masks"),
+    ("parities", "0x3", "parities: expected a list of 4 masks"),
+    ("parities", ["0x3", "0x2", "0xc", 8], "parities: expected a mask of 4 bits such as '0x1', got 8"),
+    ("parities", ["0x3", "0x2", "0xc", "8"], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x3", "0x2", "0xc", "-0x8"], "parities: expected a mask"),
+    ("parities", ["0x3", "0x2", "0xc", "0x1_0"], "parities: expected a mask"),
+    ("parities", ["0x3", "0x2", "0xc", "0x10"], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x3", "0x2", "0xc", "0x" + "f" * 5000], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x3", "0x2", "0x1", "0x8"], "parities: expected independent masks"),
+    ("parities", ["0x3", "0x2", "0xc", "0x0"], "parities: expected independent masks"),
+    ("flip", "0x10", "flip: expected a mask of 4 bits"),
+    ("flip", 5, "flip: expected a mask of 4 bits"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), FORGED_2, ids=[f"{n}={str(v)[:50]}" for n, v, _ in FORGED_2])
+def test_a_forged_map_is_named(name: str, value: Any, message: str) -> None:
+    """A map of format 2 that is none is refused, with what was expected and what is there."""
+    with pytest.raises(SavedStateError, match=message):
+        saved_state.look_into(io.BytesIO(file_of({**GOOD_2, name: value})), Path("a"))
 
 
 @pytest.mark.parametrize(("name", "value", "message"), FORGED, ids=[f"{name}={value}" for name, value, _ in FORGED])
@@ -212,7 +249,18 @@ def test_forged_files_with_right_checksums_are_states_or_refused(
     frame = struct.pack("<Q", first % (1 << 64)) + np.array(values, dtype=complex).tobytes()
     refused = outcome(file_of({**GOOD, **changes}, frame + struct.pack("<I", zlib.crc32(frame))), folder)
     if refused is None:
-        parsed(json.dumps({**GOOD, **changes}).encode())
+        parsed(json.dumps({**GOOD, **changes}).encode(), 1)
+
+
+@LOOSE
+@given(
+    parities=st.lists(st.integers(0, 17).map(hex), min_size=4, max_size=4) | JSON,
+    flip=st.integers(0, 16).map(hex) | JSON,
+)
+def test_forged_maps_are_states_or_refused(folder: Path, parities: Any, flip: Any) -> None:
+    """Whatever map a file of format 2 has, it is a state or a SavedStateError."""
+    if outcome(file_of({**GOOD_2, "parities": parities, "flip": flip}), folder) is None:
+        parsed(json.dumps({**GOOD_2, "parities": parities, "flip": flip}).encode())
 
 
 @settings(max_examples=300, deadline=None)
@@ -227,7 +275,7 @@ def test_any_bytes_are_a_header_or_a_bad_one(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("address", [40, *range(1, 12)]), ("address", [0] * 12), ("flip", 1 << 40)], ids=str
+    ("name", "value"), [("parities", ["0x1"] * 12), ("parities", [hex(1 << 40)] * 12), ("flip", hex(1 << 40))], ids=str
 )
 def test_a_forged_layout_reaches_no_kernel(tmp_path: Path, name: str, value: Any) -> None:
     """A process that loads a file with a forged layout gets an error and lives on."""

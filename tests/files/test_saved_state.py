@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
+from support.paths import DATA
 from support.states import random_state
+from support.unsettled import unsettle
 
-from qsim_ex import StateVector
+from qsim_ex import StateVector, reference
 from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import CircuitError, SavedStateError
 from qsim_ex.files import saved_state
+from qsim_ex.steps import IndexMap
 
 WIRES = 8
 
@@ -54,20 +58,80 @@ def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
 
     with made("single", "single") as state:
         state.save(tmp_path / "a")
-        address, flip, wanted = state.layout.address, state.layout.flip, state.to_numpy()
+        found, wanted = state.index_map, state.to_numpy()
     data = (tmp_path / "a").read_bytes()
-    assert data[:16] == b"qsim-ex state 1\n"
+    assert data[:16] == b"qsim-ex state 2\n"
     length, check = struct.unpack("<II", data[16:24])
     assert zlib.crc32(data[24 : 24 + length]) == check
     header = json.loads(data[24 : 24 + length])
-    assert (header["address"], header["flip"], header["pieces"]) == (list(address), flip, 1)
+    assert (header["parities"], header["flip"]) == ([hex(mask) for mask in found.parities], hex(found.flip))
+    assert header["pieces"] == 1
     body = data[24 + length :]
     assert struct.unpack("<Q", body[:8]) == (0,)
     assert struct.unpack("<I", body[-4:]) == (zlib.crc32(body[:-4]),)
     values = np.frombuffer(body[8:-4], dtype="<c8")
-    for value in range(1 << WIRES):
-        index = sum((value >> wire & 1) << bit for wire, bit in enumerate(address)) ^ flip
+    parities, flip = [int(mask, 16) for mask in header["parities"]], int(header["flip"], 16)
+    for index in range(1 << WIRES):
+        value = sum(((mask & index).bit_count() & 1) << wire for wire, mask in enumerate(parities)) ^ flip
         assert values[index] == wanted[value]
+
+
+FORMAT_1 = {"inverted": (8, "double", {}), "not_grown": (9, "single", {"virtual_peers": 4})}
+"""Files of tests/data/format_1: wires, precision, and the placement that they were written in."""
+
+
+def circuit_of(name: str) -> Circuit:
+    """The circuit of a state in a file of format 1."""
+    builder = CircuitBuilder(FORMAT_1[name][0])
+    for wire in range(4):
+        builder.gate("ry", [wire], 0.4 + wire)
+    builder.gate("cx", [0, 3]).gate("x", [2]).gate("swap", [0, 5]).gate("rz", [1], 0.3)
+    return builder.build()
+
+
+@pytest.mark.parametrize("to", ON_CPU)
+@pytest.mark.parametrize("name", FORMAT_1)
+def test_format_1_loads(tmp_path: Path, name: str, to: str) -> None:
+    """A file of format 1, which had a wire on each index bit, holds the state of its circuit in every placement."""
+    wires, precision, _ = FORMAT_1[name]
+    path = DATA / "format_1" / f"{name}.qsx"
+    assert path.read_bytes()[:16] == b"qsim-ex state 1\n"
+    psi = reference.simulate(circuit_of(name))
+    with StateVector.load(path, device="cpu", **ON_CPU[to].options) as back:
+        assert back.num_wires == wires
+        assert np.linalg.norm(back.to_numpy() - psi) < (1e-12 if precision == "double" else 1e-6)
+        back.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes()[:16] == b"qsim-ex state 2\n"
+
+
+@pytest.mark.parametrize("to", ON_CPU)
+def test_sums_of_index_bits_come_back(tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state whose wires are sums of index bits is written as it lies; one device keeps the sums, others cannot."""
+    monkeypatch.setattr(saved_state, "PIECE", 16)
+    undone = (1, 3, 5, 8, 16 + 128, 32, 64 + 7, 128 + 2)
+    with made("single") as state:
+        wanted = state.to_numpy()
+        with state.placed() as placed:
+            unsettle(placed, undone)
+        index_map = state.index_map
+        state.save(tmp_path / "a")
+        assert state.index_map == index_map != IndexMap.of(state.layout)
+    found = saved_state.look(tmp_path / "a")
+    assert found.index_map == index_map
+    with StateVector.load(tmp_path / "a", device="cpu", **ON_CPU[to].options) as back:
+        assert back.index_map.is_plain == (back.placement != "single")
+        assert np.array_equal(back.to_numpy(), wanted)
+        back.save(tmp_path / "b")
+        assert sorted(back.wire_ordering) == list(range(WIRES))
+        assert np.array_equal(back.to_numpy(), wanted)
+        assert np.array_equal(back.draw(50, seed=1), state_of(wanted).draw(50, seed=1))
+    with StateVector.load(tmp_path / "b", device="cpu") as again:
+        assert np.array_equal(again.to_numpy(), wanted)
+
+
+def state_of(amplitudes: np.ndarray) -> StateVector:
+    """A state on one device, in the order of its wires."""
+    return StateVector(WIRES, device="cpu", initial=amplitudes)
 
 
 def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

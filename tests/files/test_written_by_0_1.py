@@ -19,6 +19,7 @@ from qsim_ex.planning.cost import step_cost
 from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.stages import staging
 from qsim_ex.run import pipeline
+from qsim_ex.steps.algebra import units
 
 FILES = DATA / "written_by_0_1"
 
@@ -37,8 +38,8 @@ def test_a_state_loads(name: str, to: dict[str, int]) -> None:
 def test_the_files_are_unlike_one_another() -> None:
     """The files have layouts in another order, inverted wires, both precisions, and missing pieces."""
     found = [saved_state.look(FILES / f"{name}.qsx") for name in STATES]
-    assert any(file.layout.address != tuple(range(file.num_wires)) for file in found)
-    assert any(file.layout.flip for file in found)
+    assert any(file.index_map.parities != units(range(file.num_wires)) for file in found)
+    assert any(file.index_map.flip for file in found)
     assert {file.dtype.name for file in found} == {"complex64", "complex128"}
     assert any(len(file.offsets) < (1 << file.num_wires) // file.piece for file in found)
 

@@ -194,5 +194,17 @@ def _in_turn(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("gather", "marginal", "search", "norms", "inner", "pauli", "density", "scale", "move", "copy"):
+for _name in (
+    "gather",
+    "marginal",
+    "marginal_along",
+    "search",
+    "norms",
+    "inner",
+    "pauli",
+    "density",
+    "scale",
+    "move",
+    "copy",
+):
     setattr(LateDevice, _name, _in_turn(_name))

@@ -476,6 +476,8 @@ def dies() -> None:
 
 def state_file() -> None:
     """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
+    from support.unsettled import unsettle
+
     from qsim_ex.comm.connection import connected
     from qsim_ex.comm.mpi import Mpi
     from qsim_ex.errors import OptionError, SavedStateError
@@ -495,7 +497,14 @@ def state_file() -> None:
         same(state.norm())  # and all go on
     with StateVector(WIRES, **divided()) as state:  # most of it is known to be zero
         state.gate("x", [WIRES - 1]).save(folder / "basis")
-    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0])):
+    if world().rank == 0:  # a state of one process whose wires are sums of index bits
+        with Simulator(**ALONE).state(circuit) as state:
+            with state.placed() as placed:
+                unsettle(placed, tuple(1 << bit | 1 << max(0, bit - 2) for bit in range(WIRES)))
+            assert not state.index_map.is_plain
+            state.save(folder / "sums")
+    world().bcast(None)  # rank 0 has written it
+    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0]), ("sums", psi)):
         with StateVector.load(folder / name, **divided()) as state:
             assert np.allclose(same(state.to_numpy()), wanted, rtol=0, atol=1e-12)
         with StateVector.load(folder / name, **ALONE) as state:
@@ -503,7 +512,7 @@ def state_file() -> None:
         of_some = {**CPU, "processes": 1 if world().rank // 2 else 2}
         with connected(Mpi(world().Split(world().rank // 2))), StateVector.load(folder / name, **of_some) as state:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
-    assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
+    assert sorted(path.name for path in folder.iterdir()) == ["basis", "sums", "whole"]
     try:
         how = {"device_wires": 4, "host_memory": "spread", "virtual_peers": 2}
         Simulator(**divided(**how)).run(measured(), shots=5, seed=1)

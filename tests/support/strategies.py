@@ -9,7 +9,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op
-from qsim_ex.steps import Layout, Shape
+from qsim_ex.steps import IndexMap, Layout, Shape
+from qsim_ex.steps.algebra import Map
 
 angles = st.floats(-7, 7, allow_nan=False)
 
@@ -44,6 +45,22 @@ def layouts(draw: st.DrawFn, num_wires: int) -> Layout:
     """Any wire on any index bit, any of them stored inverted."""
     address = draw(st.permutations(range(num_wires)))
     return Layout(tuple(address), draw(st.integers(0, (1 << num_wires) - 1)))
+
+
+@st.composite
+def linear_maps(draw: st.DrawFn, num_bits: int) -> Map:
+    """Any invertible map of index bits: a permutation, and then one bit added to another, some times."""
+    columns = [1 << bit for bit in draw(st.permutations(range(num_bits)))]
+    bit = st.integers(0, max(0, num_bits - 1))
+    for control, target in draw(st.lists(st.tuples(bit, bit), max_size=3 * num_bits)):
+        columns[control] ^= columns[target] if control != target else 0
+    return tuple(columns)
+
+
+@st.composite
+def index_maps(draw: st.DrawFn, num_wires: int) -> IndexMap:
+    """Any wire on any sum of index bits, any of them inverted."""
+    return IndexMap(draw(linear_maps(num_wires)), draw(st.integers(0, (1 << num_wires) - 1)))
 
 
 def _gate(draw: st.DrawFn, builder: CircuitBuilder, wires: list[int]) -> None:

@@ -201,6 +201,22 @@ def coarse_sum(patch: pytest.MonkeyPatch) -> None:
     method(patch, CpuDevice, "inner", lambda right, *given: complex(np.complex64(right(*given))))
 
 
+def settled_backwards(patch: pytest.MonkeyPatch) -> None:
+    """Wires that are sums of index bits are settled the wrong way round."""
+    from qsim_ex.planning.linear.settle import settling
+    from qsim_ex.steps.algebra import inverse
+
+    instead(patch, settling, lambda undone, shape: settling(inverse(undone), shape))
+
+
+def unflipped_sums(patch: pytest.MonkeyPatch) -> None:
+    """Marginals of wires that are sums of index bits forget which of them are inverted."""
+    from qsim_ex.placement import by_map
+
+    right = by_map.marginal
+    patch.setattr(by_map, "marginal", lambda *given: right(*given[:2], replace(given[2], flip=0), *given[3:]))
+
+
 def inverted_frame(patch: pytest.MonkeyPatch) -> None:
     """A CX whose control acts at 0 enters the frame of a linear layout as if it acted at 1."""
     from qsim_ex.execution import prepare
@@ -391,6 +407,8 @@ FAULTS = [
     Fault("lost inversion", lost_inversion, ("state",)),
     Fault("sum in single precision", coarse_sum, ("state",)),
     Fault("inverted controls in linear layouts", inverted_frame, ("linear",)),
+    Fault("settled the wrong way round", settled_backwards, ("linear",)),
+    Fault("forgotten inversions of sums of index bits", unflipped_sums, ("linear",)),
     Fault("wrong seed", wrong_seed, ("bindings",)),
     Fault("one random number for all choices", one_draw_for_all, ("chance",)),
     Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),

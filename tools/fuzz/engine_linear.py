@@ -1,7 +1,8 @@
 """The kind about layouts that are linear maps: programs of other kinds, with many CX between their lines.
 
 They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
-is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told.
+is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told: many
+plans of a state that is there end where wires are sums of index bits, and the next question or circuit comes upon them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from tools.fuzz import engine_bindings, engine_runs, engine_states
 from tools.fuzz.case import Case, Line
 from tools.fuzz.kinds import Kind
+
+if TYPE_CHECKING:
+    from qsim_ex.program.program import Segment
+    from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 KINDS_OF = {
     "state": (engine_states.draw_state, engine_states.check_state),
@@ -81,16 +87,30 @@ def check_linear(case: Case) -> str | None:
 def _linear(number: int) -> Iterator[None]:
     """Plan over subspaces meanwhile, wherever that can be done."""
     from qsim_ex.devices.cpu.device import CpuDevice
+    from qsim_ex.execution import prepare
     from qsim_ex.planning import compiled
     from qsim_ex.run import trajectory_tables
+    from qsim_ex.state import vector
     from qsim_ex.steps.layout import Shape
 
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True)
+    begun = 0
+
+    def plan_of(
+        segment: Segment, wires: int, start: Layout, of: Shape, fresh: int, levels: Levels | None, place: bool
+    ) -> Plan:
+        """The plan of a circuit on a state: two of three that could may end linear."""
+        nonlocal begun
+        begun += 1
+        of = replace(of, opens=not fresh and levels is None and begun % 3 > 0)
+        return prepare.plan_of(segment, wires, start, of, fresh, levels, place)
+
+    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, opens=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
         patch.object(compiled, "PROMISE", compiled.ANY_PROMISE),
+        patch.object(vector, "plan_of", plan_of),
         patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
     ):
         yield

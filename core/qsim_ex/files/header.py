@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -15,7 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from qsim_ex.precision import BY_DTYPE
+from qsim_ex.steps.algebra import Span
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
+
+FORMAT = 2
+"""The format that is written. Format 1, in which each wire is on an index bit of its own, is read."""
 
 MOST_BYTES = 1 << 20
 """The most bytes of a header."""
@@ -26,6 +32,9 @@ MOST_WIRES = 58
 _DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in BY_DTYPE}
 
 
+_HEXADECIMAL = re.compile("0x[0-9a-f]{1,16}")
+
+
 class BadHeader(ValueError):
     """A header that no state has; the message names the field, what was expected, and what the field holds."""
 
@@ -34,13 +43,14 @@ class BadHeader(ValueError):
 class Header:
     """The fields of a header, each in its range and consistent with the others.
 
-    piece: amplitudes of a piece. pieces: the number of pieces. norm: of the state when it was saved; None in files of
-    version 0.1. about: any JSON object that the caller of `save` wants to keep with the state.
+    index_map: which basis state each index of the file holds. piece: amplitudes of a piece. pieces: the number of
+    pieces. norm: of the state when it was saved; None in files of version 0.1. about: any JSON object that the caller
+    of `save` wants to keep with the state.
     """
 
     num_wires: int
     dtype: np.dtype[Any]
-    layout: Layout
+    index_map: IndexMap
     piece: int
     pieces: int
     norm: float | None
@@ -51,8 +61,8 @@ class Header:
         fields = {
             "num_wires": self.num_wires,
             "dtype": self.dtype.name,
-            "address": list(self.layout.address),
-            "flip": self.layout.flip,
+            "parities": [hex(mask) for mask in self.index_map.parities],
+            "flip": hex(self.index_map.flip),
             "piece": self.piece,
             "pieces": self.pieces,
             "norm": self.norm,
@@ -67,7 +77,7 @@ class Header:
         return text
 
 
-def parsed(text: bytes) -> Header:
+def parsed(text: bytes, form: int = FORMAT) -> Header:
     """Return the header that some bytes encode; raise `BadHeader` and no other error, whatever the bytes are."""
     if len(text) > MOST_BYTES:
         raise BadHeader(f"expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
@@ -76,12 +86,7 @@ def parsed(text: bytes) -> Header:
     name = _field(fields, "dtype")
     if not isinstance(name, str) or name not in _DTYPES:
         raise BadHeader(f"dtype: expected 'complex64' or 'complex128', got {_short(name)}")
-    address = _field(fields, "address")
-    if not isinstance(address, list) or any(type(bit) is not int for bit in address):
-        raise BadHeader(f"address: expected a list of whole numbers, got {_short(address)}")
-    if len(address) != num_wires or sorted(address) != list(range(num_wires)):
-        raise BadHeader(f"address: expected each of 0 to {num_wires - 1} once, got {_short(address)}")
-    flip = _whole(fields, "flip", 0, (1 << num_wires) - 1)
+    index_map = _index_map(fields, num_wires) if form > 1 else IndexMap.of(_layout(fields, num_wires))
     piece = _whole(fields, "piece", 1, 1 << num_wires)
     if piece & (piece - 1):
         raise BadHeader(f"piece: expected a power of two, got {piece}")
@@ -89,7 +94,36 @@ def parsed(text: bytes) -> Header:
     about = _field(fields, "about")
     if not isinstance(about, dict):
         raise BadHeader(f"about: expected an object, got {_short(about)}")
-    return Header(num_wires, _DTYPES[name], Layout(tuple(address), flip), piece, pieces, _norm(fields), about)
+    return Header(num_wires, _DTYPES[name], index_map, piece, pieces, _norm(fields), about)
+
+
+def _layout(fields: Mapping[str, Any], num_wires: int) -> Layout:
+    """Return the layout of format 1."""
+    address = _field(fields, "address")
+    if not isinstance(address, list) or any(type(bit) is not int for bit in address):
+        raise BadHeader(f"address: expected a list of whole numbers, got {_short(address)}")
+    if len(address) != num_wires or sorted(address) != list(range(num_wires)):
+        raise BadHeader(f"address: expected each of 0 to {num_wires - 1} once, got {_short(address)}")
+    return Layout(tuple(address), _whole(fields, "flip", 0, (1 << num_wires) - 1))
+
+
+def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
+    """Return the index map of format 2: a sum of index bits for each wire, together invertible."""
+    told = _field(fields, "parities")
+    if not isinstance(told, list) or len(told) != num_wires:
+        raise BadHeader(f"parities: expected a list of {num_wires} masks, got {_short(told)}")
+    parities = [_mask("parities", mask, num_wires) for mask in told]
+    if len(Span(parities)) != num_wires:
+        raise BadHeader(f"parities: expected independent masks, got {_short(told)}")
+    return IndexMap(tuple(parities), _mask("flip", _field(fields, "flip"), num_wires))
+
+
+def _mask(name: str, told: Any, num_bits: int) -> int:
+    """Return a mask that is written as ``hex`` writes it."""
+    value = int(told, 16) if isinstance(told, str) and _HEXADECIMAL.fullmatch(told) else -1
+    if not 0 <= value < 1 << num_bits:
+        raise BadHeader(f"{name}: expected a mask of {num_bits} bits such as '0x1', got {_short(told)}")
+    return value
 
 
 def _fields(text: bytes) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def save_together(placement: Ranks, path: Path, about: Mapping[str, Any] | None 
                 file.flush()
                 part = ranks.broadcast(Path(file.name).resolve())
                 found = _write_own(placement, part, room, header.piece)
-                _finish(file, path, replace(header, layout=placement.layout), room, found)
+                _finish(file, path, replace(header, index_map=placement.index_map), room, found)
         except SavedStateError as raised:
             error = str(raised)
             if part is None:

@@ -20,17 +20,20 @@ from numpy.typing import NDArray
 
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
-from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
+from qsim_ex.files.header import FORMAT, MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
 from qsim_ex.precision import BY_DTYPE
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.algebra import Map, inverse
+from qsim_ex.steps.index_map import IndexMap, images
 
 if TYPE_CHECKING:
     from qsim_ex.placement.ranks import Ranks
 
-MAGIC = b"qsim-ex state 1\n"
-"""The first bytes of every file; the number is the version of the format."""
+MAGIC = b"qsim-ex state 2\n"
+"""The first bytes of every file; the number is the version of the format, `header.FORMAT`."""
+
+_FORMATS = {b"qsim-ex state 1\n": 1, MAGIC: FORMAT}
 
 ROOM = 4096
 """The header's length is a multiple of this, so that it can be written last, at the beginning."""
@@ -75,9 +78,9 @@ class SavedState:
         return self.header.dtype
 
     @property
-    def layout(self) -> Layout:
-        """The layout of the wires in the indices of the file."""
-        return self.header.layout
+    def index_map(self) -> IndexMap:
+        """Which basis state each index of the file holds."""
+        return self.header.index_map
 
     @property
     def piece(self) -> int:
@@ -153,7 +156,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
             weight += write_piece(file, first, values)
             pieces += 1
         require_finite(path, weight)
-        write_header(file, replace(header, layout=placement.layout, pieces=pieces, norm=math.sqrt(weight)), room)
+        write_header(file, replace(header, index_map=placement.index_map, pieces=pieces, norm=math.sqrt(weight)), room)
 
 
 def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> tuple[Header, int]:
@@ -161,7 +164,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
     header = Header(
         placement.num_wires,
         placement.dtype,
-        placement.layout,
+        placement.index_map,
         min(PIECE, 1 << placement.levels.local),
         0,
         1.0,
@@ -223,8 +226,16 @@ def restore(placement: Placement, saved: SavedState) -> None:
 
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
+    from qsim_ex.planning.linear.settle import split
+
+    layout, undone = split(saved.index_map)
     with saved.path.open("rb") as file:
-        placement.overwrite(partial(_parts, saved, file), saved.layout)
+        if undone and not placement.keeps_maps:
+            placement.overwrite(partial(_settled, saved, file, inverse(undone)), layout)
+            return
+        placement.overwrite(partial(_parts, saved, file), layout)
+        if undone:
+            placement.undone = undone
 
 
 def load_into(placement: Placement, saved: SavedState) -> None:
@@ -269,6 +280,22 @@ def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator
             yield begin - base, values[begin - first : base + count - first]
 
 
+def _settled(saved: SavedState, file: BinaryIO, back: Map, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
+    """Yield what `_parts` does, of amplitudes that lie elsewhere in the file: each at the image of its index.
+
+    Every piece of the file that has one of them is read for each piece that is yielded.
+    """
+    size = min(saved.piece, count)
+    for begin in range(0, count, size):
+        places = images(back, np.arange(base + begin, base + begin + size))
+        firsts, values = places & -saved.piece, np.zeros(size, dtype=saved.dtype)
+        for first in np.unique(firsts).tolist():
+            if (found := saved.read(file, first)) is not None:
+                here = firsts == first
+                values[here] = found[places[here] - first]
+        yield begin, values
+
+
 def look_into(file: BinaryIO, path: Path) -> SavedState:
     """Return the description of an open file; nothing is allocated that is larger than the file itself.
 
@@ -276,7 +303,8 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     """
     size = file.seek(0, 2)
     file.seek(0)
-    if file.read(len(MAGIC)) != MAGIC:
+    form = _FORMATS.get(file.read(len(MAGIC)))
+    if form is None:
         raise SavedStateError(
             f"{path} is not a state saved by qsim-ex in a format that this version reads. Load a file that "
             "StateVector.save has written."
@@ -289,7 +317,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     if len(text) != length or zlib.crc32(text) != check:
         raise _damaged(path, "the checksum of its header is wrong")
     try:
-        header = parsed(text)
+        header = parsed(text, form)
     except BadHeader as error:
         raise _damaged(path, f"header: {error}") from error
     start, step = file.tell(), framed_bytes(header.piece, header.dtype)

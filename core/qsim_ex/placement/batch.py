@@ -19,6 +19,7 @@ from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
 from qsim_ex.placement.single import Single
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
@@ -158,6 +159,11 @@ class Batch:
         return made
 
     @property
+    def index_map(self) -> IndexMap:
+        """Which basis state each index of a row holds, the same in all rows."""
+        return IndexMap.of(self.layout)
+
+    @property
     def buffer(self) -> Buffer:
         """All amplitudes, [rows · 2^n]; zeros that growing states had not written yet are written now."""
         if self.fresh:
@@ -168,6 +174,7 @@ class Batch:
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
+        assert not plan.undone  # only plans for one state end so
         ((prepared, numbers),) = work
         target = executor.ManyStates(self.device, self._buffer, self.num_wires, prepared, numbers)
         executor.execute(plan.steps, (target,), tick)

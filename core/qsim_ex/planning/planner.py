@@ -19,6 +19,7 @@ from qsim_ex.circuit.ops import Initialize, Op, Unitary
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
+from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
@@ -92,7 +93,7 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES:
+        if num_wires <= MOST_WIRES and not (shape.opens and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
@@ -115,6 +116,7 @@ def python_plan(
     fitted = shape.fit(levels.local)
     work, end, program = _rewritten(instructions, num_wires, start, fitted, fresh)
     left = 0
+    undone: Map = ()
     stages: tuple[Stage, ...]
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
@@ -125,7 +127,8 @@ def python_plan(
         unused = program.copy() if fitted.linear and (whole or not fresh) else None
         made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
         if unused and (linear := _linear(made, work, end, fitted, unused, grows=whole)):
-            (steps, end), program = linear, unused
+            (steps, end, undone), program = linear, unused
+            made_from += ("open",) if fitted.opens and not whole else ()
             made_from += (("floating",) if fitted.floats and not whole else ()) + ("linear",)
         else:
             steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
@@ -150,6 +153,7 @@ def python_plan(
         levels=levels,
         fresh=fresh,
         left=left,
+        undone=undone,
     )
 
 
@@ -185,13 +189,13 @@ def _rewritten(
 
 def _linear(
     made: Attempt, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
-) -> tuple[Packed, Layout] | None:
-    """Return steps over subspaces that take less time than those made, and the layout in which they end."""
+) -> tuple[Packed, Layout, Map] | None:
+    """Return steps over subspaces that take less time than those made, and the layout and what is left to do there."""
     from qsim_ex.planning.linear.schedule import cheaper
     from qsim_ex.planning.linear.sweep import time_of
 
     found = cheaper(time_of(made.steps, len(end), made.shape), work, len(end), shape, program, grows=grows)
-    return (found.steps, Layout(end.address, end.flip ^ found.flip).moved(found.at)) if found else None
+    return (found.steps, Layout(end.address, end.flip ^ found.flip).moved(found.at), found.undone) if found else None
 
 
 def _check(levels: Levels, num_wires: int) -> None:

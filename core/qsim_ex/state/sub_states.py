@@ -108,6 +108,8 @@ class SubStateVectors(Questions):
             if self._exposed and (not self._migrates or (self._staged is not None and self._staged.high == index)):
                 return
             self._hide()
+            if self._placement.undone:
+                self._placement.expose()  # settles the state, since reading its layout later would be a use of it
             self._placement.write_zeros()
             if self._migrates:
                 self._visit, self._staged = _first(self._placement.visit_one(int(index)))
@@ -116,8 +118,8 @@ class SubStateVectors(Questions):
     def sub_state_vector(self, index: int) -> Any:
         """Return the amplitudes of a staged sub state vector, without a copy: NumPy or CuPy, [2^local].
 
-        Bit k of the array's index is index bit k, and ``state.layout`` has the wire of each bit. Raises
-        `StateError` unless it is staged.
+        Bit k of the array's index is index bit k, the number of the sub state vector has the bits above, and
+        ``state.index_map`` says which basis state that is. Raises `StateError` unless it is staged.
         """
         with self._guard.aside():
             return self._near(index).buffer[: 1 << self._placement.levels.local]

@@ -10,6 +10,7 @@ imports each name from its file.
 
 from __future__ import annotations
 
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
@@ -35,6 +36,7 @@ __all__ = [
     "Euler",
     "Exchange",
     "Fold",
+    "IndexMap",
     "InitialAmplitudes",
     "Item",
     "Layout",

@@ -167,7 +167,9 @@ class Shape:
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
-        amplitudes are there; see `planning.linear`. (Not shown either, nor are the next three.)
+        amplitudes are there; see `planning.linear`. (Not shown either, nor are the next four.)
+    opens: whether a plan of a state that is there may end where wires are sums of index bits, if nobody asks for an
+        order of the wires; see `Plan.undone`. Made in Python; no device sets it.
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
@@ -196,6 +198,7 @@ class Shape:
     exchanged: float = field(default=0.0, repr=False)
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
+    opens: bool = field(default=False, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
     rich: float = field(default=1.5, repr=False)
     rich_there: float = field(default=4.5, repr=False)
@@ -223,11 +226,15 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False)
+        return replace(self, floats=False, opens=False)
+
+    def closed(self) -> Shape:
+        """Return the shape whose plans end with each wire on an index bit of its own."""
+        return replace(self, opens=False) if self.opens else self
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, linear=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, opens=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.

@@ -20,7 +20,7 @@ from qsim_ex.planning.linear.sweep import time_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.planning.work import NOTHING
-from qsim_ex.steps import Layout, Phase, Plan, Shape, Sweep
+from qsim_ex.steps import IndexMap, Layout, Phase, Plan, Shape, Sweep
 
 GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
 CPU = replace(GPU, tile=6, near=6, edge=0, phases=3, dense=3, item_work=2.0)
@@ -52,6 +52,16 @@ def drawn(seed: int, wires: int, gates: int) -> Circuit:
             builder.gate("ccx", [one, other, third])
         else:
             builder.gate("ch", [one, other])
+    return builder.build()
+
+
+def full_of_cx(seed: int, wires: int) -> Circuit:
+    """A circuit of CX and one turn, which leaves much to do behind one sweep."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(wires)
+    for k in range(40):
+        builder.gate("cx", rng.permutation(wires)[:2].tolist())
+        if k == 20:
+            builder.gate("rx", [seed % wires], 0.4)
     return builder.build()
 
 
@@ -111,6 +121,28 @@ def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
     for wire in range(8):
         cx_alone.gate("cx", [wire, wire + 1])
     assert plan_of(cx_alone.build(), shape.staying()).end == Layout.identity(9)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
+def test_plans_that_end_linear(shape: Shape) -> None:
+    """Where a plan may end so, wires are sums of index bits, and no sweep is there for the end alone."""
+    summed, fewer = 0, 0
+    for seed in range(16):
+        wires = 7 + seed % 4
+        circuit, psi = full_of_cx(seed, wires), random_state(wires)
+        plan, plain = plan_of(circuit, replace(shape, opens=True)), plan_of(circuit, shape)
+        verify(plan)
+        after = literal.run(plan, bind(plan, circuit.operands), psi)
+        index_map = IndexMap.of(plan.end, plan.undone)
+        after = after[index_map.index_of(np.arange(psi.size))]
+        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= 1e-12, seed
+        assert index_map.is_plain != bool(plan.undone)
+        summed += bool(plan.undone)
+        fewer += len(plain.steps) - len(plan.steps)
+        assert (plan.key != plain.key) == (plan.made_from[-1] == "linear")
+    assert summed >= 2
+    assert fewer >= summed
 
 
 @pytest.mark.usefixtures("always")

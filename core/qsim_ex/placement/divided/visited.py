@@ -21,6 +21,8 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.steps.algebra import Map
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -76,6 +78,8 @@ class Visited(ABC):
     """
 
     kind: str
+    keeps_maps = False
+    undone: Map = ()
     layout: Layout
     levels: Levels
     fresh: int
@@ -86,6 +90,11 @@ class Visited(ABC):
     def num_wires(self) -> int:
         """The number of wires of the state."""
         return len(self.layout)
+
+    @property
+    def index_map(self) -> IndexMap:
+        """Which basis state each index holds."""
+        return IndexMap.of(self.layout)
 
     @abstractmethod
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:

@@ -18,11 +18,13 @@ _TURNS = 8
 """So many walks are tried. Where tiles have hardly more dimensions than the state, one in three ends in place."""
 
 
-def walked(visits: Sequence[TileVisit], directions: Map, lowest: Sequence[int], tile: int, *, stays: bool) -> Walk:
+def walked(
+    visits: Sequence[TileVisit], directions: Map, lowest: Sequence[int], tile: int, *, stays: bool, opens: bool = False
+) -> Walk:
     """Return a walk over sweeps, and those that it needs beside them to end in a plain layout.
 
     directions: those of the bits of the work in the end. lowest: the bits that are lowest then. tile: the dimensions of
-    a tile. stays: whether each bit of the work ends where it began.
+    a tile. stays: whether each bit of the work ends where it began. opens: whether the walk may end wherever it is.
     """
     others = [bit for bit in range(len(directions)) if bit not in lowest]
     best: Walk | None = None
@@ -34,7 +36,7 @@ def walked(visits: Sequence[TileVisit], directions: Map, lowest: Sequence[int], 
         if not best.left():
             break
     assert best is not None  # there is one turn at least
-    while best.left():
+    while not opens and best.left():
         best.go_on(tile)
     return best
 

@@ -77,6 +77,7 @@ class _Placed(NamedTuple):
     around: Sequence[Around]
     at: list[int]
     left: int = 0
+    undone: Map = ()
 
 
 def _plan(
@@ -99,7 +100,7 @@ def _plan(
         steps.append((sweep, numbers))
     if found.left:
         steps.append((ZeroFill(found.left), NOTHING))
-    return LinearPlan(steps, found.at, frame.flip)
+    return LinearPlan(steps, found.at, frame.flip, found.undone)
 
 
 def _new(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Shape) -> _Placed:
@@ -113,10 +114,12 @@ def _new(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Sh
 
 def _there(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Shape) -> _Placed:
     """Return where a state lies that is there."""
-    walk = walked(growth.visits, directions, lowest, shape.tile, stays=not shape.floats)
+    walk = walked(growth.visits, directions, lowest, shape.tile, stays=not shape.floats, opens=shape.opens)
     maps = [inverse(layout) for layout in walk.layouts]
     around = [Around(before, after, 0) for before, after in pairwise(maps)]
-    return _Placed(walk.visits, around, _index_bits(walk.bits))
+    back = inverse([directions[bit] for bit in walk.bits])
+    undone = tuple([image(back, direction) for direction in walk.layouts[-1]])
+    return _Placed(walk.visits, around, _index_bits(walk.bits), 0, () if undone == units(range(len(back))) else undone)
 
 
 def _index_bits(bits: Sequence[int]) -> list[int]:

@@ -24,11 +24,13 @@ class LinearPlan(NamedTuple):
     """Sweeps over subspaces.
 
     at, flip: for each bit that the work names the index bit that it is on in the end, and which of them are inverted.
+    undone: what is left to do until it is on that bit, () for nothing; see `Plan.undone`.
     """
 
     steps: Packed
     at: list[int]
     flip: int
+    undone: Map = ()
 
 
 class Made(NamedTuple):

@@ -21,6 +21,7 @@ from qsim_ex.placement.bits import pack, unpack
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 
 SUMS = 1 << 22
@@ -48,6 +49,11 @@ class BatchedQuestions(MemoryOwner):
     def layout(self) -> Layout:
         """The index bit of each wire, and the wires that are stored inverted; the same in all states."""
         return self._states.layout
+
+    @property
+    def index_map(self) -> IndexMap:
+        """Which basis state the amplitude at each index of a state belongs to, the same in all states."""
+        return self._states.index_map
 
     @property
     def stride(self) -> int:
