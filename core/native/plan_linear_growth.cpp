@@ -35,8 +35,9 @@ Vectors even_in(Vectors space, const Vectors& parities) {
 
 }  // namespace
 
-GrowingSpace::GrowingSpace(const FramedWork& work, const Shape& shape)
-    : work_(work), shape_(shape), directions_(work.frame.directions), order_(work), pending_(work.size()) {
+GrowingSpace::GrowingSpace(const FramedWork& work, const Order& order, const Shape& shape, double worth)
+    : work_(work), shape_(shape), directions_(work.frame.directions), order_(order), balance_(worth * shape.balance),
+      pending_(work.size()) {
     std::iota(pending_.begin(), pending_.end(), Index{0});
     for (std::size_t k = 0; k < work.size(); ++k)
         for (int j = 0; j < work[k].piece.num_mixed; ++j) every_.add(work.directions(work[k])[j]);
@@ -111,7 +112,7 @@ Vectors GrowingSpace::wanted() {
         if (reach_.size() >= every_.size()) return choose(found, work_, lanes_, room);
         if (reach_.size() >= shape_.start) {
             Vectors added = choose(found, work_, lanes_, room, {&reach_});
-            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= shape_.balance) return added;
+            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= balance_) return added;
         }
         reach_ = larger();
     }
@@ -129,7 +130,7 @@ Span GrowingSpace::larger() {
     for (int size : counts) {
         Vectors added = choose(found, work_, reach_.vectors, size);
         Span wider(joined(reach_.vectors, added));
-        if (!added.empty() && found.arithmetic(work_, wider) >= shape_.balance) return wider;
+        if (!added.empty() && found.arithmetic(work_, wider) >= balance_) return wider;
     }
     return Span(joined(reach_.vectors, every_.vectors));
 }

@@ -15,10 +15,11 @@ struct TileVisit {
     Vectors mixed;  // the mixed space before
 };
 
-// The space that work has mixed so far, as sweeps are chosen for it.
+// The space that work has mixed so far, as sweeps are chosen for it. worth: the state grows for work that takes so many times as
+// long as reading and writing it.
 class GrowingSpace {
   public:
-    GrowingSpace(const FramedWork& work, const Shape& shape);
+    GrowingSpace(const FramedWork& work, const Order& order, const Shape& shape, double worth);
 
     // Chooses the next sweep; false if no work fits into it.
     bool advance();
@@ -40,7 +41,8 @@ class GrowingSpace {
     const FramedWork& work_;
     const Shape& shape_;
     const Map& directions_;
-    Order order_;
+    const Order& order_;
+    double balance_;
     Span every_;  // all directions that are mixed, and those of the wires that are not 0 in all of the state in the end
     std::vector<int> wires_;  // the latter
     Span reach_, mixed_;

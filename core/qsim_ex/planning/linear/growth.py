@@ -37,11 +37,12 @@ class GrowingSpace:
 
     wires: the bits of the work that are not 0 in all of the state in the end. The mixed space has all of their
     directions then, so that it is theirs. left: the bits whose zeros nobody has written in the end.
+    worth: the state grows for work that takes so many times as long as reading and writing it.
     """
 
-    def __init__(self, work: Sequence[Framed], frame: Frame, shape: Shape) -> None:
-        self._work, self._shape = work, shape
-        self._order = Order(work)
+    def __init__(self, work: Sequence[Framed], order: Order, frame: Frame, shape: Shape, worth: float) -> None:
+        self._work, self._order, self._shape = work, order, shape
+        self._balance = worth * shape.balance
         self._directions = frame.directions
         self._every = Span(direction for piece in work for direction in piece.directions)
         self.wires = [
@@ -118,7 +119,7 @@ class GrowingSpace:
             if len(self._reach) >= self._shape.start:
                 inside = self._inside(found, self._reach)
                 added = chosen(inside, self._work, lanes, room)
-                if 3 * self._arithmetic(found, Span([*lanes, *added])) >= self._shape.balance:
+                if 3 * self._arithmetic(found, Span([*lanes, *added])) >= self._balance:
                     return added
             self._reach = self._larger(pending)
 
@@ -132,7 +133,7 @@ class GrowingSpace:
         for count in counts:
             added = chosen(found, self._work, near, count)
             wider = Span([*near, *added])
-            if added and self._arithmetic(found, wider) >= self._shape.balance:
+            if added and self._arithmetic(found, wider) >= self._balance:
                 return wider
         return Span([*near, *self._every.vectors])
 

@@ -28,7 +28,7 @@ def linear_plan(work: Sequence[Work], num_bits: int, shape: Shape, program: Numb
     found = framed(work, num_bits) if shape.tile < num_bits else None
     if found is None or len(found[0]) > MOST_PIECES:
         return None
-    return _Sweeps(num_bits, shape, program, *found).plan()
+    return _Sweeps(num_bits, shape, program.copy(), *found).plan()
 
 
 def cheaper(
@@ -69,7 +69,7 @@ class _Sweeps:
             if not self._end(rest):
                 return None
         flip = sum(1 << bit for bit in range(self._num_bits) if self._frame.flip >> bit & 1)
-        return LinearPlan(self._steps, self._to, flip)
+        return LinearPlan(self._steps, self._to, flip, self._program)
 
     def _lowest(self) -> list[int]:
         """Return the directions that are on the lowest bits."""

@@ -24,11 +24,13 @@ class LinearPlan(NamedTuple):
     """Sweeps over subspaces.
 
     at, flip: for each bit that the work names the index bit that it is on in the end, and which of them are inverted.
+    program: that of the numbers of the steps.
     """
 
     steps: Packed
     at: list[int]
     flip: int
+    program: NumberProgram
 
 
 class Made(NamedTuple):

@@ -1,0 +1,55 @@
+// A plan over subspaces that is made in one way.
+
+#include "plan_linear_attempt.hpp"
+
+namespace qx::plan {
+
+bool LinearAttempt::advance() {
+    if (!growth_.done()) return growth_.advance();
+    if (!sweeps_) {
+        place();
+        return true;
+    }
+    if (written_ < growth_.visits.size()) {
+        bool written = sweeps_->write(growth_.visits[written_], around_[written_]);
+        ++written_;
+        return written;
+    }
+    finish();
+    return false;
+}
+
+// Finds where the state lies before each sweep, from an end in order, but for the bits that have to be lowest.
+void LinearAttempt::place() {
+    at.assign(static_cast<std::size_t>(num_bits_), -1);
+    int next = 0;
+    for (int bit : growth_.lowest) at[qx::plan::at(bit)] = next++;
+    for (int& place : at)
+        if (place < 0) place = next++;
+    Map columns, end;
+    for (int place : at) columns.push_back(unit(place));
+    for (Mask vector : inverse(work_.frame.directions)) end.push_back(image(columns, vector));
+    around_ = placed(growth_.visits, end, zeros(), shape_.low);
+    book.reset(new Book(*draft_.book));
+    sweeps_.reset(new LinearSweeps(work_, shape_, *book, program, steps));
+}
+
+// Returns the index bits whose zeros no sweep has written in the end.
+Mask LinearAttempt::zeros() const {
+    Mask out = 0;
+    for (int wire : growth_.left) out |= unit(at[qx::plan::at(wire)]);
+    return out;
+}
+
+void LinearAttempt::finish() {
+    if (Mask left = zeros()) {
+        Step step{};
+        step.type = Step::zero_fill, step.fresh = static_cast<Int>(left);
+        step.packed = static_cast<Int>(steps.packed.size());
+        steps.steps.push_back(step);
+    }
+    sweeps_.reset();
+    fits_ = true, time_ = time_of(steps, num_bits_, shape_, *book);
+}
+
+}  // namespace qx::plan
