@@ -92,7 +92,9 @@ def _swept(
         visited = len(visit.mixed)
         made = written(pieces, visit.work, visit.tile, before, shape.low, fresh)
         allowed = shape if visited >= shape.blocks_from else shape.plain()
-        sweep, numbers, _ = sweep_over(made, made.arrive(after), num_bits, allowed, program)
+        sweep, numbers, _ = sweep_over(
+            made, made.arrive(after, in_vectors=shape.in_vectors), num_bits, allowed, program
+        )
         if sweep is None:
             return None
         steps.append((sweep, numbers))

@@ -89,7 +89,7 @@ class _Sweeps:
             lanes = made.lanes(self._next_lanes(made, near, left)) if left else None
             if lanes is None:
                 part = self._rest().part(Span(image(self._at, v) for v in near.vectors))
-                stores = made.arrive(then(self._at, part))
+                stores = made.arrive(then(self._at, part), in_vectors=self._shape.in_vectors)
             else:
                 stores = made.stores(lanes)
             undone = self._add(made, stores)
@@ -146,7 +146,7 @@ class _Sweeps:
         part = rest.part(tile)
         lanes = inverse(part)[: self._shape.low]
         made = Coordinates(inverse(self._at), [*lanes, *tile.vectors], self._shape.low)
-        return not self._add(made, made.arrive(then(self._at, part)))
+        return not self._add(made, made.arrive(then(self._at, part), in_vectors=self._shape.in_vectors))
 
     def _add(self, made: Coordinates, store: Map) -> set[int]:
         """Add a sweep, and follow it; return the work that its phases do not hold: then nothing is added."""
