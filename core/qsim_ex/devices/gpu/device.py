@@ -32,7 +32,7 @@ from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
-_BLOCKS_FROM = 24
+_BLOCKS_FROM = 26
 """At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
 another run (H200s)."""
 
