@@ -53,12 +53,13 @@ Planner::State Planner::advance() {
         case State::choose: choose(); break;
         case State::attempt: attempt(); break;
         case State::linear: try_linear(); break;
+        case State::others: choose_others(); break;
         case State::read:
         case State::done:
         case State::stuck:
         case State::too_large: break;
     }
-    bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : fit(*book, program_);
+    bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : !book || fit(*book, program_);
     if (!fits) state_ = State::too_large;
     return state_;
 }
@@ -104,26 +105,24 @@ void Planner::rotate_all() {
     state_ = State::choose;
 }
 
-// Finds the ways in which the plan is made by forecasts, one after another; see qsim_ex.planning.ways.
+// Finds the usual way by forecasts, one after another; see qsim_ex.planning.ways.
 void Planner::choose() {
-    if (!ways_) ways_.reset(new Ways(work_, num_bits_, shape_, fresh_, lows_));
-    if (ways_->advance()) return;
-    draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
-    bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
-    if (shape_.linear && whole && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book)) {
-        framed_.reset(new Draft(draft_->copy()));
-        linear_.reset(new LinearPlanner(framed_->work, num_bits_, shape_, promise_, *framed_->book, framed_->program, grows));
+    if (!ways_) {
+        draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
+        ways_.reset(new Ways(draft_->work, num_bits_, shape_, fresh_, lows_));
     }
-    begin_attempt();
-    state_ = State::attempt;
+    if (ways_->advance()) return;
+    bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
+    if (shape_.linear && whole && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
+        linear_.reset(new LinearPlanner(draft_->copy(), num_bits_, shape_, promise_, grows));
+    begin_attempt(ways_->usual(), !ways_->looks_on());
 }
 
-// Begins the plan in the next way; the last one needs no copy.
-void Planner::begin_attempt() {
-    const std::vector<Way>& ways = ways_->found();
-    Way way = ways[attempts_++];
-    Draft draft = attempts_ < ways.size() ? draft_->copy() : std::move(*draft_);
+// Begins the plan in some way; the last one needs no copy.
+void Planner::begin_attempt(Way way, bool is_last) {
+    Draft draft = is_last ? std::move(*draft_) : draft_->copy();
     attempt_.reset(new Attempt(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty()));
+    state_ = State::attempt;
 }
 
 // Goes on with the plan in one way; of several the one is kept that takes least time, the first of equals.
@@ -132,35 +131,47 @@ void Planner::attempt() {
         state_ = State::stuck;
         return;
     }
-    std::size_t ways = ways_->found().size();
-    bool worse = ways > 1 && made_ && attempt_->time() >= made_->time();
+    bool worse = made_ && attempt_->time() >= made_->time();
     if (!attempt_->done() && !worse) return;
+    bool is_first = !made_;
     if (!worse) made_ = std::move(attempt_);
     attempt_.reset();
-    if (attempts_ < ways) return begin_attempt();
-    finish(*made_);
-    made_.reset(), ways_.reset();
-    if (linear_ && !linear_->pays(steps, shape_.with(lows), *book)) linear_.reset(), framed_.reset();
-    state_ = linear_ ? State::linear : State::done;
+    if (!is_first) return next_attempt();
+    state_ = linear_ && linear_->pays(*made_) ? State::linear : State::others;
 }
 
-void Planner::finish(Attempt& made) {
-    start = made.draft.start, end = made.draft.end;
-    book = std::move(made.draft.book), program_ = std::move(made.draft.program), steps = std::move(made.steps);
-    reordered = made.reordered, floats = made.floats, lows = made.lows;
-}
-
-// Goes on with a plan over subspaces, and takes it if it is better than the one on bits.
+// Goes on with plans over subspaces, and takes the best one if it is clearly better than the one on bits.
 void Planner::try_linear() {
     if (linear_->advance()) return;
-    linear = linear_->is_better();
-    if (linear) {
-        steps = std::move(linear_->steps), program_ = std::move(linear_->program), book = std::move(framed_->book);
-        start = framed_->start;
-        end = moved({framed_->end.address, framed_->end.flip ^ linear_->flip()}, linear_->at);
-        reordered = false, floats = shape_.floats && !fresh_, lows = shape_.low;
+    state_ = State::others;
+    if (LinearAttempt* found = linear_->better()) {
+        linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
+        steps = std::move(found->steps), program_ = std::move(found->program), book = std::move(found->book);
+        start = linear_->draft.start;
+        end = moved({linear_->draft.end.address, linear_->draft.end.flip ^ linear_->flip()}, found->at);
+        made_.reset(), ways_.reset(), draft_.reset();
+        state_ = State::done;
     }
-    linear_.reset(), framed_.reset();
+    linear_.reset();
+}
+
+// Finds other ways by forecasts, one after another.
+void Planner::choose_others() {
+    if (!ways_->advance()) next_attempt();
+}
+
+void Planner::next_attempt() {
+    const std::vector<Way>& others = ways_->others();
+    if (attempts_ == others.size()) return finish();
+    Way way = others[attempts_++];
+    begin_attempt(way, attempts_ == others.size());
+}
+
+void Planner::finish() {
+    start = made_->draft.start, end = made_->draft.end;
+    book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
+    reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
+    made_.reset(), ways_.reset(), linear_.reset(), draft_.reset();
     state_ = State::done;
 }
 

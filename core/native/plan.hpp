@@ -16,7 +16,7 @@ class Planner {
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, const Promise& promise);
 
-    enum class State { read, absorb, join, rotate, choose, attempt, linear, done, stuck, too_large };
+    enum class State { read, absorb, join, rotate, choose, attempt, linear, others, done, stuck, too_large };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
     // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
@@ -42,10 +42,12 @@ class Planner {
     void join();
     void rotate_all();
     void choose();
-    void begin_attempt();
+    void begin_attempt(Way way, bool is_last);
     void attempt();
-    void finish(Attempt& made);
     void try_linear();
+    void choose_others();
+    void next_attempt();
+    void finish();
 
     int num_bits_;
     Shape shape_;
@@ -62,10 +64,9 @@ class Planner {
     std::vector<Mask> lows_;
     std::unique_ptr<Ways> ways_;
     std::unique_ptr<Draft> draft_;  // what is left for the next ways
-    std::size_t attempts_ = 0;
+    std::size_t attempts_ = 0;      // of other ways than the usual one
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
-    std::unique_ptr<Draft> framed_;  // what the plan over subspaces is made from
     std::unique_ptr<LinearPlanner> linear_;
     std::unique_ptr<NumberArrays> listed_;
 };

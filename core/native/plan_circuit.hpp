@@ -19,6 +19,8 @@ struct Shape {
 
     // How many times as long reading and writing takes as in whole pieces.
     double slowed() const { return low == fewer ? scattered : 1; }
+    // Whether amplitudes that differ in the lowest bits alone are computed as one vector.
+    bool in_vectors() const { return item_work > 0; }
     // The multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted.
     double rate() const { return counted != 0 ? counted : balance; }
     // The shape with so many lowest bits: its own, or fewer.

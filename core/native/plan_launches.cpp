@@ -3,6 +3,7 @@
 #include "plan_launches.hpp"
 
 #include <bit>
+#include <span>
 
 namespace qx::plan {
 
@@ -44,10 +45,14 @@ LaunchWriter::LaunchWriter(
 }
 
 bool LaunchWriter::write() {
-    if (size_ > (Int{1} << 29) || !look() || !lay_out_tables()) return false;  // places are integers of 32 bits
+    if (size_ > (Int{1} << 29) || !look()) return false;  // places are integers of 32 bits
+    std::vector<Int> takes = far();
+    if (!lay_out_tables(takes, 0, takes.size())) return false;
     out_.constants = 2 * size_, out_.tables = num_tables_;
     factors_at_ = 16 * size_ + 32;
-    values_at_ = factors_at_ + 8 * (limit_ < 0 ? 0 : setting_.limits[limit_]);
+    Int most = 0;
+    for (const TablePart& part : parts_) most = std::max(most, setting_.limits[part.limit]);
+    values_at_ = factors_at_ + 8 * most;
     Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
     slots_ = values_at_ + (num_values_ * real_ + beyond + 7) / 8 * 8;
     out_.room = slots_ + 8 * 2 * most_arguments;
@@ -59,14 +64,7 @@ bool LaunchWriter::write() {
             out_.words.push_back(word);
     entries();
     launch(begin_kernel, 1, 1, {state, 0, plain, 0});
-    if (num_tables_) {
-        for (Int word : {Int{take_word}, static_cast<Int>(out_.places.size()), static_cast<Int>(factors_.size()), factors_at_ / 8})
-            out_.words.push_back(word);
-        out_.places.insert(out_.places.end(), factors_.begin(), factors_.end());
-        out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
-        launch(numbers_kernel + limit_, blocks_for(num_tables_), threads_of,
-               {plain, 0, in_tables, 0, plain, num_tables_, structure, factors_at_});
-    }
+    make_tables();
     auto row = sweeps_.begin();
     for (const Step& step : plan_.steps.steps) {
         if (step.type == Step::zero_fill) zero_fill(static_cast<Mask>(step.fresh));
@@ -120,29 +118,37 @@ std::vector<Int> LaunchWriter::far() const {
         };
         if (row.kernel == memory_kernel) add(programs_.shared, row.begin.shared, row.end.shared);
         add(programs_.tables, row.begin.tables, row.end.tables);
-        found.resize(static_cast<std::size_t>(row.tables + padded(row.num_tables)), 0);  // with the number 0
+        found.resize(static_cast<std::size_t>(row.tables + padded(row.num_tables)), 2 * size_);  // with the number 0
     }
     return found;
 }
 
-// Lays out the making of tables on the device: a word for each real, and records of the factors of entries; see TableRecipe
-// of qsim_ex.kernels.cuda.launch.tables. Returns false if no kernel takes so many factors by value.
-bool LaunchWriter::lay_out_tables() {
-    if (!num_tables_) return true;
-    std::vector<Int> takes = far();
+// Lays out the making of a range of the tables' reals on the device: a word for each, and records of the factors of entries;
+// see TableRecipe of qsim_ex.kernels.cuda.launch.tables. Where no kernel takes so many factors by value two launches make the
+// range. Returns false if that is not enough.
+bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take) {
+    if (first_take == last_take) return true;
+    std::span takes(every.begin() + static_cast<std::ptrdiff_t>(first_take), every.begin() + static_cast<std::ptrdiff_t>(last_take));
+    auto in_halves = [&] {
+        std::size_t half = first_take + takes.size() / 2;
+        return half > first_take && lay_out_tables(every, first_take, half) && lay_out_tables(every, half, last_take);
+    };
+    std::vector<Int> factors;
     const Int before = 2 * tables_at_, end = 2 * size_;
-    std::vector<Index> direct(static_cast<std::size_t>(before)), entry(static_cast<std::size_t>(size_ - tables_at_));
+    std::vector<Int> direct;  // numbers that are no products; one that is taken twice is sent twice, which is rare
+    std::vector<Index> entry(static_cast<std::size_t>(size_ - tables_at_));
     for (Int take : takes) {
-        if (take < before) direct[static_cast<std::size_t>(take)] = 1;
+        if (take < before) direct.push_back(take);
         else if (take < end) entry[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
     }
+    if (static_cast<Int>(direct.size()) > setting_.limits[numbers_kernels - 1]) return in_halves();
     std::vector<std::uint32_t> records;
     std::size_t number = 0;  // of an entry, counted from the first table
     for (const Instruction& fold : numbers_.program) {
         if (fold.type != Instruction::fold) continue;
         const Int words = (fold.factors + 63) / 64;
         for (Int table = 0; table < fold.count; ++table) {
-            const auto first = static_cast<std::uint32_t>(factors_.size() / 2);
+            const auto first = static_cast<std::uint32_t>(factors.size() / 2);
             bool used = false;
             for (Int row = 0; row < fold.entries; ++row, ++number) {
                 if (!entry[number]) continue;
@@ -152,25 +158,40 @@ bool LaunchWriter::lay_out_tables() {
                 const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + (table * fold.entries + row) * words;
                 for (Int k = 0; k < (fold.factors + 31) / 32; ++k) records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
             }
-            const Index* factors = numbers_.places.data() + fold.at + table * fold.factors;
-            for (Int k = 0; used && k < fold.factors; ++k) factors_.push_back(2 * static_cast<Int>(factors[k])), factors_.push_back(factors_.back() + 1);
+            const Index* known = numbers_.places.data() + fold.at + table * fold.factors;
+            for (Int k = 0; used && k < fold.factors; ++k)
+                factors.push_back(2 * static_cast<Int>(known[k])), factors.push_back(factors.back() + 1);
         }
     }
-    for (std::size_t take = 0; take < direct.size(); ++take)
-        if (direct[take]) {
-            direct[take] = static_cast<Index>(factors_.size());
-            factors_.push_back(static_cast<Int>(take));
-        }
-    const Int most = static_cast<Int>(factors_.size());
-    for (limit_ = 0; limit_ < numbers_kernels; ++limit_)
-        if (most <= setting_.limits[limit_] && 8 * setting_.limits[limit_] + other_arguments <= setting_.room) break;
-    if (limit_ == numbers_kernels) return false;
+    std::uint32_t next_direct = static_cast<std::uint32_t>(factors.size());
+    factors.insert(factors.end(), direct.begin(), direct.end());
+    const Int most = static_cast<Int>(factors.size());
+    int limit = 0;
+    for (; limit < numbers_kernels; ++limit)
+        if (most <= setting_.limits[limit] && 8 * setting_.limits[limit] + other_arguments <= setting_.room) break;
+    if (limit == numbers_kernels) return in_halves();
+    parts_.push_back({static_cast<Int>(first_take), static_cast<Int>(takes.size()), static_cast<Int>(out_.sent.size()),
+                      static_cast<Int>(factors_.size()), most, limit});
+    factors_.insert(factors_.end(), factors.begin(), factors.end());
     for (Int take : takes)
-        out_.sent.push_back(take < before ? direct[static_cast<std::size_t>(take)] << 2
+        out_.sent.push_back(take < before ? next_direct++ << 2
                             : take < end  ? entry[static_cast<std::size_t>(take / 2 - tables_at_)] << 2 | static_cast<Index>(1 + take % 2)
                                           : static_cast<Index>(take - end) << 2 | 3);
     out_.sent.insert(out_.sent.end(), records.begin(), records.end());
     return true;
+}
+
+// Writes the launches that make the tables; all take their input from the same place.
+void LaunchWriter::make_tables() {
+    for (const TablePart& part : parts_) {
+        for (Int word : {Int{take_word}, static_cast<Int>(out_.places.size()), part.num_factors, factors_at_ / 8})
+            out_.words.push_back(word);
+        auto factors = factors_.begin() + part.factors;
+        out_.places.insert(out_.places.end(), factors, factors + part.num_factors);
+        out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
+        launch(numbers_kernel + part.limit, blocks_for(part.count), threads_of,
+               {plain, 4 * part.sent, in_tables, part.first * real_, plain, part.count, structure, factors_at_});
+    }
 }
 
 // Writes how those entries of tables are made that kernels take by value: products of few factors.

@@ -42,7 +42,7 @@ class LaunchWriter {
   public:
     LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
 
-    // Returns false if a step is neither a sweep nor a ZeroFill, or if a table needs a transfer of its own.
+    // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes.
     bool write();
 
   private:
@@ -54,10 +54,17 @@ class LaunchWriter {
         Int values, num_values, tables, num_tables;
     };
 
+    // A part of the tables that one launch makes: its reals, its records in `sent`, and its input among the factors.
+    struct TablePart {
+        Int first, count, sent, factors, num_factors;
+        int limit;  // which kernel makes it
+    };
+
     bool look();
     RunKernel kernel_for(Int words, Int numbers) const;
     Int in_buffer(Int take, const SweepRow& row) const;
-    bool lay_out_tables();
+    bool lay_out_tables(const std::vector<Int>& takes, std::size_t first, std::size_t last);
+    void make_tables();
     std::vector<Int> far() const;
     void entries();
     void launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments);
@@ -75,7 +82,7 @@ class LaunchWriter {
     std::vector<SweepRow> sweeps_;
     Int num_values_ = 0, num_tables_ = 0;  // reals
     std::vector<Int> factors_;             // takes of the tables' input
-    int limit_ = -1;                       // which kernel makes the tables
+    std::vector<TablePart> parts_;
     Int factors_at_ = 0, values_at_ = 0, slots_ = 0;  // in the room, in bytes
 };
 

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "plan_linear_forward.hpp"
-
 namespace qx::plan {
 
 namespace {
@@ -14,6 +12,8 @@ constexpr std::size_t most_pieces = 4096;  // which of them commute is found for
 constexpr double least = 1;   // passes over a full state: no plan takes less
 constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
 constexpr double half = 0.5;  // of the time that is saved may be spent on planning
+// The amounts of arithmetic for which a state grows that are tried: where plans are compared, and elsewhere.
+constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
 
 }  // namespace
 
@@ -30,85 +30,32 @@ bool is_worth_trying(
     return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.rich * static_cast<double>(others);
 }
 
-LinearPlanner::LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
-                             Book& book, const NumberProgram& program, bool grows)
-    : program(program), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise), book_(book),
-      work_(work, num_bits, book, grows) {
-    if (!grows && !shape.floats) work_.turn_back(book);
+LinearPlanner::LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows)
+    : draft(std::move(draft)), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise),
+      work_(this->draft.work, num_bits, *this->draft.book, grows) {
+    if (!grows && !shape.floats) work_.turn_back(*this->draft.book);
 }
 
-bool LinearPlanner::pays(const StepArrays& on_bits, const Shape& shape, Book& book) {
-    on_bits_ = time_of(on_bits, num_bits_, shape, book);
-    double diagonals = 0, others = 0;
-    for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : others) += 1;
+bool LinearPlanner::pays(const Attempt& on_bits) {
+    on_bits_ = time_of(on_bits.steps, num_bits_, shape_.with(on_bits.lows), *on_bits.draft.book);
+    double diagonals = 0, mixing = 0;
+    for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : mixing) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
-    double pieces = others + diagonals / 10;
-    return work_.fits() && promise_.piece * pieces * (1 + pieces / crowd) <= half * saved;
+    double pieces = mixing + diagonals / 10, one = promise_.piece * pieces * (1 + pieces / crowd);
+    if (!grows_) worths_ = {1};
+    else if (shape_.counted != 0) worths_.assign(std::begin(compared), std::end(compared));
+    else worths_.assign(std::begin(others), std::end(others));
+    while (!worths_.empty() && static_cast<double>(worths_.size()) * one > half * saved) worths_.pop_back();
+    return work_.fits() && !worths_.empty();
 }
 
 bool LinearPlanner::advance() {
-    if (!growth_) {
-        growth_.reset(new GrowingSpace(work_, shape_, grows_));
-    } else if (!growth_->done()) {
-        return growth_->advance();
-    } else if (!sweeps_) {
-        place();
-    } else if (written_ < visits_.size()) {
-        bool fits = sweeps_->write(visits_[written_], around_[written_]);
-        ++written_;
-        return fits;
-    } else {
-        finish();
-        return false;
-    }
-    return true;
-}
-
-// Finds where the state lies around each sweep.
-void LinearPlanner::place() {
-    at.assign(static_cast<std::size_t>(num_bits_), -1);
-    if (grows_) place_new();
-    else place_there();
-    sweeps_.reset(new LinearSweeps(work_, shape_, book_, program, steps));
-}
-
-// A new state is in order in the end, but for the bits that have to be lowest.
-void LinearPlanner::place_new() {
-    int next = 0;
-    for (int bit : growth_->lowest) at[qx::plan::at(bit)] = next++;
-    for (int& place : at)
-        if (place < 0) place = next++;
-    Map columns, end;
-    for (int place : at) columns.push_back(unit(place));
-    for (Mask vector : inverse(work_.frame.directions)) end.push_back(image(columns, vector));
-    visits_ = std::move(growth_->visits);
-    around_ = placed(visits_, end, zeros(), shape_.low);
-}
-
-void LinearPlanner::place_there() {
-    Walk walk = walked(growth_->visits, work_.frame.directions, growth_->lowest, shape_.tile, !shape_.floats);
-    for (std::size_t place = 0; place < walk.bits.size(); ++place)
-        at[qx::plan::at(walk.bits[place])] = static_cast<int>(place);
-    for (std::size_t k = 0; k < walk.visits.size(); ++k)
-        around_.push_back({inverse(walk.layouts[k]), inverse(walk.layouts[k + 1]), 0});
-    visits_ = std::move(walk.visits);
-}
-
-// Returns the index bits whose zeros no sweep has written in the end.
-Mask LinearPlanner::zeros() const {
-    Mask out = 0;
-    for (int wire : growth_->left) out |= unit(at[qx::plan::at(wire)]);
-    return out;
-}
-
-void LinearPlanner::finish() {
-    if (Mask left = zeros()) {
-        Step step{};
-        step.type = Step::zero_fill, step.fresh = static_cast<Int>(left);
-        step.packed = static_cast<Int>(steps.packed.size());
-        steps.steps.push_back(step);
-    }
-    better_ = time_of(steps, num_bits_, shape_, book_) < promise_.gain * on_bits_;
+    if (!order_) order_.reset(new Order(work_));
+    if (!attempt_) attempt_.reset(new LinearAttempt(draft, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]));
+    if (attempt_->advance()) return true;
+    if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
+    attempt_.reset();
+    return tried_ < worths_.size();
 }
 
 }  // namespace qx::plan

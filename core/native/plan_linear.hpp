@@ -2,9 +2,7 @@
 // reads like.
 #pragma once
 
-#include <memory>
-
-#include "plan_linear_sweep.hpp"
+#include "plan_linear_attempt.hpp"
 
 namespace qx::plan {
 
@@ -17,47 +15,33 @@ struct Promise {
 bool is_worth_trying(
     const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, const Book& book);
 
-// Makes a plan over subspaces of work that has a plan on bits, too, a step at a time.
+// Makes plans over subspaces of work that has a plan on bits, too, a step at a time, and keeps the best.
 class LinearPlanner {
   public:
-    // program: the number program that the plan on bits began with. grows: whether the work begins in |0...0>; else all
-    // amplitudes are there.
-    LinearPlanner(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, Book& book,
-                  const NumberProgram& program, bool grows);
+    // grows: whether the work begins in |0...0>; else all amplitudes are there.
+    LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows);
 
-    // Compares the steps on bits with what a plan may save; returns whether one is to be made. shape, book: those of the
-    // steps.
-    bool pays(const StepArrays& on_bits, const Shape& shape, Book& book);
-    // Does a bounded amount of work; returns false when the plan is done.
+    // Compares a plan on bits with what may be saved; returns whether a plan is to be made.
+    bool pays(const Attempt& on_bits);
+    // Does a bounded amount of work; returns false when all plans are made.
     bool advance();
-    // Whether there is a plan, and it takes clearly less time than the steps on bits.
-    bool is_better() const { return better_; }
-
-    StepArrays steps;
-    NumberProgram program;
-    std::vector<int> at;  // for each bit that the work names the index bit that it is on in the end
+    // The best plan, null if none takes clearly less time than the one on bits.
+    LinearAttempt* better() { return best_ && best_->time() < promise_.gain * on_bits_ ? best_.get() : nullptr; }
     Mask flip() const { return work_.frame.flip; }
 
-  private:
-    void place();
-    void place_new();
-    void place_there();
-    void finish();
-    Mask zeros() const;
+    Draft draft;  // what plans are made from
 
+  private:
     int num_bits_;
     bool grows_;
     const Shape& shape_;
     Promise promise_;
-    Book& book_;
     FramedWork work_;
-    double on_bits_ = 0;  // the time of the other plan
-    std::unique_ptr<GrowingSpace> growth_;
-    std::vector<TileVisit> visits_;  // all sweeps, once they were chosen
-    std::vector<Around> around_;     // and the layouts around them
-    std::unique_ptr<LinearSweeps> sweeps_;
-    std::size_t written_ = 0;
-    bool better_ = false;
+    double on_bits_ = 0;  // the time of the plan on bits
+    std::unique_ptr<Order> order_;
+    std::vector<double> worths_;  // the amounts of arithmetic for which the state grows that are tried
+    std::size_t tried_ = 0;
+    std::unique_ptr<LinearAttempt> attempt_, best_;
 };
 
 }  // namespace qx::plan

@@ -89,13 +89,13 @@ void Coordinates::place(const FramedWork& work, const Framed& framed) {
     write(on_positions(framed, bits, reads, conditions, book_));
 }
 
-Map Coordinates::arrive(const Map& after) {
+Map Coordinates::arrive(const Map& after, bool in_vectors) {
     Vectors wanted = inverse(after);
     std::vector<int> lanes = single(wanted.data(), low_, nullptr);
     Mask taken = zero_;
     for (int lane : lanes) taken |= unit(lane);
     for (int bit = 0; bit < static_cast<int>(after.size()); ++bit)
-        if (!(taken >> bit & 1))
+        if (in_vectors && !(taken >> bit & 1))
             each(image(after, columns_[at(bit)]) & below(low_), [&](int lane) { cx(bit, lanes[at(lane)]); });
     Map out;
     for (std::size_t bit = 0; bit < after.size(); ++bit)

@@ -21,8 +21,8 @@ class Coordinates {
     // Writes a piece of work, and the CX before it.
     void place(const FramedWork& work, const Framed& framed);
     // Returns what flips in memory with each index bit, if `after` leads from the frame's bits to it. The lowest bits
-    // become positions of their own.
-    Map arrive(const Map& after);
+    // become positions of their own; in_vectors: and no other position flips them.
+    Map arrive(const Map& after, bool in_vectors);
 
     Mask tile = 0;            // the index bits that are positions
     Map load;                 // for each index bit what flips in memory with it, as it is read

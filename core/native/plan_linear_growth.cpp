@@ -37,9 +37,9 @@ Vectors even_in(Vectors space, const Vectors& parities) {
 
 }  // namespace
 
-GrowingSpace::GrowingSpace(const FramedWork& work, const Shape& shape, bool grows)
+GrowingSpace::GrowingSpace(const FramedWork& work, const Order& order, const Shape& shape, bool grows, double worth)
     : work_(work), shape_(shape), directions_(work.frame.directions), grows_(grows), stays_(!grows && !shape.floats),
-      may_be_lowest_(directions_), order_(work), pending_(work.size()) {
+      may_be_lowest_(directions_), order_(order), balance_(worth * shape.balance), pending_(work.size()) {
     if (stays_) may_be_lowest_.resize(at(shape.low));
     if (!grows) {
         every_.add_all(units(static_cast<int>(directions_.size())));
@@ -134,7 +134,7 @@ Vectors GrowingSpace::wanted() {
         if (reach_.size() >= every_.size()) return choose(found, work_, lanes_, room);
         if (reach_.size() >= shape_.start) {
             Vectors added = choose(found, work_, lanes_, room, {&reach_});
-            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= shape_.balance) return added;
+            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= balance_) return added;
         }
         reach_ = larger();
     }
@@ -152,7 +152,7 @@ Span GrowingSpace::larger() {
     for (int size : counts) {
         Vectors added = choose(found, work_, reach_.vectors, size);
         Span wider(joined(reach_.vectors, added));
-        if (!added.empty() && found.arithmetic(work_, wider) >= shape_.balance) return wider;
+        if (!added.empty() && found.arithmetic(work_, wider) >= balance_) return wider;
     }
     return Span(joined(reach_.vectors, every_.vectors));
 }

@@ -14,10 +14,11 @@ struct TileVisit {
     Vectors mixed;  // the mixed space before
 };
 
-// The space that work has mixed so far, or all of it where a state is there, as sweeps are chosen for it.
+// The space that work has mixed so far, or all of it where a state is there, as sweeps are chosen for it. worth: a new
+// state grows for work that takes so many times as long as reading and writing it.
 class GrowingSpace {
   public:
-    GrowingSpace(const FramedWork& work, const Shape& shape, bool grows);
+    GrowingSpace(const FramedWork& work, const Order& order, const Shape& shape, bool grows, double worth);
 
     // Chooses the next sweep; false if no work fits into it.
     bool advance();
@@ -42,7 +43,8 @@ class GrowingSpace {
     const Map& directions_;
     bool grows_, stays_;
     Map may_be_lowest_;  // directions of wires
-    Order order_;
+    const Order& order_;
+    double balance_;
     Span every_;  // all directions that are mixed, and those of the wires that are not 0 in all of the state in the end
     std::vector<int> wires_;  // the latter
     Span reach_, mixed_, covered_;

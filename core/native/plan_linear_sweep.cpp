@@ -73,7 +73,7 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
 
 bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
     Coordinates made = written(work_, visit, around, shape_.low, book_);
-    Map store = made.arrive(around.after);
+    Map store = made.arrive(around.after, shape_.in_vectors());
     Directions edges{};
     each(made.tile, [&](int bit) {
         if (store[at(bit)] < unit(shape_.edge)) edges.units |= unit(bit);

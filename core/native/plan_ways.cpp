@@ -33,17 +33,19 @@ bool Ways::advance() {
         case State::first: begin(); break;
         case State::lows: try_low(); break;
         case State::turn: turn(); break;
+        case State::usual: list(); break;
         case State::others: try_other(); break;
         case State::turned: try_turned(); break;
         case State::done: break;
     }
-    return state_ != State::done;
+    return state_ != State::usual && state_ != State::done;
 }
 
 // Foresees the plan for the bits as they are.
 void Ways::begin() {
     usual_.low = below(shape_.low);
-    if (work_.empty() || (lows_.empty() && !may_float_)) return finish();
+    state_ = State::usual;
+    if (work_.empty() || (lows_.empty() && !may_float_)) return;
     least_ = time(usual_, unbounded);
     tries_ = static_cast<std::size_t>(std::min(runs(least_) * patience, static_cast<double>(lows_.size())));
     state_ = State::lows;
@@ -59,7 +61,7 @@ void Ways::try_low() {
     if (found < least_) usual_ = way, least_ = found;
 }
 
-// Lets the lowest bits of the usual way change if that is foreseen to take less time, and lists other ways.
+// Lets the lowest bits of the usual way change if that is foreseen to take less time.
 void Ways::turn() {
     turned_ = usual_.turned(), turned_time_ = unbounded;
     bool compares = shape_.counted > 0 && num_bits_ >= shape_.start + wider;
@@ -69,13 +71,17 @@ void Ways::turn() {
     }
     if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
     room_ = more_ / (2 * made);  // half is spent on forecasts
+    state_ = State::usual;
+}
+
+void Ways::list() {
     if (shape_.tile >= num_bits_ || !room_) return finish();
-    others_ = others();
+    others_ = listed();
     others_.resize(std::min(others_.size(), more_ / 2));
     next_ = 0, state_ = State::others;
 }
 
-std::vector<Way> Ways::others() const {
+std::vector<Way> Ways::listed() const {
     std::vector<double> every;
     if (fresh_) every.assign(std::begin(worths), std::end(worths));
     auto with = [&](const std::vector<Mask>& choices, const std::vector<double>& tried) {
@@ -111,12 +117,11 @@ void Ways::try_turned() {
 }
 
 void Ways::finish() {
-    found_.push_back(usual_);
     std::vector<Tried> others = best(kept);
     for (const Tried& tried : others)
         if (tried.time <= near * others.front().time) found_.push_back(tried.way);
     if (room_ && turned_time_ <= near * least_) found_.push_back(turned_);
-    found_.resize(std::min(found_.size(), 1 + room_));
+    found_.resize(std::min(found_.size(), room_));
     for (auto& pair : outlooks_)
         for (auto& outlook : pair) outlook.reset();
     state_ = State::done;

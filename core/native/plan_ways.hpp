@@ -16,17 +16,19 @@ struct Way {
     Way turned() const { return {low, !floats, worth}; }
 };
 
-// Finds the ways in which a plan should be made, by forecasts, one after another.
+// Finds the ways in which a plan should be made, by forecasts, one after another: first the usual one, then others.
 class Ways {
   public:
     // lows: the choices of the lowest bits of a new state that may be tried, then those of fewer bits; none if its wires have
     // their places.
     Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, const std::vector<Mask>& lows);
 
-    // Makes some forecasts; returns false when all are made.
+    // Makes some forecasts; returns false when the usual way is known, and when all are.
     bool advance();
-    // The ways, the usual one first.
-    const std::vector<Way>& found() const { return found_; }
+    Way usual() const { return usual_; }
+    // Whether there may be others.
+    bool looks_on() const { return room_; }
+    const std::vector<Way>& others() const { return found_; }
 
   private:
     struct Tried {
@@ -35,16 +37,17 @@ class Ways {
         Way way;
     };
 
-    enum class State { first, lows, turn, others, turned, done };
+    enum class State { first, lows, turn, usual, others, turned, done };
 
     void begin();
     void try_low();
     void turn();
+    void list();
     void try_other();
     void try_turned();
     void finish();
     // The other ways to try, the most promising first.
-    std::vector<Way> others() const;
+    std::vector<Way> listed() const;
     void add(Way way);
     // The best of the ways that were tried, at most so many; the first of equals first.
     std::vector<Tried> best(std::size_t most) const;

@@ -14,7 +14,7 @@ from qsim_ex.planning.ordering import foresee
 from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.fuse import fuse
 from qsim_ex.planning.rewrite.rotate import rotate
-from qsim_ex.planning.ways import PlanWay, ways
+from qsim_ex.planning.ways import PlanWay, Ways
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Shape
 
@@ -31,6 +31,12 @@ def work_of(family: str) -> list[Work]:
     instructions, program = circuit_of(FAMILIES[family](N), N).instructions, NumberProgram(100_000)
     work, _ = absorb(instructions, Layout.identity(N), GPU)
     return rotate(fuse(work, program), program)
+
+
+def ways(work: list[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> list[PlanWay]:
+    """All ways that are found, the usual one first."""
+    found = Ways(work, num_bits, shape, fresh, new=new)
+    return [found.usual, *found.others()]
 
 
 @pytest.mark.parametrize("family", ["qft", "su2", "grid", "iqp"])

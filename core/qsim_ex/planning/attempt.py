@@ -14,7 +14,7 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import order_of
 from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 from qsim_ex.planning.tiles.schedule import Packed, schedule
-from qsim_ex.planning.ways import PlanWay, ways
+from qsim_ex.planning.ways import PlanWay
 from qsim_ex.planning.work import NOTHING, Work, moved
 from qsim_ex.steps.layout import Layout, Shape
 from qsim_ex.steps.step import DenseMatrix, Step, Sweep, ZeroFill
@@ -33,7 +33,7 @@ class Attempt(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a plan is made from. new: whether wires of this new state may be put on other bits."""
+    """What plans are made from. new: whether wires of this new state may be put on other bits."""
 
     work: list[Work]
     start: Layout
@@ -44,14 +44,11 @@ class Given(NamedTuple):
     new: bool
 
 
-def best_attempt(given: Given) -> Attempt:
-    """Return the plan that takes least time of those that `ways` asks for; the first one of equals."""
-    num_bits = len(given.start)
-    found = ways(given.work, num_bits, given.shape, given.fresh, new=given.new)
-    if len(found) == 1:
-        return _attempt(found[0], given)
-    made = [_attempt(way, given._replace(program=given.program.copy())) for way in found]
-    return min(made, key=lambda one: time_of([step for step, _ in one.steps], num_bits, one.shape))
+def fastest(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the plan that takes least time, the first one of equals; `Shape.counted` is needed for more than one."""
+    if len(attempts) == 1:
+        return attempts[0]
+    return min(attempts, key=lambda one: time_of([step for step, _ in one.steps], len(one.start), one.shape))
 
 
 def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
@@ -80,10 +77,10 @@ def time_of(steps: Sequence[Step], num_bits: int, shape: Shape) -> float:
     return total
 
 
-def _attempt(way: PlanWay, given: Given) -> Attempt:
-    """Return the plan that is made in some way; adds to the program."""
+def attempt(way: PlanWay, given: Given) -> Attempt:
+    """Return the plan that is made in some way, with a program of its own."""
     work, start, end, shape, program, fresh, new = given
-    num_bits = len(start)
+    num_bits, program = len(start), program.copy()
     shape = shape if way.low.bit_count() == shape.low else shape.narrow()
     to = order_of(way.low, num_bits)
     if to:

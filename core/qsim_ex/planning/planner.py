@@ -11,7 +11,7 @@ plans with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -24,9 +24,9 @@ from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
 if TYPE_CHECKING:
-    from qsim_ex.planning.attempt import Attempt
+    from qsim_ex.planning.attempt import Attempt, Given
+    from qsim_ex.planning.linear.sweep import LinearPlan
     from qsim_ex.planning.numbers.program import NumberProgram
-    from qsim_ex.planning.tiles.schedule import Packed
     from qsim_ex.planning.work import Work
 
 __all__ = ["bind", "make_plan"]
@@ -36,20 +36,20 @@ LARGE = 1 << 13
 
 _MANY, _FEW = 256, 4
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
 
 
-class Kept(Generic[Given, Made]):
+class Kept(Generic[Arguments, Made]):
     """A function that keeps its results; `size_of` says how many instructions its first argument has."""
 
-    def __init__(self, make: Callable[Given, Made], size_of: Callable[[Any], int]) -> None:
+    def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
         self._size_of = size_of
         self._many = lru_cache(maxsize=_MANY)(make)
         self._few = lru_cache(maxsize=_FEW)(make)
         update_wrapper(self, make)
 
-    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Made:
+    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
         """Return the result, made now or before."""
         kept = self._few if self._size_of(given[0]) > LARGE else self._many
         return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
@@ -67,7 +67,7 @@ class Kept(Generic[Given, Made]):
         self._few.cache_clear()
 
 
-def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Given, Made]], Kept[Given, Made]]:
+def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Made]], Kept[Arguments, Made]]:
     """Return a decorator for functions whose results are kept; see `Kept`."""
     return lambda make: Kept(make, size_of)
 
@@ -121,16 +121,21 @@ def python_plan(
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     made_from += () if shape.relabels else ("ordered",)
     if levels.local == num_wires:
-        from qsim_ex.planning.attempt import Given, best_attempt
+        from qsim_ex.planning.attempt import Given, attempt, fastest
+        from qsim_ex.planning.ways import Ways
 
         whole = fresh == (1 << num_wires) - 1
-        unused = program.copy() if fitted.linear and (whole or not fresh) else None
-        made = best_attempt(Given(work, start, end, fitted, program, fresh, place and whole))
-        if unused and (linear := _linear(made, work, end, fitted, unused, grows=whole)):
-            (steps, end, undone), program = linear, unused
+        given = Given(work, start, end, fitted, program, fresh, place and whole)
+        ways = Ways(work, num_wires, fitted, fresh, new=given.new)
+        made = attempt(ways.usual, given)
+        linear = _linear(made, given, grows=whole) if fitted.linear and (whole or not fresh) else None
+        if linear:
+            steps, program, undone = linear.steps, linear.program, linear.undone
+            end = Layout(end.address, end.flip ^ linear.flip).moved(linear.at)
             made_from += ("open",) if fitted.opens and not whole else ()
             made_from += (("floating",) if fitted.floats and not whole else ()) + ("linear",)
         else:
+            made = fastest([made, *(attempt(way, given) for way in ways.others())])
             steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
             made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
@@ -187,15 +192,13 @@ def _rewritten(
     return work, end, program
 
 
-def _linear(
-    made: Attempt, work: Sequence[Work], end: Layout, shape: Shape, program: NumberProgram, *, grows: bool
-) -> tuple[Packed, Layout, Map] | None:
-    """Return steps over subspaces that take less time than those made, and the layout and what is left to do there."""
+def _linear(made: Attempt, given: Given, *, grows: bool) -> LinearPlan | None:
+    """Return a plan over subspaces that takes clearly less time than the one that is made."""
     from qsim_ex.planning.linear.schedule import cheaper
     from qsim_ex.planning.linear.sweep import time_of
 
-    found = cheaper(time_of(made.steps, len(end), made.shape), work, len(end), shape, program, grows=grows)
-    return (found.steps, Layout(end.address, end.flip ^ found.flip).moved(found.at), found.undone) if found else None
+    time = time_of(made.steps, len(given.end), made.shape)
+    return cheaper(time, given.work, len(given.end), given.shape, given.program, grows=grows)
 
 
 def _check(levels: Levels, num_wires: int) -> None:

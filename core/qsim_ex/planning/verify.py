@@ -171,9 +171,9 @@ def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     tile, low, others = mask_of(sweep.tile), (1 << shape.low) - 1, [b for b in range(num_bits) if b not in sweep.tile]
     _check(max(len(sweep.load), len(sweep.store)) <= num_bits, "a map is of local bits")
     span = Span(sweep.loads(sweep.tile))
-    for columns in (sweep.loads, sweep.stores):
+    for columns, alone in ((sweep.loads, True), (sweep.stores, shape.in_vectors)):
         _check(same_span(columns(sweep.tile), span.vectors), "a tile is written back where it was read")
-        lowest = sorted(mask for mask in columns(range(num_bits)) if mask & low)
+        lowest = sorted(mask for mask in columns(range(num_bits)) if mask & low and (alone or mask <= low))
         _check(lowest == list(units(range(shape.low))), "the low bits are lanes")
         outside = zip(others, columns(others), strict=True)
         _check(all(mask ^ 1 << bit in span for bit, mask in outside), "a bit outside the tile stays")

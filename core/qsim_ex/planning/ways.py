@@ -3,7 +3,8 @@
 Forecasts choose which ways are worth a plan. First the usual one: phases weigh what they take alone, and the state
 grows for a pass's arithmetic. Then, if a run takes long enough, ways in which phases weigh what they take in a table
 and the state grows for other amounts of arithmetic. A forecast sees sweeps, but neither phases nor blocks: forecasts
-within 2 % belong to plans that are 10 % apart. So the best few are made to the end and compared (decision 0036).
+within 2 % belong to plans that are 10 % apart. So the best few are made to the end and compared (decision 0036). A
+circuit full of CX is planned over subspaces before that, in `linear_worths`.
 """
 
 from __future__ import annotations
@@ -59,17 +60,17 @@ class PlanWay:
     worth: float = 0.0
 
 
-def ways(work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> list[PlanWay]:
-    """Return the ways in which a plan should be made, the usual one first.
+def linear_worths(shape: Shape) -> tuple[float, ...]:
+    """Return the amounts of arithmetic for which a state grows in plans over subspaces, the most promising first."""
+    return (0.35, 0.15) if shape.counted else (0.7, 0.35, 1.0)
 
-    new: whether wires of this new state may be put on other bits. The same work always has the same ways: plans have
-    names, and kernels are stored under them.
+
+class Ways:
+    """The ways in which a plan for some work should be made.
+
+    The same work always has the same ways: plans have names, and kernels are stored under them.
+    new: whether wires of this new state may be put on other bits. usual: the way of a plan that stands alone.
     """
-    return _Search(work, num_bits, shape, fresh, new=new).found()
-
-
-class _Search:
-    """Forecasts for some work. first: the bits that are lowest now."""
 
     def __init__(self, work: Sequence[Work], num_bits: int, shape: Shape, fresh: int, *, new: bool) -> None:
         self._work, self._num_bits, self._shape, self._fresh = work[:_LOOKED_AT], num_bits, shape, fresh
@@ -80,33 +81,40 @@ class _Search:
         self._lows = lows(num_bits, shape.low) if grows else ()
         self._narrow_lows = lows(num_bits, shape.fewer) if grows else ()
         self._may_float = shape.floats and shape.start <= num_bits > shape.tile
+        self.usual, self._turned = PlanWay(self._first), PlanWay(self._first, floats=True)
+        self._least = self._turned_time = inf
+        if self._work and (self._lows or self._may_float):
+            self._choose_low()
+            self._choose_floating()
 
-    def found(self) -> list[PlanWay]:
-        """Return the ways, see `ways`."""
-        if not self._work or not (self._lows or self._may_float):
-            return [PlanWay(self._first)]
-        usual, fixed = self._usual()
-        turned, turned_time = replace(usual, floats=not usual.floats), inf
-        if self._may_float and self._runs(fixed) * _PATIENCE >= 1:
-            bound = _NEAR * fixed if self._compares else fixed
-            turned_time = self._time(replace(usual, floats=True), bound)
-            if turned_time < fixed:
-                usual, turned, fixed, turned_time = replace(usual, floats=True), usual, turned_time, fixed
-        more = int(min(self._runs(fixed) * _MORE, _MOST)) if self._compares and self._whole else 0
+    def others(self) -> list[PlanWay]:
+        """Return other ways that are worth a plan, which is then compared with the usual one."""
+        if self._least == inf or not (self._compares and self._whole):
+            return []
+        more = int(min(self._runs(self._least) * _MORE, _MOST))
         room = more // (2 * _MADE)  # half is spent on forecasts
-        found = [usual, *self._others(usual.low, more // 2 if room else 0)]
-        if turned_time <= _NEAR * fixed:
-            found.append(turned)
-        return found[: 1 + room]
+        found = self._others(self.usual.low, more // 2 if room else 0)
+        if self._turned_time <= _NEAR * self._least:
+            found.append(self._turned)
+        return found[:room]
 
-    def _usual(self) -> tuple[PlanWay, float]:
-        """Return the usual way with lowest bits that stay, and its time."""
-        best, least = self._first, self._time(PlanWay(self._first))
-        for low in self._lows[: int(self._runs(least) * _PATIENCE)]:
-            cost = self._time(PlanWay(low), least)
-            if cost < least:
-                best, least = low, cost
-        return PlanWay(best), least
+    def _choose_low(self) -> None:
+        """Choose the lowest bits of the usual way."""
+        self._least = self._time(self.usual)
+        for low in self._lows[: int(self._runs(self._least) * _PATIENCE)]:
+            time = self._time(PlanWay(low), self._least)
+            if time < self._least:
+                self.usual, self._least = PlanWay(low), time
+
+    def _choose_floating(self) -> None:
+        """Let the lowest bits of the usual way change if that is foreseen to take less time."""
+        self._turned = replace(self.usual, floats=True)
+        if self._may_float and self._runs(self._least) * _PATIENCE >= 1:
+            bound = _NEAR * self._least if self._compares else self._least
+            self._turned_time = self._time(self._turned, bound)
+        if self._turned_time < self._least:
+            self.usual, self._turned = self._turned, self.usual
+            self._least, self._turned_time = self._turned_time, self._least
 
     def _others(self, low: int, most: int) -> list[PlanWay]:
         """Return the best of at most so many other ways that are tried. low: the bits that are tried first."""

@@ -209,6 +209,11 @@ class Shape:
         return self.scattered if self.low == self.fewer else 1.0
 
     @property
+    def in_vectors(self) -> bool:
+        """Whether amplitudes that differ in the lowest bits alone are computed as one vector, and so stay together."""
+        return self.item_work > 0
+
+    @property
     def rate(self) -> float:
         """The multiply-adds per amplitude that take as long as reading and writing it once."""
         return self.counted or self.balance

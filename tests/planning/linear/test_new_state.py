@@ -18,10 +18,14 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning import compiled
+from qsim_ex.planning import compiled, planner
 from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.linear import schedule
 from qsim_ex.planning.linear.backward import placed
+from qsim_ex.planning.linear.frame import framed
 from qsim_ex.planning.linear.growth import TileVisit
+from qsim_ex.planning.linear.schedule import grown_plan
+from qsim_ex.planning.linear.sweep import time_of
 from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Levels, Plan, Shape
@@ -197,6 +201,27 @@ def test_a_small_state_stays_small() -> None:
         verify(after)
         moved = [summary(plan, itemsize).bytes_moved for plan in (before, after)]
         assert moved[1] <= share * moved[0], family
+
+
+@pytest.mark.parametrize("family", ["cx_only", "surface_code", "clifford_t"])
+def test_of_several_plans_the_fastest_is_kept(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is time for it, the state grows for several amounts of arithmetic, and the least time is taken."""
+    shape = replace(MACHINES["gpu single, linear"][0], counted=80.0).fit(24)
+    circuit = circuit_of(FAMILIES[family](24), 24)
+    rewritten = planner._rewritten(circuit.instructions, 24, Layout.identity(24), shape, (1 << 24) - 1)
+    work, _, program = rewritten
+
+    def time(*worths: float) -> float:
+        monkeypatch.setattr(schedule, "linear_worths", lambda _: worths)
+        found = framed(work, 24, grows=True, stays=False)
+        assert found is not None
+        made = grown_plan(found, 24, shape, program, 1e9, grows=True)
+        assert made is not None
+        return time_of(made.steps, 24, shape)
+
+    worths = (1.0, 0.7, 0.35, 0.15)
+    times = [time(worth) for worth in worths]
+    assert time(*worths) == min(times) < max(times)
 
 
 def test_only_what_pays_is_tried() -> None:

@@ -259,6 +259,10 @@ def test_a_tile_of_directions_is_a_subspace() -> None:
         verify(read(*own[:-1], 1 << outside))
     with pytest.raises(PlanError, match="lanes"):
         verify(read(*own[:-1], 1 << highest | 1))
+    added = (1, *units(range(1, 8))[:-1], 1 << 7 | 1)
+    verify(read(*own, store=added))
+    with pytest.raises(PlanError, match="lanes"):
+        verify(replace(read(*own, store=added), shape=replace(plan.shape, item_work=2.0)))
     fresh = 1 << outside
     grows = replace(first, load=columns_on(first.tile, (*lowest, *own[:-1], own[-1] | fresh)), fresh=fresh)
     stage = replace(plan.stages[0], steps=(grows, *plan.stages[0].steps[1:]), fresh=fresh)

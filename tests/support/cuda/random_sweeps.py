@@ -74,6 +74,9 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "turn":
         turn(rng, mixed[0], numbers)
         return
+    if kind == "exchange":
+        exchange(rng, mixed[0], [bit for bit in everything if bit != mixed[0]], numbers)
+        return
     if kind == "fixed":
         fixed_item(rng, near, mixed[:2], numbers)
         return
@@ -118,6 +121,17 @@ def pair_of_rotations(rng, near, numbers):
         reads = (1 << bits[0] | 1 << bits[1], 1 << bits[int(rng.integers(2))])[: int(rng.integers(1, 3))]
         pattern, values = random_entries(rng, 1 << len(reads), [(5,), (1, 5), (3,), (4,)][int(rng.integers(4))])
         numbers.add(lambda slot: Diagonal(reads, When(0, 0), pattern, slot, "parity"), pattern, reads, values)
+
+
+def exchange(rng, bit, allowed, numbers):
+    """Append an X where parities select it, and nothing elsewhere."""
+    reads = tuple(random_mask(rng, allowed, 3) for _ in range(int(rng.integers(1, 4))))
+    one = bytes((0, 1, 1, 0))
+    pattern = b"".join([one if rng.random() < 0.4 else bytes((1, 0, 0, 1)) for _ in range(1 << len(reads))])
+    when = random_mask(rng, allowed, 2) if rng.random() < 0.4 else 0
+    condition = When(when, when & int(rng.integers(0, 1 << 62)))
+    values = [complex(entry) for entry in pattern]
+    numbers.add(lambda slot: Mix((bit,), reads, condition, pattern, slot, "ccx"), pattern, reads, values)
 
 
 def turn(rng, bit, numbers):

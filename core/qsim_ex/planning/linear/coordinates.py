@@ -102,13 +102,13 @@ class Coordinates:
             made[bit] = column
         return tuple(made)
 
-    def arrive(self, after: Map) -> Map:
+    def arrive(self, after: Map, *, in_vectors: bool) -> Map:
         """Return what flips in memory with each index bit, if `after` leads from the frame's bits to it.
 
-        The lowest bits become positions of their own.
+        The lowest bits become positions of their own; in_vectors: and no other position flips them.
         """
         lanes = self.lanes(inverse(after)[: self._low])
-        for bit in range(len(after)):
+        for bit in range(len(after)) if in_vectors else ():
             if bit not in lanes and not self._zero >> bit & 1:
                 for lane in wires_of(image(after, self._columns[bit]) & (1 << self._low) - 1):
                     self._cx(bit, lanes[lane], -1)

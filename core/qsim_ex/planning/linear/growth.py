@@ -39,11 +39,14 @@ class GrowingSpace:
 
     wires: the bits of the work that are not 0 in all of the state in the end. The mixed space has all of their
     directions then, so that it is theirs. left: the bits whose zeros nobody has written in the end.
+    worth: a new state grows for work that takes so many times as long as reading and writing it.
     """
 
-    def __init__(self, work: Sequence[Framed], frame: Frame, shape: Shape, *, grows: bool) -> None:
-        self._work, self._shape, self._grows = work, shape, grows
-        self._order = Order(work)
+    def __init__(
+        self, work: Sequence[Framed], order: Order, frame: Frame, shape: Shape, *, grows: bool, worth: float
+    ) -> None:
+        self._work, self._order, self._shape, self._grows = work, order, shape, grows
+        self._balance = worth * shape.balance
         self._directions = tuple(frame.directions)
         self._stays = not grows and not shape.floats
         self._may_be_lowest = self._directions[: shape.low] if self._stays else self._directions
@@ -136,7 +139,7 @@ class GrowingSpace:
             if len(self._reach) >= self._shape.start:
                 inside = self._inside(found, self._reach)
                 added = chosen(inside, self._work, lanes, room)
-                if 3 * self._arithmetic(found, Span([*lanes, *added])) >= self._shape.balance:
+                if 3 * self._arithmetic(found, Span([*lanes, *added])) >= self._balance:
                     return added
             self._reach = self._larger(pending)
 
@@ -150,7 +153,7 @@ class GrowingSpace:
         for count in counts:
             added = chosen(found, self._work, near, count)
             wider = Span([*near, *added])
-            if added and self._arithmetic(found, wider) >= self._shape.balance:
+            if added and self._arithmetic(found, wider) >= self._balance:
                 return wider
         return Span([*near, *self._every.vectors])
 

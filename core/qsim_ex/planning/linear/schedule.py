@@ -2,13 +2,14 @@
 
 Tiles are chosen forwards (`growth`). The layouts between them are found backwards for a new state, whose first layout
 may be any (`backward`), and forwards for a state that is there, which begins in a plain one (`forward`). Then each
-sweep is written.
+sweep is written. A new state may grow for several amounts of arithmetic: some are tried, and the best plan is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
@@ -18,9 +19,11 @@ from qsim_ex.planning.linear.backward import Around, placed
 from qsim_ex.planning.linear.forward import walked
 from qsim_ex.planning.linear.frame import SWEPT, Frame, Framed, changes_frame, framed
 from qsim_ex.planning.linear.growth import GrowingSpace, TileVisit
+from qsim_ex.planning.linear.locality import Order
 from qsim_ex.planning.linear.sweep import MOST_PIECES, LinearPlan, sweep_over, time_of, written
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.schedule import Packed
+from qsim_ex.planning.ways import linear_worths
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.algebra import Map, image, inverse, units
 from qsim_ex.steps.layout import Shape
@@ -47,10 +50,31 @@ def cheaper(
     if not _is_worth_trying(work, num_bits, shape, shape.rich if grows else shape.rich_there):
         return None
     found = framed(work, num_bits, grows=grows, stays=not grows and not shape.floats)
-    if found is None or not _pays(found[0], time, num_bits, shape):
+    if found is None:
         return None
-    made = _plan(*found, num_bits, shape, program, grows=grows)
+    saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
+    made = grown_plan(found, num_bits, shape, program, saved, grows=grows)
     return made if made and time_of(made.steps, num_bits, shape) < compiled.PROMISE.gain * time else None
+
+
+def grown_plan(
+    found: tuple[list[Framed], Frame], num_bits: int, shape: Shape, program: NumberProgram, saved: float, *, grows: bool
+) -> LinearPlan | None:
+    """Return the plan of framed work that takes least time, of as many as may be made for what is saved.
+
+    None where work does not fit into phases. saved: in the time of a sweep over 2^`Shape.start` amplitudes.
+    """
+    work, frame = found
+    worths = _affordable(linear_worths(shape) if grows else (1.0,), work, saved)
+    if not worths:
+        return None
+    order, best, least = Order(work), None, inf
+    for worth in worths:
+        growth = GrowingSpace(work, order, frame, shape, grows=grows, worth=worth)
+        made = _plan(growth, work, frame, num_bits, shape, program.copy(), grows=grows)
+        if made and (takes := time_of(made.steps, num_bits, shape)) < least:
+            best, least = made, takes
+    return best
 
 
 def _is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape, rich: float) -> bool:
@@ -62,12 +86,12 @@ def _is_worth_trying(work: Sequence[Work], num_bits: int, shape: Shape, rich: fl
     return len(work) - added <= MOST_PIECES and added >= least
 
 
-def _pays(work: Sequence[Framed], time: float, num_bits: int, shape: Shape) -> bool:
-    """Return whether a plan can save more time than finding it takes; time: that of a plan on bits."""
-    saved = max(0.0, time - _LEAST) * 2.0 ** (num_bits - shape.start)
+def _affordable(worths: tuple[float, ...], work: Sequence[Framed], saved: float) -> tuple[float, ...]:
+    """Return as many of the first worths as plans may be made: they may take a share of what can be saved."""
     diagonals = sum(one.piece.kind == "diagonal" for one in work)
     count = len(work) - diagonals + diagonals / 10
-    return compiled.PROMISE.piece * count * (1 + count / _CROWD) <= _HALF * saved
+    one = compiled.PROMISE.piece * count * (1 + count / _CROWD)
+    return tuple([worth for number, worth in enumerate(worths, 1) if number * one <= _HALF * saved])
 
 
 class _Placed(NamedTuple):
@@ -81,9 +105,15 @@ class _Placed(NamedTuple):
 
 
 def _plan(
-    work: list[Framed], frame: Frame, num_bits: int, shape: Shape, program: NumberProgram, *, grows: bool
+    growth: GrowingSpace,
+    work: list[Framed],
+    frame: Frame,
+    num_bits: int,
+    shape: Shape,
+    program: NumberProgram,
+    *,
+    grows: bool,
 ) -> LinearPlan | None:
-    growth = GrowingSpace(work, frame, shape, grows=grows)
     lowest = growth.plan()
     if lowest is None:
         return None
@@ -94,13 +124,14 @@ def _plan(
             check_cancelled()
         made = written(work, visit.work, visit.tile, before, shape.low, fresh)
         allowed = shape if len(visit.mixed) >= shape.blocks_from else shape.plain()
-        sweep, numbers, _ = sweep_over(made, made.arrive(after), num_bits, allowed, program)
+        store = made.arrive(after, in_vectors=shape.in_vectors)
+        sweep, numbers, _ = sweep_over(made, store, num_bits, allowed, program)
         if sweep is None:
             return None
         steps.append((sweep, numbers))
     if found.left:
         steps.append((ZeroFill(found.left), NOTHING))
-    return LinearPlan(steps, found.at, frame.flip, found.undone)
+    return LinearPlan(steps, found.at, frame.flip, program, found.undone)
 
 
 def _new(growth: GrowingSpace, lowest: Sequence[int], directions: Map, shape: Shape) -> _Placed:

@@ -50,7 +50,9 @@ def settling(undone: Map, shape: Shape) -> tuple[Sweep, ...]:
                 tile.add(direction)
         part = rest.part(tile)
         made = Coordinates(units(range(num_bits)), [*inverse(part)[: shape.low], *tile.vectors], shape.low)
-        sweep, _, left = sweep_over(made, made.arrive(part), num_bits, shape, NumberProgram(2))
+        sweep, _, left = sweep_over(
+            made, made.arrive(part, in_vectors=shape.in_vectors), num_bits, shape, NumberProgram(2)
+        )
         assert sweep is not None, left  # CX on near bits alone: tiles are near where phases are few
         sweeps.append(sweep)
         undone = then(inverse(part), undone)

@@ -24,12 +24,14 @@ class LinearPlan(NamedTuple):
     """Sweeps over subspaces.
 
     at, flip: for each bit that the work names the index bit that it is on in the end, and which of them are inverted.
+    program: that of the numbers of the steps.
     undone: what is left to do until it is on that bit, () for nothing; see `Plan.undone`.
     """
 
     steps: Packed
     at: list[int]
     flip: int
+    program: NumberProgram
     undone: Map = ()
 
 

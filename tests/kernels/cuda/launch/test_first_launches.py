@@ -125,6 +125,17 @@ def test_factors_that_no_kernel_takes_by_value_go_step_by_step(dtype: np.dtype) 
     assert runs.runtime.natively_launched == 0
 
 
+def test_many_numbers_are_made_by_several_launches(dtype: np.dtype) -> None:
+    """Numbers in memory that are more than a kernel takes by value are made part by part, all of them natively."""
+    runs, builder, rng = FirstRuns(dtype, room=4096), CircuitBuilder(8), np.random.default_rng(5)
+    for _ in range(24):
+        wires = [int(wire) for wire in rng.permutation(8)[:3]]
+        builder.unitary(np.linalg.qr(rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)))[0], wires)
+    assert runs.error(builder.build()) < TOLERANCE[dtype.type]
+    launched = runs.runtime.natively_launched
+    assert launched > len(runs.plan.steps) + 3, launched
+
+
 def test_long_runs_are_queued_in_pieces(dtype: np.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between pieces the host waits, so that a run that is cancelled ends soon; each step is counted once."""
     monkeypatch.setattr(single, "QUEUED_BYTES", 2 << 8 + dtype.itemsize.bit_length())

@@ -20,7 +20,7 @@ from qsim_ex.kernels.cuda.write.style import KernelStyle
 from qsim_ex.steps import Mix, Phase, Rename, Slot, Sweep
 
 DTYPES = [np.complex64, np.complex128]
-KINDS = ("cx", "cx", "cx", "mix", "diagonal", "rename", "turn", "pair")
+KINDS = ("cx", "cx", "cx", "exchange", "mix", "diagonal", "rename", "turn", "pair")
 BLOCKS = ("cx", "cx", "cx", "block", "diagonal")
 
 
@@ -138,7 +138,7 @@ def tile_units(count):
 def test_kernels_with_frames(dtype, style):
     """Kernels with many CX do what their sweep says, over subspaces and over bits."""
     linear = style == "maps"
-    given = [case(seed, 4 + seed % 8, 9, 1 + seed % 4, 8, 2, kinds=KINDS, linear=linear) for seed in range(24)]
+    given = [case(seed, 4 + seed % 8, 9, 1 + seed % 4, 8, 2, kinds=KINDS, linear=linear) for seed in range(36)]
     written = [emit(sweep, 8, style=KernelStyle(frames=style)).source for _, _, sweep, *_ in given]
     for name in ("to", "from", *(["origin", "there"] if linear else [])):
         assert sum(f"{name} ^= (" in text for text in written) > 1, name

@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
-from qsim_ex.kernels.cuda.write.phase_frame import Flip
+from qsim_ex.kernels.cuda.write.phase_frame import Flip, X, is_exchange
 from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, selection
@@ -28,6 +28,9 @@ KEPT_BYTES = 256
 
 KEPT_FROM_MEMORY = 128
 """The same limit for numbers that are loaded from memory into registers; with more, kernels spill."""
+
+_SELECTED = 5
+"""The most parities whose values are the bits of one word."""
 
 
 def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
@@ -288,6 +291,8 @@ def _mix(body: KernelBody, phase: PhaseText, item: Mix) -> list[str]:
     size = 1 << 2 * len(bits)
     if not any(elsewhere):
         return _known_matrix(body, phase, item, groups, members, constants)
+    if is_exchange(item) and len(item.reads) <= _SELECTED:
+        return _exchange(body, phase, item, groups, constants)
     classes = tuple(merged(item.pattern[k::size]) for k in range(size))
     if not any(map(width, classes)):
         return _multiply(body, phase, classes, groups, members, "v")
@@ -306,6 +311,21 @@ def _mix(body: KernelBody, phase: PhaseText, item: Mix) -> list[str]:
         lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", numbers)]
         lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
         lines.append("}")
+    return lines
+
+
+def _exchange(
+    body: KernelBody, phase: PhaseText, item: Mix, groups: Sequence[int], constants: Sequence[int]
+) -> list[str]:
+    """Exchange registers where parities select an X, and leave them elsewhere."""
+    phase.reads, high = True, phase.register(1 << item.bits[0])
+    odd = [k for k in range(1 << len(item.reads)) if item.pattern[4 * k : 4 * k + 4] == X]
+    lines = [f"unsigned s = {selection(phase.elsewhere(item.reads))};"]
+    for c in sorted({constants[r] for r in groups}):
+        selected = sum(1 << (k ^ c) for k in odd)
+        one = f"s == {selected.bit_length() - 1:#x}" if len(odd) == 1 else f"{selected:#x}u >> s & 1"
+        swaps = [body.call("swap", _a(phase, r), _a(phase, r | high)) for r in groups if constants[r] == c]
+        lines += [f"if ({one}) {{", *[f"    {swap}" for swap in swaps], "}"]
     return lines
 
 

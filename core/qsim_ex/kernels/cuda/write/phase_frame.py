@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.kernels.cuda.write.register_layout import LANES, RegisterLayout, banks, swizzle
 from qsim_ex.steps.algebra import Span
-from qsim_ex.steps.step import Item, Rename
+from qsim_ex.steps.step import Item, Mix, Rename
 
 Taker = Callable[[int, int], int]
 """What may be done by addresses: from a register bit (its place among them) and a parity to the part of it that may."""
@@ -58,7 +58,23 @@ def _settled(item: Item) -> int:
     """Return the bits that an item wants as they are; an X under a condition on one bit wants none."""
     if isinstance(item, Rename) and item.to == (1, 0):
         return item.when.mask if item.when.mask.bit_count() > 1 else 0
-    return item.when.mask | mask_of(tuple(getattr(item, "bits", ())))
+    return item.when.mask | mask_of(_wanted(item))
+
+
+def _wanted(item: Item) -> tuple[int, ...]:
+    """Return the bits that an item mixes, unless it only exchanges them, which does not depend on their parities."""
+    return () if is_exchange(item) else getattr(item, "bits", ())
+
+
+def is_exchange(item: Item | Flip) -> bool:
+    """Return whether an item is an X, or nothing, for each value of its reads."""
+    if not isinstance(item, Mix) or len(item.bits) > 1 or not item.reads:
+        return False
+    return all(item.pattern[k : k + 4] in (NOTHING, X) for k in range(0, len(item.pattern), 4))
+
+
+NOTHING, X = (bytes(map(int, entries)) for entries in ((1, 0, 0, 1), (0, 1, 1, 0)))
+"""The patterns of the two matrices, of `Entry.ZERO` and `Entry.ONE`."""
 
 
 def by_memory(place: RegisterLayout, tile: Sequence[int], fresh: int = 0) -> Taker:
@@ -124,7 +140,7 @@ class _Frame:
             self._settle(item.bits)
             self._items.append(item)
             return
-        self._settle(getattr(item, "bits", ()))
+        self._settle(_wanted(item))
         reads = tuple([self._read(mask) for mask in item.reads])
         self._items.append(item if reads == item.reads else replace(item, reads=reads))
 
