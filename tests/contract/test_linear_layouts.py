@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.any_division import far_parities_always
 from support.written_by_0_1 import stop_after
 
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
@@ -24,7 +25,10 @@ WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
 
 PLACES = ({}, {"device_wires": 5}, {"virtual_peers": 2}, {"virtual_peers": 2, "device_wires": 5})
-"""A state in one piece, in host memory, on two devices, on both: all but the first are planned on bits."""
+"""A state in one piece, in host memory, on two devices, on both: in all but the first parities may be far."""
+
+far: list[bool] = []
+"""For each plan on several levels whether parities are far."""
 
 taken: list[int] = []
 """How many sweeps each linear plan for one device had, 0 for plans on bits."""
@@ -35,6 +39,8 @@ def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
         plan = make(*given)
         if plan.levels.local in (WIRES, WIDER):
             taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
+        else:
+            far.append(plan.made_from[-1] == "far parities")
         return plan
 
     return made
@@ -48,7 +54,8 @@ def _linear() -> Iterator[None]:
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
         patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-        yield
+        with far_parities_always():
+            yield
 
 
 @st.composite
@@ -77,6 +84,19 @@ def test_order_at_random_moments(circuits: list[Circuit], place: dict[str, int])
             psi = reference.simulate(circuit, psi)
             np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
             assert sorted(state.wire_ordering) == list(range(WIRES))
+
+
+def test_parities_are_far() -> None:
+    """Most plans of states on several levels that the tests above and below draw could have far parities, and have."""
+    circuit = CircuitBuilder(WIRES)
+    for wire in range(WIRES):
+        circuit.gate("h", [wire]).gate("cx", [wire, (wire + 3) % WIRES])
+    begun = len(far)
+    for place in PLACES[1:]:
+        with StateVector(WIRES, options=Options(device="cpu", **place)) as state:
+            state.apply(circuit.build())
+            state.apply(circuit.build())
+    assert far[begun:].count(True) >= 4
 
 
 def test_every_place_draws_the_same_shots() -> None:

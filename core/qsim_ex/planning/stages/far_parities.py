@@ -22,7 +22,7 @@ from qsim_ex.planning.work import Work
 from qsim_ex.steps.algebra import Span
 
 WIDTH = 6
-"""How many ways are followed at a time, and how many sets of far parities are tried for each next stage."""
+"""How many sets of far parities are tried for each next stage; twice as many ways are followed at a time."""
 
 MOST_CANDIDATES = 512
 """The most parities that are compared, besides those of the start and of the end; the earliest first."""
@@ -52,14 +52,23 @@ class _Partial:
 
 
 class FarParities:
-    """Divides framed work into stages with `count` far parities each."""
+    """Divides framed work into stages with `count` far parities each.
 
-    def __init__(self, work: Sequence[Work], pieces: Sequence[Framed], end: Frame, count: int, low: int = 0) -> None:
-        """Take the work, its pieces in their frame, and the frame at the end, of which `low` bits are never far."""
+    A full state is divided from its start on. A state that begins in |0…0⟩ is divided from its end, where bits have to
+    be far, to its start, where any parities may be.
+    """
+
+    def __init__(
+        self, work: Sequence[Work], pieces: Sequence[Framed], end: Frame, count: int, *, new: bool, low: int = 0
+    ) -> None:
+        """Take work, its pieces in their frame, and the frame at the end, of which `low` bits are not far then."""
         self._count = count
-        self._order = Order(pieces)
+        self._new = new
+        order = Order(pieces)
+        self._before = _behind(order) if new else order.before
         self._weights = np.array([one.piece.weight for one in pieces])
         self._all = _candidates(work, end)
+        self._every = (1 << len(self._all)) - 1
         self._ends = self._mask(end.parities[low:])
         self._names = {parity: 1 << bit for bit, parity in enumerate(end.parities)}
         columns = np.array(self._all, dtype=np.uint64)
@@ -75,45 +84,41 @@ class FarParities:
             self._own.append(mask)
 
     def stages(
-        self, most: int, first: Sequence[int] | None, *, forced: bool = False, named: bool = False
+        self, most: int, first: Sequence[int] = (), *, forced: bool = False, named: bool = False
     ) -> list[FarStage] | None:
         """Return at most `most` stages, with bits of the end far in the last one; None if none were found.
 
-        first: the bits of which those are chosen that are far in the first stage, None for any parities.
+        first: for a full state the bits of which those are chosen that are far in the first stage.
         forced: whether they all are. named: whether bits that are far in the end have to be on places of their own,
         where no others can be just before.
         """
-        begin = (1 << len(self._all)) - 1 if first is None else self._mask(first)
-        ways = [_Partial(tuple(range(len(self._own))))]
+        begin, last = (self._ends, self._every) if self._new else (self._mask(first), self._ends)
+        numbers = range(len(self._own))
+        ways = [_Partial(tuple(reversed(numbers) if self._new else numbers))]
         for number in range(most):
             found: dict[tuple[tuple[int, ...], tuple[int, ...]], _Partial] = {}
             for way in ways:
-                among = (begin,) if number == 0 else ((1 << len(self._all)) - 1, self._ends)
-                for further in self._further(way, among, number == 0 and forced):
+                among = (self._every, last) if number else (begin,)
+                for further in self._further(way, among, forced and not number):
                     found.setdefault((further.pending, further.far), further)
             for way in found.values():
-                if not way.pending and self._ended(way, named=named):
-                    return list(way.stages)
+                if not way.pending and not self._mask(way.far) & ~last and not (named and self._collides(way)):
+                    return list(way.stages[::-1] if self._new else way.stages)
             ways = sorted(found.values(), key=lambda way: float(self._weights[list(way.pending)].sum()))[: 2 * WIDTH]
         return None
 
-    def _ended(self, way: _Partial, *, named: bool) -> bool:
-        """Return whether a way may end here: all that is far are bits of the end. named: in places of their own."""
-        if self._mask(way.far) & ~self._ends:
-            return False
-        if not named or len(way.stages) > 2:
-            return True
+    def _collides(self, way: _Partial) -> bool:
+        """Return whether bits that are far in the end cannot be on places of their own, since others are there."""
         before = way.stages[0].far
-        return all(
-            parity == self._names[parity] if parity in before else self._names[parity] not in before
-            for parity in way.far
+        return len(way.stages) <= 2 and any(
+            parity != self._names[parity] if parity in before else self._names[parity] in before for parity in way.far
         )
 
     def _further(self, way: _Partial, among: Sequence[int], forced: bool) -> list[_Partial]:
         """Return the continuations of a way by a stage whose far parities are among some."""
         blocked = self._blocked(way.pending)
         chosen: dict[tuple[int, ...], None] = {}
-        for mask in among:
+        for mask in dict.fromkeys(among):
             if forced:
                 chosen[wires_of(mask)] = None
             elif way.pending:
@@ -126,7 +131,7 @@ class FarParities:
             if way.stages and not follows(way.far, far):
                 continue
             waits = sum(1 << column for column in columns)
-            runs = tuple(number for number in way.pending if not blocked[number] & waits)
+            runs = tuple(sorted(number for number in way.pending if not blocked[number] & waits))
             left = tuple(number for number in way.pending if blocked[number] & waits)
             out.append(replace(way, pending=left, stages=(*way.stages, FarStage(runs, far))))
         return out
@@ -137,7 +142,7 @@ class FarParities:
         waiting = 0
         for number in pending:
             mask = self._own[number]
-            for other in wires_of(self._order.before[number] & waiting):
+            for other in wires_of(self._before[number] & waiting):
                 mask |= blocked[other]
             blocked[number] = mask
             if mask:
@@ -193,6 +198,15 @@ def follows(before: Sequence[int], far: Sequence[int]) -> bool:
     """
     alike = len(set(before) & set(far))
     return len(Span([*before, *far])) == len(before) + len(far) - alike
+
+
+def _behind(order: Order) -> list[int]:
+    """Return for each piece the mask of those that come just behind it."""
+    behind = [0] * len(order.before)
+    for number, before in enumerate(order.before):
+        for other in wires_of(before):
+            behind[other] |= 1 << number
+    return behind
 
 
 def _candidates(work: Sequence[Work], end: Frame) -> list[int]:

@@ -17,7 +17,7 @@ from qsim_ex.planning.stages.on_bits import backwards, forwards
 from qsim_ex.planning.work import Work
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.algebra import Span, units
-from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.layout import Layout, Levels
 
 MOST_PIECES = 1024
 """More work is planned on bits: which pieces commute is found for all pairs."""
@@ -32,6 +32,10 @@ class Renamed(NamedTuple):
 
     at: list[int]
     flip: int
+
+    def behind(self, end: Layout) -> Layout:
+        """Return where wires are in the end, given the bits of the work on which they are."""
+        return Layout(end.address, end.flip ^ self.flip).moved(self.at)
 
 
 class LinearDivision(NamedTuple):
@@ -78,9 +82,9 @@ def linear_division(
     found = framed(work, num_bits, grows=new)
     if found is None or len(found[0]) > MOST_PIECES or most < _least(found[0], num_bits - count):
         return None
-    first = None if new else units(range(low if migrates else levels.local, num_bits))
+    first = units(range(low if migrates else levels.local, num_bits))
     stays = stays and migrates and not new
-    search = FarParities(work, *found, count, low if stays else 0)
+    search = FarParities(work, *found, count, new=new, low=low if stays else 0)
     stages = search.stages(most, first, forced=not new and not migrates, named=stays)
     if stages is None:
         return None

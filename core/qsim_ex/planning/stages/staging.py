@@ -19,7 +19,7 @@ from qsim_ex.planning.stages.linear_division import Renamed, least_seconds, line
 from qsim_ex.planning.stages.positions import Positions
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
-from qsim_ex.steps.layout import Layout, Levels, Shape
+from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
 from qsim_ex.steps.step import BasisPermutation, ZeroFill
 
@@ -48,12 +48,6 @@ class StagedWork(NamedTuple):
     positions: Positions
     program: NumberProgram
     renamed: Renamed | None = None
-
-    def end_of(self, layout: Layout) -> Layout:
-        """Return where wires are in the end, given the layout behind the work on its bits."""
-        if self.renamed:
-            layout = Layout(layout.address, layout.flip ^ self.renamed.flip).moved(self.renamed.at)
-        return layout.moved(self.positions.homes())
 
 
 def make_stages(
