@@ -1,8 +1,8 @@
 """What far parities gain, counted: ``python -m benchmarks.far_parities --out benchmarks/results/counts_levels.json``.
 
-Circuits full of CX and others, as they are and in rz, sx, cx, on a state of which some bits are in host memory, divide
-devices, or both; from |0…0⟩ and from a full state. Each is planned twice: so that bits are far, and so that parities may
-be (decision 0037). It takes minutes, and no device.
+Circuits full of CX and others, as they are and in rz, sx, cx, on states in host memory, on several devices, or both;
+from |0…0⟩ and from a full state. Each is planned twice: so that bits are far, and so that parities may be (decision
+0037). It takes minutes, and no device.
 """
 
 from __future__ import annotations

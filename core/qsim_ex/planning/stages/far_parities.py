@@ -8,7 +8,7 @@ mask says which of them would keep it waiting, by itself or by a piece that has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from qsim_ex.circuit.ops import wires_of
 from qsim_ex.planning.linear.frame import Frame, Framed, changes_frame
 from qsim_ex.planning.linear.locality import Order
 from qsim_ex.planning.work import Work
-from qsim_ex.steps.algebra import Span
 
 WIDTH = 6
 """How many sets of far parities are tried for each next stage; twice as many ways are followed at a time."""
@@ -49,6 +48,14 @@ class _Partial:
     def far(self) -> tuple[int, ...]:
         """The parities that are far now."""
         return self.stages[-1].far if self.stages else ()
+
+
+class _Set(NamedTuple):
+    """Candidates that may be far together, a basis of them that is reduced, and how far they are liked for staying."""
+
+    columns: tuple[int, ...]
+    basis: tuple[int, ...]
+    liked: float
 
 
 class FarParities:
@@ -117,12 +124,13 @@ class FarParities:
     def _further(self, way: _Partial, among: Sequence[int], forced: bool) -> list[_Partial]:
         """Return the continuations of a way by a stage whose far parities are among some."""
         blocked = self._blocked(way.pending)
+        table = self._table(way.pending, blocked)
         chosen: dict[tuple[int, ...], None] = {}
         for mask in dict.fromkeys(among):
             if forced:
                 chosen[wires_of(mask)] = None
             elif way.pending:
-                chosen.update(dict.fromkeys(self._sets(way, blocked, mask)))
+                chosen.update(dict.fromkeys(self._sets(way, table, mask)))
             else:
                 chosen[wires_of(mask)[: self._count]] = None
         out = []
@@ -149,41 +157,39 @@ class FarParities:
                 waiting |= 1 << number
         return blocked
 
-    def _sets(self, way: _Partial, blocked: dict[int, int], among: int) -> list[tuple[int, ...]]:
+    def _sets(self, way: _Partial, table: NDArray[np.float64], among: int) -> list[tuple[int, ...]]:
         """Return the few sets of candidates that let most work run; each lets some work run."""
         columns = wires_of(among)
-        holds = self._table(way.pending, blocked)[:, columns].astype(np.float64)
+        holds = table if among == self._every else table[:, columns]
         weights = self._weights[list(way.pending)]
         stays = set(way.far)
         liked = np.array([_STAYS * (self._all[column] in stays) for column in columns])
-        kept: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+        kept = [_Set((), (), 0.0)]
         alive = np.ones((1, len(weights)))
         for _ in range(self._count):
             runs = (alive @ weights)[:, None] - (alive * weights) @ holds
-            values = np.where(runs >= _STAYS, runs + np.array([own for _, own in kept])[:, None] + liked, -1.0)
-            chosen: dict[tuple[int, ...], tuple[int, int]] = {}
-            for flat in np.argsort(-values, axis=None, kind="stable"):
-                row, at = divmod(int(flat), len(columns))
+            values = np.where(runs >= _STAYS, runs + np.array([one.liked for one in kept])[:, None] + liked, -1.0)
+            chosen: dict[tuple[int, ...], tuple[_Set, int, int]] = {}
+            for flat in np.argsort(-values, axis=None, kind="stable").tolist():
+                row, at = divmod(flat, len(columns))
                 if values[row, at] < 0 or len(chosen) == WIDTH:
                     break
-                wider = tuple(sorted((*kept[row][0], columns[at])))
-                if wider not in chosen and self._independent(kept[row][0], columns[at]):
-                    chosen[wider] = row, at
+                rest = reduced(self._all[columns[at]], kept[row].basis)
+                wider = tuple(sorted((*kept[row].columns, columns[at])))
+                if rest and wider not in chosen:
+                    chosen[wider] = _Set(wider, (*kept[row].basis, rest), kept[row].liked + float(liked[at])), row, at
             if not chosen:
                 return []
-            alive = np.array([alive[row] * (1 - holds[:, at]) for row, at in chosen.values()])
-            kept = [(wider, kept[row][1] + liked[at]) for wider, (row, at) in chosen.items()]
-        return [wider for wider, _ in kept]
+            alive = np.array([alive[row] * (1 - holds[:, at]) for _, row, at in chosen.values()])
+            kept = [one for one, _, _ in chosen.values()]
+        return [one.columns for one in kept]
 
-    def _table(self, pending: Sequence[int], blocked: dict[int, int]) -> NDArray[np.uint8]:
-        """Return for each piece and each candidate whether the one keeps the other waiting."""
+    def _table(self, pending: Sequence[int], blocked: dict[int, int]) -> NDArray[np.float64]:
+        """Return for each piece and each candidate 1 if the candidate keeps the piece waiting, else 0."""
         size = (len(self._all) + 7) // 8
         packed = b"".join([blocked[number].to_bytes(size, "little") for number in pending])
         rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(pending), size)
-        return np.unpackbits(rows, axis=1, bitorder="little")[:, : len(self._all)]
-
-    def _independent(self, columns: Sequence[int], more: int) -> bool:
-        return self._all[more] not in Span([self._all[column] for column in columns])
+        return np.unpackbits(rows, axis=1, bitorder="little")[:, : len(self._all)].astype(np.float64)
 
     def _mask(self, parities: Sequence[int]) -> int:
         """Return the candidates that are among some parities."""
@@ -196,8 +202,20 @@ def follows(before: Sequence[int], far: Sequence[int]) -> bool:
 
     A CX on a far bit would move amplitudes between memories.
     """
-    alike = len(set(before) & set(far))
-    return len(Span([*before, *far])) == len(before) + len(far) - alike
+    basis: list[int] = []
+    for parity in {*before, *far}:
+        rest = reduced(parity, basis)
+        if not rest:
+            return False
+        basis.append(rest)
+    return True
+
+
+def reduced(parity: int, basis: Iterable[int]) -> int:
+    """Return what is left of a parity with sums of others taken away, each of which was reduced by those before."""
+    for row in basis:
+        parity = min(parity, parity ^ row)
+    return parity
 
 
 def _behind(order: Order) -> list[int]:
