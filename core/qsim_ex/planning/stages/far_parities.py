@@ -21,7 +21,7 @@ from qsim_ex.planning.linear.locality import Order
 from qsim_ex.planning.work import Work
 
 WIDTH = 6
-"""How many sets of far parities are tried for each next stage; twice as many ways are followed at a time."""
+"""How many ways are followed at a time, and how many sets of far parities are tried for each next stage."""
 
 MOST_CANDIDATES = 512
 """The most parities that are compared, besides those of the start and of the end; the earliest first."""
@@ -111,7 +111,7 @@ class FarParities:
             for way in found.values():
                 if not way.pending and not self._mask(way.far) & ~last and not (named and self._collides(way)):
                     return list(way.stages[::-1] if self._new else way.stages)
-            ways = sorted(found.values(), key=lambda way: float(self._weights[list(way.pending)].sum()))[: 2 * WIDTH]
+            ways = sorted(found.values(), key=lambda way: float(self._weights[list(way.pending)].sum()))[:WIDTH]
         return None
 
     def _collides(self, way: _Partial) -> bool:
