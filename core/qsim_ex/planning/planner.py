@@ -140,7 +140,8 @@ def python_plan(
         homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
         start, end = start if starts is None else start.moved(starts), end.moved(homes)
-        made_from += (levels, place) + (("far parities",) if renamed else ())
+        made_from += (levels, place)
+        made_from += (shape.stays, "far parities") if renamed else ()
     return Plan(
         num_wires=num_wires,
         stages=stages,

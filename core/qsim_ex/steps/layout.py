@@ -171,6 +171,8 @@ class Shape:
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
+    stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
+        is applied again has the same plan. (Not shown either.)
     """
 
     tile: int
@@ -198,6 +200,7 @@ class Shape:
     linear_states: bool = field(default=False, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
     rich: float = field(default=1.5, repr=False)
+    stays: bool = field(default=False, repr=False)
 
     @property
     def slowed(self) -> float:
@@ -222,7 +225,7 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, linear=False, linear_states=False)
+        return replace(self, floats=False, linear=False, linear_states=False, stays=True)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""

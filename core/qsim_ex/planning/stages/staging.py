@@ -74,7 +74,7 @@ def make_stages(
     found: list[StagedWork] = []
     if linear and num_bits >= shape.start:
         most = motions(division, num_bits, levels, fresh) - 1
-        other = linear_division(work, num_bits, levels, fresh, most, stays=not shape.linear)
+        other = linear_division(work, num_bits, levels, fresh, most, stays=shape.stays)
         if other:
             found.append(made.staged(other.division)._replace(renamed=other.renamed))
             if made.seconds(found[0]) <= least_seconds(division, num_bits, levels, fresh):
