@@ -218,6 +218,13 @@ def inverted_frame(patch: pytest.MonkeyPatch) -> None:
     method(patch, Frame, "cx", lambda right, self, control, target, _value: right(self, control, target, 1))
 
 
+def overtaking(patch: pytest.MonkeyPatch) -> None:
+    """Where parities are far, work runs before other work that waits and with which it does not commute."""
+    from qsim_ex.planning.stages.far_parities import FarParities
+
+    method(patch, FarParities, "_blocked", lambda _, self, pending: {number: self._own[number] for number in pending})
+
+
 # --- chance -----------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +398,7 @@ FAULTS = [
     Fault("lost inversion", lost_inversion, ("state",)),
     Fault("sum in single precision", coarse_sum, ("state",)),
     Fault("inverted controls in linear layouts", inverted_frame, ("linear",)),
+    Fault("overtaking where parities are far", overtaking, ("far",)),
     Fault("wrong seed", wrong_seed, ("bindings",)),
     Fault("one random number for all choices", one_draw_for_all, ("chance",)),
     Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),

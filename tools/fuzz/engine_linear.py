@@ -103,13 +103,18 @@ def check_linear(case: Case) -> str | None:
 
 def check_far(case: Case) -> str | None:
     """What another kind says of the program, with every plan with far parities."""
+    from qsim_ex.execution.prepare import plan_of, plans_of
     from qsim_ex.planning.planner import make_plan
     from qsim_ex.planning.stages import staging
 
-    make_plan.cache_clear()
+    def forget() -> None:
+        for kept in (make_plan, plan_of, plans_of):
+            kept.cache_clear()
+
+    forget()
     with patch.multiple(staging, motions=lambda *_: 1 + _MOST_PASSES, least_seconds=lambda *_: inf):
         found = check_linear(case)
-    make_plan.cache_clear()
+    forget()
     return found
 
 

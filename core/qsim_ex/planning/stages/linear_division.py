@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from qsim_ex.planning.cost.stage_cost import H200, Rates
-from qsim_ex.planning.linear.frame import Framed, framed
+from qsim_ex.planning.linear.frame import Framed, changes_frame, framed
 from qsim_ex.planning.stages.division import Division, divided_as, exchanged_as
 from qsim_ex.planning.stages.far_parities import FarParities
 from qsim_ex.planning.stages.on_bits import backwards, forwards
@@ -20,7 +20,10 @@ from qsim_ex.steps.algebra import Span, units
 from qsim_ex.steps.layout import Layout, Levels
 
 MOST_PIECES = 1024
-"""More work is planned on bits: which pieces commute is found for all pairs."""
+"""More work, beside CX, is planned on bits: which pieces commute is found for all pairs."""
+
+MOST_WORK = 1 << 15
+"""More work of all kinds is planned on bits."""
 
 
 MOST_BITS = 64
@@ -80,7 +83,7 @@ def linear_division(
     migrates, low = levels.migration(num_bits) > 0, levels.slice
     count = levels.migration(num_bits) or levels.peers
     found = framed(work, num_bits, grows=new)
-    if found is None or len(found[0]) > MOST_PIECES or most < _least(found[0], num_bits - count):
+    if found is None or most < _least(found[0], num_bits - count):
         return None
     first = units(range(low if migrates else levels.local, num_bits))
     stays = stays and migrates and not new
@@ -102,8 +105,9 @@ def _may_be(work: Sequence[Work], num_bits: int, levels: Levels) -> bool:
     """Return whether parities of work may be far: there is room for those of two stages above the lowest bits."""
     count = levels.migration(num_bits) or levels.peers
     fits = not levels.ranks and num_bits - levels.slice >= 2 * count and num_bits <= MOST_BITS
-    room = levels.local - levels.slice
-    return fits and len(work) <= 2 * MOST_PIECES and all(piece.mix.bit_count() <= room for piece in work)
+    if not fits or len(work) > MOST_WORK or len(work) - sum(map(changes_frame, work)) > MOST_PIECES:
+        return False
+    return all(piece.mix.bit_count() <= levels.local - levels.slice for piece in work)
 
 
 def _least(pieces: Sequence[Framed], near: int) -> int:
