@@ -37,7 +37,7 @@ taken: list[int] = []
 def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
     def made(*given: object) -> Plan:
         plan = make(*given)
-        if plan.levels.local in (WIRES, WIDER):
+        if plan.levels.local == plan.num_wires:
             taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
         else:
             far.append(plan.made_from[-1] == "far parities")
@@ -165,3 +165,27 @@ def test_a_run_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
             circuit, shots=100, seed=3
         )
         assert found.counts() == expected, place
+
+
+def test_a_run_with_far_parities_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
+    """Stopped between two passes or exchanges of a plan with far parities, a run goes on in every placement."""
+    builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(9)
+    for k in range(80):
+        builder.gate("cx", rng.permutation(WIDER)[:2].tolist())
+        builder.gate("rx", [k % WIDER], 0.4 + k)
+    circuit = builder.measure(range(WIDER), range(WIDER)).build()
+    expected = Simulator(Options(device="cpu")).run(circuit, shots=100, seed=3).counts()
+    divided: tuple[dict[str, int], ...] = ({"device_wires": 9}, {"virtual_peers": 2})
+    begun = len(far)
+    for place in divided:
+        assert Simulator(Options(device="cpu", **place)).run(circuit, shots=100, seed=3).counts() == expected
+    assert far[begun:] == [True, True]
+    for number, begun_in in enumerate(divided):
+        stopped = tmp_path / f"stopped_{number}.qsx"
+        kept = {"checkpoint": stopped, "checkpoint_every": 0, "progress": stop_after(2)}
+        with pytest.raises(KeyboardInterrupt):
+            Simulator(Options(device="cpu", **kept, **begun_in)).run(circuit, shots=100, seed=3)
+        for place in PLACES:
+            path = copy(stopped, tmp_path / "goes_on.qsx")
+            further = Options(device="cpu", checkpoint=path, checkpoint_every=0, **place)
+            assert Simulator(further).run(circuit, shots=100, seed=3).counts() == expected, (begun_in, place)
