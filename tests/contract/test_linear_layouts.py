@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.any_division import far_parities_always
 from support.written_by_0_1 import stop_after
 
 from qsim_ex import CircuitBuilder, Options, PauliSum, Simulator, StateVector, reference
@@ -28,7 +29,10 @@ WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
 
 PLACES = ({}, {"device_wires": 5}, {"virtual_peers": 2}, {"virtual_peers": 2, "device_wires": 5})
-"""A state in one piece, in host memory, on two devices, on both: all but the first are planned on bits."""
+"""A state in one piece, in host memory, on two devices, on both: in all but the first parities may be far."""
+
+far: list[bool] = []
+"""For each plan on several levels whether parities are far."""
 
 taken: list[int] = []
 """How many sweeps each linear plan for one device had, 0 for plans on bits."""
@@ -37,8 +41,10 @@ taken: list[int] = []
 def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
     def made(*given: object) -> Plan:
         plan = make(*given)
-        if plan.levels.local in (WIRES, WIDER):
+        if plan.levels.local == plan.num_wires:
             taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
+        else:
+            far.append(plan.made_from[-1] == "far parities")
         return plan
 
     return made
@@ -52,7 +58,8 @@ def _linear() -> Iterator[None]:
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
         patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-        yield
+        with far_parities_always():
+            yield
 
 
 @st.composite
@@ -98,6 +105,19 @@ def test_a_circuit_that_comes_again_has_one_plan() -> None:
             psi = reference.simulate(circuit, psi)
         np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-12)
     assert [sweeps > 0 for sweeps in taken[begun:]] == [True, True]
+
+
+def test_parities_are_far() -> None:
+    """Most plans of states on several levels that the tests above and below draw could have far parities, and have."""
+    circuit = CircuitBuilder(WIRES)
+    for wire in range(WIRES):
+        circuit.gate("h", [wire]).gate("cx", [wire, (wire + 3) % WIRES])
+    begun = len(far)
+    for place in PLACES[1:]:
+        with StateVector(WIRES, options=Options(device="cpu", **place)) as state:
+            state.apply(circuit.build())
+            state.apply(circuit.build())
+    assert far[begun:].count(True) >= 4
 
 
 def test_every_place_draws_the_same_shots() -> None:
@@ -231,3 +251,27 @@ def test_a_run_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
             circuit, shots=100, seed=3
         )
         assert found.counts() == expected, place
+
+
+def test_a_run_with_far_parities_that_was_stopped_goes_on_anywhere(tmp_path: Path) -> None:
+    """Stopped between two passes or exchanges of a plan with far parities, a run goes on in every placement."""
+    builder, rng = CircuitBuilder(WIDER, WIDER), np.random.default_rng(9)
+    for k in range(80):
+        builder.gate("cx", rng.permutation(WIDER)[:2].tolist())
+        builder.gate("rx", [k % WIDER], 0.4 + k)
+    circuit = builder.measure(range(WIDER), range(WIDER)).build()
+    expected = Simulator(Options(device="cpu")).run(circuit, shots=100, seed=3).counts()
+    divided: tuple[dict[str, int], ...] = ({"device_wires": 9}, {"virtual_peers": 2})
+    begun = len(far)
+    for place in divided:
+        assert Simulator(Options(device="cpu", **place)).run(circuit, shots=100, seed=3).counts() == expected
+    assert far[begun:] == [True, True]
+    for number, begun_in in enumerate(divided):
+        stopped = tmp_path / f"stopped_{number}.qsx"
+        kept = {"checkpoint": stopped, "checkpoint_every": 0, "progress": stop_after(2)}
+        with pytest.raises(KeyboardInterrupt):
+            Simulator(Options(device="cpu", **kept, **begun_in)).run(circuit, shots=100, seed=3)
+        for place in PLACES:
+            path = copy(stopped, tmp_path / "goes_on.qsx")
+            further = Options(device="cpu", checkpoint=path, checkpoint_every=0, **place)
+            assert Simulator(further).run(circuit, shots=100, seed=3).counts() == expected, (begun_in, place)

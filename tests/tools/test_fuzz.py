@@ -252,7 +252,7 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
     kinds.kinds.cache_clear()
     try:
         names = set(kinds.kinds())
-        runs = {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "linear"}
+        runs = {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "linear", "far"}
         assert runs | {"wide", "saves", "density", "density values", "loops", "density loops", "ranks"} == names
         assert work(range(20), ()).found == []
     finally:

@@ -234,6 +234,13 @@ def inverted_frame(patch: pytest.MonkeyPatch) -> None:
     method(patch, Frame, "cx", lambda right, self, control, target, _value: right(self, control, target, 1))
 
 
+def overtaking(patch: pytest.MonkeyPatch) -> None:
+    """Where parities are far, work runs before other work that waits and with which it does not commute."""
+    from qsim_ex.planning.stages.far_parities import FarParities
+
+    method(patch, FarParities, "_blocked", lambda _, self, pending: {number: self._own[number] for number in pending})
+
+
 # --- chance -----------------------------------------------------------------------------------------------------------
 
 
@@ -409,6 +416,7 @@ FAULTS = [
     Fault("inverted controls in linear layouts", inverted_frame, ("linear",)),
     Fault("settled the wrong way round", settled_backwards, ("linear",)),
     Fault("forgotten inversions of sums of index bits", unflipped_sums, ("linear",)),
+    Fault("overtaking where parities are far", overtaking, ("far",)),
     Fault("wrong seed", wrong_seed, ("bindings",)),
     Fault("one random number for all choices", one_draw_for_all, ("chance",)),
     Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),

@@ -1,8 +1,9 @@
-"""The kind about layouts that are linear maps: programs of other kinds, with many CX between their lines.
+"""The kinds about layouts that are linear maps: programs of other kinds, with many CX between their lines.
 
 They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
 is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told: many
 plans of a state that is there end where wires are sums of index bits, and the next question or circuit comes upon them.
+In the second kind states are in host memory, on several devices, or both, and each plan with far parities is taken.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from tools.fuzz import engine_bindings, engine_runs, engine_states
 from tools.fuzz.case import Case, Line
 from tools.fuzz.kinds import Kind
+from tools.fuzz.options import placed
 
 if TYPE_CHECKING:
     from qsim_ex.program.program import Segment
@@ -40,12 +43,18 @@ SHAPES = (
 _KEPT = ("precision", "threads")
 """Options that leave a state in one piece."""
 
+_MOST_PASSES = 12
+"""The most passes of a plan with far parities."""
+
 _LEAST = 4
 """Wires of a state that is larger than some tile."""
 
 
-def draw_linear(random: Random) -> Case:
-    """A program of another kind with CX, SWAP and X put between its lines, also under conditions."""
+def draw_linear(random: Random, *, far: bool = False) -> Case:
+    """A program of another kind with CX, SWAP and X put between its lines, also under conditions.
+
+    far: on a state on several levels.
+    """
     while True:
         kind = random.choice([*KINDS_OF, "state"])
         case = KINDS_OF[kind][0](random)
@@ -67,6 +76,8 @@ def draw_linear(random: Random) -> Case:
     if kind == "shots" and random.random() < 0.5:
         lines.insert(random.randint(first, len(lines) - 1), Line("b.save('now')"))
     options = {name: value for name, value in case.options.items() if name in _KEPT} | {"device": "cpu"}
+    if far:
+        options |= _place(random, case.wires)
     plain = {"elsewhere": None, "readout": ()}  # the same shots elsewhere and misread bits are for other kinds
     ask = {
         **case.ask,
@@ -74,13 +85,42 @@ def draw_linear(random: Random) -> Case:
         "of": kind,
         "shape": random.randrange(len(SHAPES)),
     }
-    return Case("linear", case.wires, case.bits, tuple(lines), options, ask)
+    return Case("far" if far else "linear", case.wires, case.bits, tuple(lines), options, ask)
+
+
+def draw_far(random: Random) -> Case:
+    """The same on a state in host memory, on several devices, or both."""
+    return draw_linear(random, far=True)
+
+
+def _place(random: Random, wires: int) -> dict[str, Any]:
+    """A placement that is not in one piece."""
+    while not (found := placed(random, wires)):
+        pass
+    return found
 
 
 def check_linear(case: Case) -> str | None:
     """What another kind says of the program, on a CPU that takes every plan over subspaces."""
     with _linear(case.ask["shape"]):
         return KINDS_OF[case.ask["of"]][1](case)
+
+
+def check_far(case: Case) -> str | None:
+    """What another kind says of the program, with every plan with far parities."""
+    from qsim_ex.execution.prepare import plan_of, plans_of
+    from qsim_ex.planning.planner import make_plan
+    from qsim_ex.planning.stages import staging
+
+    def forget() -> None:
+        for kept in (make_plan, plan_of, plans_of):
+            kept.cache_clear()
+
+    forget()
+    with patch.multiple(staging, motions=lambda *_: 1 + _MOST_PASSES, least_seconds=lambda *_: inf):
+        found = check_linear(case)
+    forget()
+    return found
 
 
 @contextmanager
@@ -116,4 +156,4 @@ def _linear(number: int) -> Iterator[None]:
         yield
 
 
-KINDS = [Kind("linear", draw_linear, check_linear, 1.5)]
+KINDS = [Kind("linear", draw_linear, check_linear, 1.5), Kind("far", draw_far, check_far)]

@@ -141,11 +141,14 @@ def python_plan(
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:
-        stages, packed, positions, program = make_stages(work, num_wires, levels, fitted, program, fresh)
+        found = make_stages(work, num_wires, levels, fitted, program, fresh, linear=shape.relabels)
+        stages, packed, positions, program, renamed = found
+        end = renamed.behind(end) if renamed else end
         homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
         start, end = start if starts is None else start.moved(starts), end.moved(homes)
         made_from += (levels, place)
+        made_from += (shape.stays, "far parities") if renamed else ()
     return Plan(
         num_wires=num_wires,
         stages=stages,

@@ -61,7 +61,7 @@ def resumed(plan: Plan, parts: int, levels: Levels | None, shape: Shape) -> Plan
     program = NumberProgram(plan.numbers.size() + 1)
     stages: tuple[Stage, ...]
     if divided.local < num_wires:
-        stages, packed, positions, program = make_stages(lowered.work, num_wires, divided, fitted, program, fresh)
+        stages, packed, positions, program, _ = make_stages(lowered.work, num_wires, divided, fitted, program, fresh)
         homes = positions.homes()
         left = mask_of(tuple(homes[bit] for bit in bits_of_mask(positions.fresh)))
     else:

@@ -174,6 +174,8 @@ class Shape:
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     rich_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5 gains.
+    stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
+        is applied again has the same plan. (Not shown either.)
     """
 
     tile: int
@@ -202,6 +204,7 @@ class Shape:
     elsewhere: float = field(default=0.4, repr=False)
     rich: float = field(default=1.5, repr=False)
     rich_there: float = field(default=4.5, repr=False)
+    stays: bool = field(default=False, repr=False)
 
     @property
     def slowed(self) -> float:
@@ -231,7 +234,7 @@ class Shape:
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, opens=False)
+        return replace(self, floats=False, opens=False, stays=True)
 
     def closed(self) -> Shape:
         """Return the shape whose plans end with each wire on an index bit of its own."""

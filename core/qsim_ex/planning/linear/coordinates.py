@@ -187,6 +187,9 @@ def on_positions(
     if piece.kind == "rename" and not sums:
         to = tuple([piece.to[x ^ framed.flips] ^ framed.flips for x in range(len(piece.to))])
         return Work("rename", bits, (), when, piece.pattern, NOTHING, piece.label, to=to)
+    plain = piece.kind != "rename" and not sums and not framed.flips | framed.read_flips and all(reads)
+    if plain:
+        return _like(piece, Work(piece.kind, bits, tuple(reads), when, piece.pattern, piece.source, piece.label))
     size = 1 << len(bits)
     of, source = _permutation(piece.to) if piece.kind == "rename" else (piece.pattern, piece.source)
     values = np.arange(size) ^ framed.flips
@@ -204,7 +207,11 @@ def on_positions(
         classes, places = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         reads = [*reads, mask]
     kind = "mix" if piece.kind == "rename" else piece.kind
-    made = Work(kind, bits, tuple(reads), when, classes.tobytes(), places.reshape(-1), piece.label)
+    return _like(piece, Work(kind, bits, tuple(reads), when, classes.tobytes(), places.reshape(-1), piece.label))
+
+
+def _like(piece: Work, made: Work) -> Work:
+    """Return a piece of work that was made of another one, with what is known of that one."""
     made.work, made.unitary, made.level = piece.work, piece.unitary, piece.level
     return made
 

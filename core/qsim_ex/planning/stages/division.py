@@ -65,6 +65,22 @@ def divide(
     return _WorkDivider(num_bits, levels, fresh, spread, nested=nested).divide(work)
 
 
+def divided_as(passes: Sequence[tuple[list[Work], int]], num_bits: int, levels: Levels) -> Division:
+    """Return the division of a state that migrates whose passes are known: their work, and the bits far during each.
+
+    No bit below `Levels.slice` is far in any of them.
+    """
+    divider = _WorkDivider(num_bits, levels, 0, 0, nested=False)
+    for work, far in passes:
+        divider.one_pass(work, divider.everything & ~far)
+    return Division(tuple(divider.passes), (1 << levels.slice) - 1)
+
+
+def exchanged_as(portions: Sequence[tuple[list[Work], int]], levels: Levels) -> Division:
+    """Return the division of a state on several devices whose portions are known, with the bits far during each."""
+    return Division((tuple(_portion(work) for work, _ in portions),), (1 << levels.slice) - 1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
     """A partial division of the work: the portions so far, and the work that is left.
@@ -137,12 +153,16 @@ class _WorkDivider:
 
     def _passes_of(self, work: list[Work], allowed: int) -> None:
         """Divide work into passes; `allowed`: the bits that are in the part of each rank."""
-        peers = self.levels.peers
-        migration = self.num_bits - self.levels.local - peers - self.levels.ranks
+        migration = self.num_bits - self.levels.local - self.levels.peers - self.levels.ranks
         whole = ((work, 0),) if not migration else self._search(work, migration, allowed, _pass_cost)
         for ready, far in whole:
-            counts = [layer.bits for layer in self.levels.layers[::-1]] if self.nested else [peers] * bool(peers)
-            self.passes.append(tuple(_portion(part) for part in self._portions(ready, allowed & ~far, counts)))
+            self.one_pass(ready, allowed & ~far)
+
+    def one_pass(self, work: list[Work], allowed: int) -> None:
+        """Divide the work of one pass into portions; `allowed`: the bits that are near."""
+        peers = self.levels.peers
+        counts = [layer.bits for layer in self.levels.layers[::-1]] if self.nested else [peers] * bool(peers)
+        self.passes.append(tuple(_portion(part) for part in self._portions(work, allowed, counts)))
 
     def _portions(self, work: list[Work], allowed: int, counts: Sequence[int]) -> Iterator[list[Work]]:
         """Yield work in portions: divided by ``counts[0]`` far bits, then each part by the next number of them."""

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
+from qsim_ex.planning.cost.stage_cost import StageCost, seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.division import Division, StageWork, divide
+from qsim_ex.planning.stages.linear_division import Renamed, least_seconds, linear_division, motions
 from qsim_ex.planning.stages.positions import Positions
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
@@ -37,16 +38,27 @@ _WAYS = ((False, False), (False, True), (True, False), (True, True))
 
 
 class StagedWork(NamedTuple):
-    """The stages of a plan, the places of the numbers of their steps, and the position of every bit at the end."""
+    """The stages of a plan, the places of the numbers of their steps, and the position of every bit at the end.
+
+    renamed: for plans with far parities, which bit each bit of the work has become in the end, and which are inverted.
+    """
 
     stages: tuple[Stage, ...]
     packed: list[NDArray[np.int64]]
     positions: Positions
     program: NumberProgram
+    renamed: Renamed | None = None
 
 
 def make_stages(
-    work: Sequence[Work], num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
+    work: Sequence[Work],
+    num_bits: int,
+    levels: Levels,
+    shape: Shape,
+    program: NumberProgram,
+    fresh: int,
+    *,
+    linear: bool = False,
 ) -> StagedWork:
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
@@ -54,35 +66,79 @@ def make_stages(
     spreads it late is made too, and the faster plan wins. Where devices are in layers, so do plans that divide the work
     by far bits first, and plans that exchange far bits together. If nothing mixes some wires, one of them may be what
     divides the devices, and most of these are idle; then a plan in which they share the work is made too.
+    linear: whether parities may be far instead of bits (`linear_division`): so it is where that saves passes or
+    exchanges, and time.
     """
+    made = _Staging(work, num_bits, levels, shape, program, fresh)
+    division = made.divided(made.spread)
+    found: list[StagedWork] = []
+    if linear and num_bits >= shape.start:
+        most = motions(division, num_bits, levels, fresh) - 1
+        other = linear_division(work, num_bits, levels, fresh, most, stays=shape.stays)
+        if other:
+            found.append(made.staged(other.division)._replace(renamed=other.renamed))
+            if made.seconds(found[0]) <= least_seconds(division, num_bits, levels, fresh):
+                return found[0]
+    found += made.on_bits(division)
+    return found[0] if len(found) == 1 else min(found, key=made.seconds)
 
-    def staged(spread: int, nested: bool = False, together: bool = False, shares: bool = False) -> StagedWork:
-        division = divide(work, num_bits, levels, fresh, spread, nested=nested)
-        positions = Positions(num_bits, levels, fresh, division, together=together, shares=shares)
-        planner = _StagePlanner(division, levels, shape, program.copy(), positions)
+
+class _Staging:
+    """Makes plans of some work. spread: a state is spread over all devices when it has about so many bits."""
+
+    def __init__(
+        self,
+        work: Sequence[Work],
+        num_bits: int,
+        levels: Levels,
+        shape: Shape,
+        program: NumberProgram,
+        fresh: int,
+    ) -> None:
+        self._work = work
+        self._num_bits = num_bits
+        self._levels = levels
+        self._shape = shape
+        self._program = program
+        self._fresh = fresh
+        self._grows = bool((levels.peers or levels.ranks) and fresh)
+        self.spread = shape.start if self._grows else 0
+
+    def divided(self, spread: int, *, nested: bool = False) -> Division:
+        """Return the division of the work on its bits, see `divide`."""
+        return divide(self._work, self._num_bits, self._levels, self._fresh, spread, nested=nested)
+
+    def staged(self, division: Division, *, together: bool = False, shares: bool = False) -> StagedWork:
+        """Return the plan of a division, see `Positions`."""
+        positions = Positions(self._num_bits, self._levels, self._fresh, division, together=together, shares=shares)
+        planner = _StagePlanner(division, self._levels, self._shape, self._program.copy(), positions)
         planner.run()
         return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
-    def costs(of: StagedWork) -> tuple[float, float, float]:
-        """Return the seconds of the whole plan, of its exchanges, and of work for which some devices wait."""
-        found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
-        waiting = sum(cost.work for cost in found if cost.devices < 1 << levels.peers)
-        return seconds(of.stages, found), sum(cost.moving for cost in found), waiting
+    def seconds(self, of: StagedWork) -> float:
+        """Return the seconds of a plan."""
+        return seconds(of.stages, self._costs(of))
 
-    layered = len(levels.layers) > 1
-    grows = bool((levels.peers or levels.ranks) and fresh)
-    if not (grows or layered):
-        return staged(0)
-    first = staged(shape.start if grows else 0)
-    time, moving, waiting = costs(first)
-    found = [first]
-    if moving > _LITTLE * time:
-        spreads = (shape.start, 0) if grows else (0,)
-        ways = [(spread, nested, together) for spread in spreads for nested, together in _WAYS[: 4 if layered else 1]]
-        found += [staged(*way) for way in ways[1:]]
-    if grows and waiting > _LITTLE * time:
-        found.append(staged(shape.start, shares=True))
-    return min(found, key=lambda one: costs(one)[0])
+    def on_bits(self, division: Division) -> list[StagedWork]:
+        """Return the plan of a division on bits, and others that may be faster."""
+        layered = len(self._levels.layers) > 1
+        found = [self.staged(division)]
+        if not (self._grows or layered):
+            return found
+        costs = self._costs(found[0])
+        slow = _LITTLE * seconds(found[0].stages, costs)
+        if sum(cost.moving for cost in costs) > slow:
+            spreads = (self.spread, 0) if self._grows else (0,)
+            ways = [(spread, *way) for spread in spreads for way in _WAYS[: 4 if layered else 1]]
+            for spread, nested, together in ways[1:]:
+                found.append(self.staged(self.divided(spread, nested=nested), together=together))
+        waiting = sum(cost.work for cost in costs if cost.devices < 1 << self._levels.peers)
+        if self._grows and waiting > slow:
+            found.append(self.staged(division, shares=True))
+        return found
+
+    def _costs(self, of: StagedWork) -> list[StageCost]:
+        return stage_costs(of.stages, self._num_bits, self._levels, _SINGLE, block=self._shape.block)
 
 
 class _StagePlanner:
