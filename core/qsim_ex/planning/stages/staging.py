@@ -6,6 +6,7 @@ divide (the work of each stage) → positions (the motion before it) → schedul
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,25 +16,22 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.division import Division, StageWork, divide
+from qsim_ex.planning.stages.early import EarlyGrowth
 from qsim_ex.planning.stages.positions import Positions
+from qsim_ex.planning.stages.ways import SINGLE, StageWay, first_ways, other_ways, tries
+from qsim_ex.planning.tiles.floating import Floating, settled
 from qsim_ex.planning.tiles.schedule import Packed, schedule
+from qsim_ex.planning.ways import PlanWay
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
 from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
 from qsim_ex.steps.step import BasisPermutation, ZeroFill
-
-_SINGLE = 8
-"""The bytes of an amplitude in single precision, by which plans are compared; double takes about twice as long."""
 
 _LITTLE = 0.1
 """The share of the time that exchanges may take before another plan is tried."""
 
 _SWAPS = 4
 """How many pairs of bits trade places in one `BasisPermutation`: its table has 4 to that power entries."""
-
-
-_WAYS = ((False, False), (False, True), (True, False), (True, True))
-"""Whether work is divided by the bits of far layers first, and whether far bits are exchanged together."""
 
 
 class StagedWork(NamedTuple):
@@ -50,39 +48,41 @@ def make_stages(
 ) -> StagedWork:
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
-    A growing state on several devices is spread over them early; if exchanges still take much of the time, a plan that
-    spreads it late is made too, and the faster plan wins. Where devices are in layers, so do plans that divide the work
-    by far bits first, and plans that exchange far bits together. If nothing mixes some wires, one of them may be what
-    divides the devices, and most of these are idle; then a plan in which they share the work is made too.
+    Some ways are tried, and the fastest plan wins. If exchanges still take much of the time of a growing state, or of
+    one on layers of devices, ways to exchange otherwise are tried too. If nothing mixes some wires, one of them may be
+    what divides the devices, and most of these are idle; then a plan in which they share the work is made too.
     """
 
-    def staged(spread: int, nested: bool = False, together: bool = False, shares: bool = False) -> StagedWork:
-        division = divide(work, num_bits, levels, fresh, spread, nested=nested)
-        positions = Positions(num_bits, levels, fresh, division, together=together, shares=shares)
-        planner = _StagePlanner(division, levels, shape, program.copy(), positions)
+    def made(way: StageWay) -> tuple[_Time, StageWay, StagedWork]:
+        early = EarlyGrowth(num_bits, shape, way.most, way.plan.low, way.plan.worth, way.steadily) if way.most else None
+        division = divide(work, num_bits, levels, fresh, early, nested=way.nested, lowest=way.plan.low)
+        positions = Positions(num_bits, levels, fresh, division, way)
+        planner = _StagePlanner(division, levels, shape, program.copy(), positions, way.plan)
         planner.run()
-        return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+        stages = tuple(planner.stages)
+        found = StagedWork(stages, planner.packed, planner.positions, planner.program)
+        costs = stage_costs(stages, num_bits, levels, SINGLE, block=shape.block)
+        waiting = sum(cost.work for cost in costs if cost.devices < 1 << levels.peers)
+        return _Time(seconds(stages, costs), sum(cost.moving for cost in costs), waiting), way, found
 
-    def costs(of: StagedWork) -> tuple[float, float, float]:
-        """Return the seconds of the whole plan, of its exchanges, and of work for which some devices wait."""
-        found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
-        waiting = sum(cost.work for cost in found if cost.devices < 1 << levels.peers)
-        return seconds(of.stages, found), sum(cost.moving for cost in found), waiting
-
-    layered = len(levels.layers) > 1
+    ways = first_ways(num_bits, levels, shape, fresh)
+    found = [made(ways[0])]
+    found += [made(way) for way in ways[1 : 1 + tries(found[0][0].whole, len(work), shape)]]
+    best, way, _ = min(found, key=lambda one: one[0].whole)
     grows = bool((levels.peers or levels.ranks) and fresh)
-    if not (grows or layered):
-        return staged(0)
-    first = staged(shape.start if grows else 0)
-    time, moving, waiting = costs(first)
-    found = [first]
-    if moving > _LITTLE * time:
-        spreads = (shape.start, 0) if grows else (0,)
-        ways = [(spread, nested, together) for spread in spreads for nested, together in _WAYS[: 4 if layered else 1]]
-        found += [staged(*way) for way in ways[1:]]
-    if grows and waiting > _LITTLE * time:
-        found.append(staged(shape.start, shares=True))
-    return min(found, key=lambda one: costs(one)[0])
+    if (grows or len(levels.layers) > 1) and best.moving > _LITTLE * best.whole:
+        found += [made(other) for other in other_ways(way, levels)]
+    if grows and best.waiting > _LITTLE * best.whole:
+        found.append(made(replace(way, shares=True)))
+    return min(found, key=lambda one: one[0].whole)[2]
+
+
+class _Time(NamedTuple):
+    """The seconds of a whole plan, of its exchanges, and of work for which some devices wait."""
+
+    whole: float
+    moving: float
+    waiting: float
 
 
 class _StagePlanner:
@@ -98,7 +98,10 @@ class _StagePlanner:
         shape: Shape,
         program: NumberProgram,
         positions: Positions,
+        way: PlanWay,
     ) -> None:
+        self.way = way
+        self._floats = way.floats and not any(portion.swaps for part in division.passes for portion in part)
         self.levels = levels
         self.shape = shape
         self.program = program
@@ -175,9 +178,15 @@ class _StagePlanner:
             return
         work = [moved(piece, self.positions.at) for piece in sorted(self._work, key=lambda piece: piece.order)]
         before = self.positions.local_fresh()
-        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
+        positions, floating = self.positions, None
+        if self._floats:
+            floating = Floating(positions.num_bits, self.shape, positions.places(self.division.far))
+        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before, floating, self.way.worth)
+        positions.written(before & ~fresh)
+        if floating:
+            steps = settled(steps, floating, tuple(range(positions.num_bits)))
+            positions.moved(floating.at)
         self._steps += steps
-        self.positions.written(before & ~fresh)
         self._work = []
 
     def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:
