@@ -62,7 +62,7 @@ def first_ways(num_bits: int, levels: Levels, shape: Shape, fresh: int) -> list[
     plans = [PlanWay(low, floats, worth) for low, worth in choices]
     found = [StageWay(plan, most) for plan in plans[: None if new else 1]]
     at_once = StageWay(PlanWay(0, floats), min(shape.start, levels.local), steadily=False)
-    return [*found[:2], at_once, *found[2:]]
+    return [*found[:2], at_once, *found[2:], replace(found[0], most=0)]
 
 
 def other_ways(way: StageWay, levels: Levels) -> list[StageWay]:
