@@ -232,7 +232,8 @@ class _WorkDivider:
     def _lowest(self, mixed: int) -> int:
         """Return the bits below the slice: those that are there already, then fresh ones that are never far."""
         low = self.freedom.pinned
-        free = sorted(bits_of_mask(self.freedom.fresh & ~self.freedom.ever), key=lambda bit: not self.lowest >> bit & 1)
+        free_bits = self.freedom.fresh & ~self.freedom.ever
+        free = [*bits_of_mask(free_bits & self.lowest), *bits_of_mask(free_bits & ~self.lowest)]
         over = (mixed & ~low).bit_count() - self.capacity
         inside = [bit for bit in free if mixed >> bit & 1][: max(0, over)]
         others = [bit for bit in free if not mixed >> bit & 1] + [bit for bit in free if mixed >> bit & 1]

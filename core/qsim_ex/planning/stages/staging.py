@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
+from qsim_ex.planning.cost.stage_cost import StageCost, seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.division import Division, StageWork, divide
 from qsim_ex.planning.stages.early import EarlyGrowth
 from qsim_ex.planning.stages.positions import Positions
-from qsim_ex.planning.stages.ways import SINGLE, StageWay, first_ways, other_ways, tries
+from qsim_ex.planning.stages.ways import SINGLE, WIDER, StageWay, first_ways, other_ways, tries
 from qsim_ex.planning.tiles.floating import Floating, settled
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.ways import PlanWay
@@ -53,36 +53,44 @@ def make_stages(
     what divides the devices, and most of these are idle; then a plan in which they share the work is made too.
     """
 
-    def made(way: StageWay) -> tuple[_Time, StageWay, StagedWork]:
+    def made(way: StageWay) -> StagedWork:
         early = EarlyGrowth(num_bits, shape, way.most, way.plan.low, way.plan.worth, way.steadily) if way.most else None
         division = divide(work, num_bits, levels, fresh, early, nested=way.nested, lowest=way.plan.low)
         positions = Positions(num_bits, levels, fresh, division, way)
         planner = _StagePlanner(division, levels, shape, program.copy(), positions, way.plan)
         planner.run()
-        stages = tuple(planner.stages)
-        found = StagedWork(stages, planner.packed, planner.positions, planner.program)
-        costs = stage_costs(stages, num_bits, levels, SINGLE, block=shape.block)
-        waiting = sum(cost.work for cost in costs if cost.devices < 1 << levels.peers)
-        return _Time(seconds(stages, costs), sum(cost.moving for cost in costs), waiting), way, found
+        return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
-    ways = first_ways(num_bits, levels, shape, fresh)
-    found = [made(ways[0])]
-    found += [made(way) for way in ways[1 : 1 + tries(found[0][0].whole, len(work), shape)]]
-    best, way, _ = min(found, key=lambda one: one[0].whole)
+    def timed(way: StageWay) -> tuple[_Time, StageWay, StagedWork]:
+        found = made(way)
+        costs = stage_costs(found.stages, num_bits, levels, SINGLE, block=shape.block)
+        moving = sum(cost.moving for cost in costs)
+        waiting = sum(cost.work for cost in costs if cost.devices < 1 << levels.peers)
+        return _Time(seconds(found.stages, costs), moving, waiting, costs), way, found
+
+    small, layered = num_bits < shape.start + WIDER, len(levels.layers) > 1
     grows = bool((levels.peers or levels.ranks) and fresh)
-    if (grows or len(levels.layers) > 1) and best.moving > _LITTLE * best.whole:
-        found += [made(other) for other in other_ways(way, levels)]
+    if small and not (grows or layered):
+        return made(StageWay(PlanWay(0)))
+    ways = first_ways(num_bits, levels, shape, fresh)
+    found = [timed(ways[0])]
+    if not small:
+        found += [timed(way) for way in ways[1 : 1 + tries(found[0][0].costs, len(work), shape)]]
+    best, way, _ = min(found, key=lambda one: one[0].whole)
+    if (grows or layered) and best.moving > _LITTLE * best.whole:
+        found += [timed(other) for other in other_ways(way, levels)]
     if grows and best.waiting > _LITTLE * best.whole:
-        found.append(made(replace(way, shares=True)))
+        found.append(timed(replace(way, shares=True)))
     return min(found, key=lambda one: one[0].whole)[2]
 
 
 class _Time(NamedTuple):
-    """The seconds of a whole plan, of its exchanges, and of work for which some devices wait."""
+    """The seconds of a whole plan, of its exchanges, and of work for which devices wait; the costs of its stages."""
 
     whole: float
     moving: float
     waiting: float
+    costs: list[StageCost]
 
 
 class _StagePlanner:

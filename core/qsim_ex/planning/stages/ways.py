@@ -7,10 +7,11 @@ are tried depends on how long the run takes that the first plan is for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from qsim_ex.planning.compiled import lows
-from qsim_ex.planning.cost.stage_cost import H200
+from qsim_ex.planning.cost.stage_cost import StageCost
 from qsim_ex.planning.ways import PlanWay
 from qsim_ex.steps.layout import Levels, Shape
 
@@ -26,6 +27,9 @@ _PATIENCE = 14.0
 
 _STARTS = 6.0
 """Making stages takes Python so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
+
+WIDER = 6
+"""Other ways are tried for states of so many bits more than `Shape.start`, as on one device."""
 
 _WORTHS = (0.35, 0.0, 0.7, 0.0, 0.7)
 """The amounts of arithmetic for which a new state grows, in the order of the choices of its lowest bits. 142 plans (18
@@ -76,7 +80,10 @@ def other_ways(way: StageWay, levels: Levels) -> list[StageWay]:
     return [one for one in dict.fromkeys(found) if one != way]
 
 
-def tries(seconds: float, pieces: int, shape: Shape) -> int:
-    """Return how many other ways may be tried for a run that takes so long on an H200, with so much work."""
-    starts = seconds * H200.memory / (2 * SINGLE << shape.start)  # sweeps could be started in that time, on this device
+def tries(costs: Sequence[StageCost], pieces: int, shape: Shape) -> int:
+    """Return how many other ways may be tried for a run of these costs, in single precision, with so much work."""
+    each = [max(cost.memory / (2 * SINGLE), cost.fma / shape.balance) / cost.devices for cost in costs]
+    starts = sum(each) / (
+        1 << shape.start
+    )  # sweeps that could be started while a device sweeps over so many amplitudes
     return int(_PATIENCE * starts / (_STARTS * max(1, pieces)))
