@@ -34,6 +34,16 @@ def fourier(wires: int) -> Circuit:
     return builder.build()
 
 
+def pairs(wires: int, layers: int) -> Circuit:
+    """Gates on pairs of wires, drawn anew for each layer, so that device bits are exchanged more than once."""
+    builder, rng = CircuitBuilder(wires), np.random.default_rng(1)
+    for _ in range(layers):
+        order = rng.permutation(wires).tolist()
+        for one, other in zip(order[::2], order[1::2], strict=False):
+            builder.gate("rxx", [one, other], 0.3).gate("ry", [one], 0.2).gate("rz", [one], 0.2)
+    return builder.build()
+
+
 def test_a_chart_has_every_step_and_phase_of_the_plan() -> None:
     """The columns are the phases of the plan, with their near bits, and the bytes are those of the summary."""
     circuit = fourier(20)
@@ -71,7 +81,7 @@ def test_bits_enter_the_state_and_stay() -> None:
 def test_motions_between_memories_are_steps_with_a_mark() -> None:
     """A state on four devices has an exchange before one of its steps, and bytes between devices."""
     simulator = Simulator(device="gpu", devices=[0, 1, 2, 3], max_memory=1 << 22)
-    circuit = fourier(19)
+    circuit = pairs(19, 8)
     (chart,) = simulator.explain(circuit).charts
     assert chart.local_bits == 17
     exchanges = sum(step.motion == "exchange" for step in chart.steps)

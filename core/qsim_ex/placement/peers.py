@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import CopyQueue, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
@@ -175,9 +175,13 @@ class Peers(Exchanged):
         """Return the peer of a device number."""
         return self._peer_buffers[number]
 
-    def _live(self) -> list[int]:
-        """Return the device numbers whose sub state vectors are not known to be zero."""
-        return [d for d in range(len(self._peer_buffers)) if not d << self.levels.local & self.fresh]
+    def _numbers(self) -> list[int]:
+        """Return all device numbers."""
+        return list(range(len(self._peer_buffers)))
+
+    def _queue(self, number: int) -> CopyQueue:
+        """Return the queue of copies to places of a device."""
+        return self._peer_buffers[number].lanes[0].place
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import CopyQueue, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
@@ -224,9 +224,13 @@ class Ranks(Exchanged):
         """Return the memory of a device number of this rank."""
         return self._held[number]
 
-    def _live(self) -> list[int]:
-        """Return the device numbers of this rank whose sub state vectors are not known to be zero."""
-        return sorted(number for number in self._held if not number << self.levels.local & self.fresh)
+    def _numbers(self) -> list[int]:
+        """Return the device numbers of this rank."""
+        return sorted(self._held)
+
+    def _queue(self, number: int) -> CopyQueue:
+        """Return the queue of copies of a device of this rank."""
+        return self._links.queues[self._here(number).place]
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""

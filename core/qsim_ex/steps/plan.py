@@ -6,7 +6,7 @@ placements all use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, assert_never
@@ -52,6 +52,9 @@ class Migration:
 
 Motion = Exchange | Migration
 
+ALIKE_BITS = 24
+"""A new state of at most so many bits is made by all devices alike before it is divided: then nothing is sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -88,6 +91,20 @@ def fresh_after(fresh: int, steps: Iterable[Step]) -> int:
     for step in steps:
         fresh &= ~written(step)
     return fresh
+
+
+def begins_alike(stages: Sequence[Stage], num_bits: int, levels: Levels) -> bool:
+    """Return whether all devices make the beginning of a new state alike, and then divide it without an exchange.
+
+    Until device bits are mixed, one device has all of a new state. What the others would wait for, and would be sent,
+    they can as well make themselves, as long as it is small: then each keeps the part of its number.
+    """
+    if len(stages) < 2 or not levels.peers or levels.local + levels.peers < num_bits:
+        return False
+    first, then = stages[:2]
+    if first.motion is not None or first.fresh != (1 << num_bits) - 1 or not isinstance(then.motion, Exchange):
+        return False
+    return num_bits - fresh_after(first.fresh, first.steps).bit_count() <= ALIKE_BITS
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,7 @@ def test_plans_for_layers_are_faster_there() -> None:
     few = Levels(24, 6, 16, layers=layers_of([(2, "nvlink"), (2, "ib"), (2, "ethernet")]))
     many = Levels(28, 8, 20, layers=layers_of([(2, "nvlink3"), (6, "hdr")]))
     gains = []
-    for circuit, levels in ((random_pairs(30, 8), few), (bricks(30, 40), few), (random_pairs(36, 14), many)):
+    for circuit, levels in ((random_pairs(30, 8), few), (bricks(30, 40), few), (random_pairs(36, 12), many)):
         unaware = planned(circuit, replace(levels, layers=()))
         costs = stage_costs(unaware.stages, circuit.num_qubits, levels, 8)
         gains.append(sum(cost.work + cost.moving for cost in costs) / summary(planned(circuit, levels), 8).seconds)

@@ -23,6 +23,8 @@ from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Diagonal, Exchange, Layout, Levels, Migration, Motion, Plan, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
+from qsim_ex.steps.plan import begins_alike
+from qsim_ex.steps.step import ZeroFill
 
 H200_SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
 TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
@@ -315,3 +317,34 @@ def test_explain_reads_well() -> None:
     text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, phases=False)
     text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
     assert text + "\n" == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_two_devices_move_as_many_amplitudes_as_one() -> None:
+    """A QFT of 30 wires on two devices moves in their memories what it moves in one's, and a tenth more at most."""
+    shape = replace(H200_SHAPE, floats=True, balance=88.0)
+    given = qft(30).instructions, 30, Layout.identity(30), shape, (1 << 30) - 1
+    one, two = make_plan(*given, None, True), make_plan(*given, Levels(29, 1, 16), True)
+    verify(two)
+    assert summary(two, 8).bytes_moved <= 1.1 * summary(one, 8).bytes_moved
+
+
+def test_lowest_bits_change_in_stages_and_never_leave() -> None:
+    """Sweeps of stages store bits elsewhere, and exchanges take none from below the slice."""
+    shape = replace(H200_SHAPE, floats=True)
+    plan = make_plan(layers(28, 12).instructions, 28, Layout.identity(28), shape, 0, Levels(26, 2, 16))
+    verify(plan)
+    assert any(sweep.store for sweep in plan.sweeps)
+    assert motions(plan, Exchange) > 0
+
+
+def test_small_beginnings_are_made_alike() -> None:
+    """Devices make the beginning of a new state alike unless it is large, and then nothing is sent or waited for."""
+    plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
+    assert begins_alike(plan.stages, 30, plan.levels)
+    first, then = stage_costs(plan.stages, 30, plan.levels, 8)[:2]
+    assert (first.devices, then.peers, then.sent) == (4, 0, 0)
+    full = make_plan(qft(30).instructions, 30, Layout.identity(30), H200_SHAPE, 0, Levels(28, 2, 16))
+    assert motions(full, Exchange) > 0
+    assert not begins_alike(full.stages, 30, full.levels)
+    late = replace(plan, stages=(replace(plan.stages[0], steps=(ZeroFill((1 << 28) - 1),)), *plan.stages[1:]))
+    assert not begins_alike(late.stages, 30, late.levels)

@@ -21,8 +21,11 @@ SHAPES = [
     Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=2),
     Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=5),
     Shape(tile=4, near=3, low=0, edge=0, phases=3, dense=2, start=4, balance=1.0),
+    Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=1, floats=True),
+    Shape(tile=4, near=2, low=2, edge=2, phases=None, dense=2, start=1, balance=1.0, floats=True),
+    Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=3, start=2, floats=True, item_work=2.0),
 ]
-"""Machines that spread a growing state at another size each."""
+"""Machines that spread a growing state at another size each; on some the lowest bits change from sweep to sweep."""
 
 
 def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:

@@ -12,14 +12,15 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from qsim_ex.devices.base import CopyQueue
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.lockstep import clear, shares_of, work_on
-from qsim_ex.placement.exchange.schedule import Swaps
-from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
+from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import ALIKE_BITS, Exchange, Migration, Plan, Stage, begins_alike, fresh_after
 
 
 class Exchanged(Divided):
@@ -36,8 +37,12 @@ class Exchanged(Divided):
         """Return the memory of a device number that is here."""
 
     @abstractmethod
-    def _live(self) -> list[int]:
-        """Return the device numbers here whose sub state vectors are not known to be zero."""
+    def _numbers(self) -> list[int]:
+        """Return the device numbers that are here, in order."""
+
+    @abstractmethod
+    def _queue(self, number: int) -> CopyQueue:
+        """Return a queue of copies of the device of a number that is here."""
 
     @abstractmethod
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
@@ -66,9 +71,13 @@ class Exchanged(Divided):
             )
         shares = shares_of(work)
         done = 0
-        for stage in plan.stages:
-            self._move(stage, tick)
-            live = [(self._here(d), d) for d in self._live()]
+        alike = begins_alike(plan.stages, plan.num_wires, plan.levels)
+        for k, stage in enumerate(plan.stages):
+            if alike and k == 1:
+                self._keep_own(stage)
+            else:
+                self._move(stage, tick)
+            live = self._all_begun() if alike and k == 0 else [(self._here(d), d) for d in self._live()]
             work_on(live, stage.steps, shares, done, tick)
             self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
@@ -87,8 +96,40 @@ class Exchanged(Divided):
                 raise PlanError("expected no migration in a plan for devices alone, got one.")
             case _:
                 assert_never(stage.motion)
+        self._check(stage)
+
+    def _check(self, stage: Stage) -> None:
         if self.fresh != stage.fresh:
             raise PlanError(f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {self.fresh:#x}.")
+
+    def _live(self) -> list[int]:
+        """Return the device numbers here whose sub state vectors are not known to be zero."""
+        return [number for number in self._numbers() if not number << self.levels.local & self.fresh]
+
+    # --- beginnings that all devices make alike (`begins_alike`) ----------------------------------------------------
+
+    def _all_begun(self) -> list[tuple[PeerBuffer, int]]:
+        """Return the memory of all devices here, each as if it were the first one of a new state."""
+        found = [self._here(number) for number in self._numbers()]
+        for peer in found:
+            peer.device.begin(peer.buffer)
+        return [(peer, 0) for peer in found]
+
+    def _keep_own(self, stage: Stage) -> None:
+        """Make an exchange before which all devices have the same: each keeps the part of its number."""
+        assert isinstance(stage.motion, Exchange)
+        flat = Levels(self.levels.local, self.levels.peers, self.levels.slice)  # whichever way devices are connected
+        for number in self._numbers():
+            peer, queue = self._here(number), self._queue(number)
+            planned = schedule(flat, stage.motion.swaps, self.fresh, 1 << ALIKE_BITS, (number,))
+            queue.wait(peer.device.mark())
+            for trade in planned.trades:
+                mine = trade.devices.index(number)
+                if trade.sent[1 - mine]:
+                    queue.copy(trade.parts[mine].of(peer.buffer), trade.parts[1 - mine].of(peer.buffer))
+            peer.device.wait(queue.mark())
+        self._moved(sources(self.num_wires, stage.motion.swaps))
+        self._check(stage)
 
     def _moved(self, sources: Sequence[int], flip: int = 0) -> None:
         """Record that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import Buffer, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, CopyQueue, SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
@@ -85,7 +85,7 @@ class RankLinks:
 
     devices: those of this rank; device k of rank r is place ``r * len(devices) + k``. sent: bytes sent so far by the
     devices of this rank, from one place to another. how: how ranks reach the memory of each other's devices, in
-    words; empty for devices that share none, and for small states.
+    words; empty for devices that share none, and for small states. queues: a queue of copies for each device.
     """
 
     def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
@@ -98,7 +98,7 @@ class RankLinks:
         self.piece = (mapped.PIECE_BYTES if large else PIECE_BYTES) // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
-        self._queues = [device.copy_queue() for device in devices]
+        self.queues: list[CopyQueue] = [device.copy_queue() for device in devices]
         self._inside: Links | None = None
         if len(devices) > 1:
             self._inside = Links(devices, levels, dtype)
@@ -206,7 +206,7 @@ class RankLinks:
             if in_place:
                 memory.exchange(mine, in_place, tick)
         for end in mine.values():
-            self._queues[end.place].wait(end.device.mark())
+            self.queues[end.place].wait(end.device.mark())
         for (end, other, direct), trades in self._groups(mine, places, schedule):
             if direct:
                 assert isinstance(self._ranks, SwapsInPlace)
@@ -216,7 +216,7 @@ class RankLinks:
             if tick is not None:
                 tick()
         for end in mine.values():
-            end.device.wait(self._queues[end.place].mark())
+            end.device.wait(self.queues[end.place].mark())
 
     def _exchange_inside(
         self, links: Links, mine: Mapping[int, PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None
@@ -297,7 +297,7 @@ class RankLinks:
 
     def _send_near(self, gpus: NcclRanks, end: PeerBuffer, other: int, trades: Sequence[_OwnTrade]) -> None:
         """Make some trades with one rank by messages from GPU to GPU, all queued one after another."""
-        queue, (out, into) = self._queues[end.place], self._near
+        queue, (out, into) = self.queues[end.place], self._near
         with gpus.exchanging(queue, self._ranks):
             for trade, own in trades:
                 sends, gets = trade.sent[own], trade.sent[1 - own]
@@ -314,7 +314,7 @@ class RankLinks:
     ) -> Callable[[], None]:
         """Start one message each way, and return a function that waits for it and copies what came to its place."""
         part, other, sends, gets = message
-        buffer, queue = end.buffer, self._queues[end.place]
+        buffer, queue = end.buffer, self.queues[end.place]
         place = part.of(buffer)
         out, into = staged[: part.size if sends else 0], arriving[: part.size if gets else 0]
         if sends:

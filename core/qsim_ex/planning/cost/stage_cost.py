@@ -11,7 +11,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.step_cost import step_cost
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_after
+from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, begins_alike, fresh_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,8 @@ def stage_costs(
             _stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block, slowed, interpreted)
             for k in group
         ]
+    if begins_alike(stages, num_bits, levels):
+        costs[:2] = _alike(costs[0], costs[1], len(stages[0].steps), levels, rates)
     return costs
 
 
@@ -208,6 +210,22 @@ def _stage(
         if stage.motion.swaps:
             cost |= _between_hosts(stage, num_bits, levels, itemsize, rates)
     return StageCost(windows, devices, **cost)
+
+
+def _alike(first: StageCost, then: StageCost, steps: int, levels: Levels, rates: Rates) -> tuple[StageCost, StageCost]:
+    """Return the cost of a beginning that all devices make, and of the stage before which each keeps its own part."""
+    devices = 1 << levels.peers
+    waiting = (devices - 1) * rates.launch
+    made = replace(
+        first,
+        devices=devices,
+        memory=devices * first.memory,
+        fma=devices * first.fma,
+        work=first.work + steps * waiting,
+    )
+    layers = tuple(LayerCost(0.0, 0.0, 0.0) for _ in then.layers)
+    kept = replace(then, peers=0.0, sent=0.0, link=0.0, layers=layers, moving=rates.launch + waiting)
+    return made, kept
 
 
 def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, rates: Rates) -> dict[str, Any]:

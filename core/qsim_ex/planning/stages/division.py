@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import NotSupported
-from qsim_ex.planning.locality import Freedom, far_sets, grow, reasons, split
+from qsim_ex.planning.locality import Freedom, far_sets, reasons, split
+from qsim_ex.planning.stages.early import EarlyGrowth
 from qsim_ex.planning.work import Work, bits_of_mask
 from qsim_ex.steps.layout import Levels
 
@@ -43,26 +46,36 @@ class Division:
     low: the bits that are below `Levels.slice` at the start, as far as the division needs them to be decided.
     turns: with ranks, for each pass the bits that have to be in the part of every rank then, not on the bits of ranks;
         passes of one turn have equal ones.
+    far: the bits that are far in some pass or portion.
     """
 
     passes: tuple[tuple[StageWork, ...], ...]
     low: int
     turns: tuple[int, ...] = ()
+    far: int = 0
 
 
 def divide(
-    work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spread: int = 0, *, nested: bool = False
+    work: Sequence[Work],
+    num_bits: int,
+    levels: Levels,
+    fresh: int,
+    early: EarlyGrowth | None = None,
+    *,
+    nested: bool = False,
+    lowest: int = 0,
 ) -> Division:
     """Divide work into passes and portions; `fresh` is the mask of bits that are fresh at the start.
 
-    spread: a growing state is spread over all devices when it has about this many bits; 0: when it has to be. Early, an
-    exchange moves next to nothing, and all devices share the work from then on; but the device bits are chosen among
+    early: how a growing state grows before it is spread over all devices; None: it is spread when it has to be. Early,
+    an exchange moves next to nothing, and all devices share the work from then on; but the device bits are chosen among
     those that the state has by then.
     nested: whether work is divided by the bits of the farthest layer first, then by those of the next one, so that few
     portions need other bits in a far layer; else by all device bits at once, so that there are few portions.
+    lowest: bits that come first where those below the slice may be chosen.
     Raises `NotSupported` for an operation that mixes more bits than can be local.
     """
-    return _WorkDivider(num_bits, levels, fresh, spread, nested=nested).divide(work)
+    return _WorkDivider(num_bits, levels, fresh, early, nested=nested, lowest=lowest).divide(work)
 
 
 def divided_as(passes: Sequence[tuple[list[Work], int]], num_bits: int, levels: Levels) -> Division:
@@ -70,7 +83,7 @@ def divided_as(passes: Sequence[tuple[list[Work], int]], num_bits: int, levels: 
 
     No bit below `Levels.slice` is far in any of them.
     """
-    divider = _WorkDivider(num_bits, levels, 0, 0, nested=False)
+    divider = _WorkDivider(num_bits, levels, 0, None, nested=False, lowest=0)
     for work, far in passes:
         divider.one_pass(work, divider.everything & ~far)
     return Division(tuple(divider.passes), (1 << levels.slice) - 1)
@@ -108,12 +121,15 @@ Move = Callable[["_Way", int, int], float]
 class _WorkDivider:
     """Divides the work of one plan, section by section; between them are operations too wide to place freely."""
 
-    def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int, *, nested: bool) -> None:
+    def __init__(
+        self, num_bits: int, levels: Levels, fresh: int, early: EarlyGrowth | None, *, nested: bool, lowest: int
+    ) -> None:
         self.nested = nested
+        self.lowest = lowest
         self.everything = (1 << num_bits) - 1
         self.num_bits = num_bits
         self.levels = levels
-        self.spread = spread
+        self.early = early
         self.capacity = levels.local - levels.slice
         below = (1 << levels.slice) - 1
         free_below = (fresh & below).bit_count()
@@ -122,6 +138,7 @@ class _WorkDivider:
         self.low: int | None = None  # decided by the first wide operation, or at the end
         self.passes: list[tuple[StageWork, ...]] = []
         self.turns: list[int] = []
+        self.far = 0
 
     def divide(self, work: Sequence[Work]) -> Division:
         """See `divide`."""
@@ -135,7 +152,7 @@ class _WorkDivider:
             section = []
         self._section(section)
         low = self._lowest(0) if self.low is None else self.low
-        return Division(tuple(self.passes), low, tuple(self.turns))
+        return Division(tuple(self.passes), low, tuple(self.turns), self.far)
 
     # --- operations that fit with the slice's bits near -----------------------------------------------------------
 
@@ -175,12 +192,13 @@ class _WorkDivider:
     def _search(self, work: list[Work], count: int, allowed: int, move: Move) -> tuple[tuple[list[Work], int], ...]:
         """Divide work into as few portions as a beam search finds, with `count` of the `allowed` bits far in each."""
         way = _Way(work, self.freedom, self.there)
-        ways = [self._small(way, count, allowed)] if self.spread and move is _exchange_cost else [way]
+        ways = [self._small(self.early, way, count, allowed)] if self.early and move is _exchange_cost else [way]
         while True:
             done = [way for way in ways if not way.pending]
             if done:
                 best = min(done, key=lambda way: way.cost)
                 self.freedom, self.there = best.freedom, best.there
+                self.far |= reduce(or_, [far for _, far in best.portions], 0)
                 return best.portions
             further = [_further(way, count, allowed, self._liked(way, allowed, move), move) for way in ways]
             unique = {(len(way.pending), way.far, way.there): way for some in further for way in some}
@@ -188,16 +206,11 @@ class _WorkDivider:
 
     def _liked(self, way: _Way, allowed: int, move: Move) -> int:
         """Return the bits that should be far: not fresh ones, if the state is spread over all devices early."""
-        return allowed & way.there if self.spread and move is _exchange_cost else allowed
+        return allowed & way.there if self.early and move is _exchange_cost else allowed
 
-    def _small(self, way: _Way, count: int, allowed: int) -> _Way:
+    def _small(self, early: EarlyGrowth, way: _Way, count: int, allowed: int) -> _Way:
         """Return the way continued by the work that can run while the state is small, or the way itself."""
-        here = way.there | way.freedom.pinned
-        room = min(self.spread, self.levels.local) - here.bit_count()
-        if room <= 0:
-            return way
-        choice = grow(way.pending, here, allowed & ~here, room)
-        ready, left = split(way.pending, choice.bits, choice.found)
+        ready, left = early.divide(way.pending, way.there, allowed & ~way.freedom.pinned, count)
         mixed = _mixed(ready)
         waiting = allowed & ~way.freedom.pinned & ~mixed
         soon = waiting & _mixed(left)  # a bit that nothing mixes would stay far, and half of the devices without work
@@ -239,7 +252,8 @@ class _WorkDivider:
     def _lowest(self, mixed: int) -> int:
         """Return the bits below the slice: those that are there already, then fresh ones that are never far."""
         low = self.freedom.pinned
-        free = list(bits_of_mask(self.freedom.fresh & ~self.freedom.ever))
+        free_bits = self.freedom.fresh & ~self.freedom.ever
+        free = [*bits_of_mask(free_bits & self.lowest), *bits_of_mask(free_bits & ~self.lowest)]
         over = (mixed & ~low).bit_count() - self.capacity
         inside = [bit for bit in free if mixed >> bit & 1][: max(0, over)]
         others = [bit for bit in free if not mixed >> bit & 1] + [bit for bit in free if mixed >> bit & 1]

@@ -13,6 +13,7 @@ from operator import or_
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.stages.division import Division
+from qsim_ex.planning.stages.ways import StageWay
 from qsim_ex.planning.work import bits_of_mask
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Exchange, Migration
@@ -35,17 +36,15 @@ class Positions:
         levels: Levels,
         fresh: int,
         division: Division,
-        *,
-        together: bool = False,
-        shares: bool = False,
+        way: StageWay,
     ) -> None:
-        self.together = together
-        self.shares = shares
+        self.together = way.together
+        self.shares = way.shares
         self.num_bits = num_bits
         self.levels = levels
         self.fresh = fresh
         self.low = division.low
-        self.at = _first_places(num_bits, fresh, division, shares=shares)
+        self.at = _first_places(num_bits, fresh, division, shares=way.shares, lowest=way.plan.low)
         self.home = list(range(num_bits))
         self.migrated = num_bits > levels.local + levels.peers
         self.source = list(range(num_bits))  # for each position, where its amplitudes were at the start
@@ -91,6 +90,15 @@ class Positions:
         for one, other in pairs:
             self._trade(one, other)
             self.low ^= 1 << one | 1 << other
+
+    def moved(self, to: Sequence[int]) -> None:
+        """Record that sweeps have moved amplitudes: what was on position p is on ``to[p]``."""
+        source = list(self.source)
+        for place, other in enumerate(to):
+            source[other] = self.source[place]
+        self.source = source
+        self.at = [to[place] for place in self.at]
+        self.low = self.bits((1 << self.levels.slice) - 1)
 
     def exchange(self, later: Sequence[int]) -> Exchange | None:
         """Return the exchange that makes the bits of ``later[0]`` local; None if they are.
@@ -242,15 +250,21 @@ class Positions:
         return sorted(order, key=lambda bit: self.fresh >> bit & 1)
 
 
-def _first_places(num_bits: int, fresh: int, division: Division, *, shares: bool) -> list[int]:
+def _first_places(num_bits: int, fresh: int, division: Division, *, shares: bool, lowest: int) -> list[int]:
     """Return the position of each bit at the start: fresh bits take fresh positions in the order of their first need.
 
-    The lowest positions are for the bits that are never far. shares: bits that are never needed are not the last ones.
+    The lowest positions are for the bits that are never far, those of `lowest` first. shares: bits that are never
+    needed are not the last ones.
     """
     needs = [portion.needs for part in division.passes for portion in part]
     if shares and needs:
         needs[0] |= ~reduce(or_, needs)
-    order = sorted(bits_of_mask(fresh), key=lambda bit: (not division.low >> bit & 1, _wait(bit, needs), bit))
+    low = division.low
+
+    def rank(bit: int) -> tuple[bool, bool, int, int]:
+        return not (low & lowest) >> bit & 1, not low >> bit & 1, _wait(bit, needs), bit
+
+    order = sorted(bits_of_mask(fresh), key=rank)
     at = list(range(num_bits))
     for place, bit in zip(bits_of_mask(fresh), order, strict=True):
         at[bit] = place

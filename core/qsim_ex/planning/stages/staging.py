@@ -6,6 +6,7 @@ divide (the work of each stage) → positions (the motion before it) → schedul
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,26 +16,23 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import StageCost, seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.division import Division, StageWork, divide
+from qsim_ex.planning.stages.early import EarlyGrowth
 from qsim_ex.planning.stages.linear_division import Renamed, least_seconds, linear_division, motions
 from qsim_ex.planning.stages.positions import Positions
+from qsim_ex.planning.stages.ways import SINGLE, WIDER, StageWay, first_ways, other_ways, tries
+from qsim_ex.planning.tiles.floating import Floating, settled
 from qsim_ex.planning.tiles.schedule import Packed, schedule
+from qsim_ex.planning.ways import PlanWay
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
 from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
 from qsim_ex.steps.step import BasisPermutation, ZeroFill
-
-_SINGLE = 8
-"""The bytes of an amplitude in single precision, by which plans are compared; double takes about twice as long."""
 
 _LITTLE = 0.1
 """The share of the time that exchanges may take before another plan is tried."""
 
 _SWAPS = 4
 """How many pairs of bits trade places in one `BasisPermutation`: its table has 4 to that power entries."""
-
-
-_WAYS = ((False, False), (False, True), (True, False), (True, True))
-"""Whether work is divided by the bits of far layers first, and whether far bits are exchanged together."""
 
 
 class StagedWork(NamedTuple):
@@ -62,83 +60,89 @@ def make_stages(
 ) -> StagedWork:
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
-    A growing state on several devices is spread over them early; if exchanges still take much of the time, a plan that
-    spreads it late is made too, and the faster plan wins. Where devices are in layers, so do plans that divide the work
-    by far bits first, and plans that exchange far bits together. If nothing mixes some wires, one of them may be what
-    divides the devices, and most of these are idle; then a plan in which they share the work is made too.
+    Some ways are tried, and the fastest plan wins. If exchanges still take much of the time of a growing state, or of
+    one on layers of devices, ways to exchange otherwise are tried too. If nothing mixes some wires, one of them may be
+    what divides the devices, and most of these are idle; then a plan in which they share the work is made too.
     linear: whether parities may be far instead of bits (`linear_division`): so it is where that saves passes or
     exchanges, and time.
     """
     made = _Staging(work, num_bits, levels, shape, program, fresh)
-    division = made.divided(made.spread)
-    found: list[StagedWork] = []
+    division = made.divided(made.ways[0])
+    found: list[_Timed] = []
     if linear and num_bits >= shape.start:
         most = motions(division, num_bits, levels, fresh) - 1
         other = linear_division(work, num_bits, levels, fresh, most, stays=shape.stays)
         if other:
-            found.append(made.staged(other.division)._replace(renamed=other.renamed))
-            if made.seconds(found[0]) <= least_seconds(division, num_bits, levels, fresh):
-                return found[0]
+            found.append(made.timed(_PLAIN, other.division, other.renamed))
+            if found[0].whole <= least_seconds(division, num_bits, levels, fresh):
+                return found[0].staged
+    elif len(made.ways) == 1:
+        return made.staged(_PLAIN, division)
     found += made.on_bits(division)
-    return found[0] if len(found) == 1 else min(found, key=made.seconds)
+    return min(found, key=lambda one: one.whole).staged
+
+
+class _Timed(NamedTuple):
+    """A plan, made in some way; the seconds of all of it, of its exchanges, and of work for which devices wait."""
+
+    way: StageWay
+    staged: StagedWork
+    whole: float
+    moving: float
+    waiting: float
+    costs: list[StageCost]
+
+
+_PLAIN = StageWay(PlanWay(0))
+"""The way without any choice: small states on one device and host memory have this one, and plans with far parities."""
 
 
 class _Staging:
-    """Makes plans of some work. spread: a state is spread over all devices when it has about so many bits."""
+    """Makes plans of some work. ways: those that may be tried, the most promising first."""
 
     def __init__(
-        self,
-        work: Sequence[Work],
-        num_bits: int,
-        levels: Levels,
-        shape: Shape,
-        program: NumberProgram,
-        fresh: int,
+        self, work: Sequence[Work], num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
     ) -> None:
-        self._work = work
-        self._num_bits = num_bits
-        self._levels = levels
-        self._shape = shape
-        self._program = program
-        self._fresh = fresh
+        self._work, self._num_bits, self._levels = work, num_bits, levels
+        self._shape, self._program, self._fresh = shape, program, fresh
+        self._small, self._layered = num_bits < shape.start + WIDER, len(levels.layers) > 1
         self._grows = bool((levels.peers or levels.ranks) and fresh)
-        self.spread = shape.start if self._grows else 0
+        plain = self._small and not (self._grows or self._layered)
+        self.ways = [_PLAIN] if plain else first_ways(num_bits, levels, shape, fresh)
 
-    def divided(self, spread: int, *, nested: bool = False) -> Division:
+    def divided(self, way: StageWay) -> Division:
         """Return the division of the work on its bits, see `divide`."""
-        return divide(self._work, self._num_bits, self._levels, self._fresh, spread, nested=nested)
+        size, shape = self._num_bits, self._shape
+        early = EarlyGrowth(size, shape, way.most, way.plan.low, way.plan.worth, way.steadily) if way.most else None
+        return divide(self._work, size, self._levels, self._fresh, early, nested=way.nested, lowest=way.plan.low)
 
-    def staged(self, division: Division, *, together: bool = False, shares: bool = False) -> StagedWork:
-        """Return the plan of a division, see `Positions`."""
-        positions = Positions(self._num_bits, self._levels, self._fresh, division, together=together, shares=shares)
-        planner = _StagePlanner(division, self._levels, self._shape, self._program.copy(), positions)
+    def staged(self, way: StageWay, division: Division, renamed: Renamed | None = None) -> StagedWork:
+        """Return the plan of a division."""
+        positions = Positions(self._num_bits, self._levels, self._fresh, division, way)
+        planner = _StagePlanner(division, self._levels, self._shape, self._program.copy(), positions, way.plan)
         planner.run()
-        return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+        return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program, renamed)
 
-    def seconds(self, of: StagedWork) -> float:
-        """Return the seconds of a plan."""
-        return seconds(of.stages, self._costs(of))
-
-    def on_bits(self, division: Division) -> list[StagedWork]:
-        """Return the plan of a division on bits, and others that may be faster."""
-        layered = len(self._levels.layers) > 1
-        found = [self.staged(division)]
-        if not (self._grows or layered):
-            return found
-        costs = self._costs(found[0])
-        slow = _LITTLE * seconds(found[0].stages, costs)
-        if sum(cost.moving for cost in costs) > slow:
-            spreads = (self.spread, 0) if self._grows else (0,)
-            ways = [(spread, *way) for spread in spreads for way in _WAYS[: 4 if layered else 1]]
-            for spread, nested, together in ways[1:]:
-                found.append(self.staged(self.divided(spread, nested=nested), together=together))
+    def timed(self, way: StageWay, division: Division | None = None, renamed: Renamed | None = None) -> _Timed:
+        """Return the plan of a division, of that on bits by default, with its times."""
+        found = self.staged(way, division or self.divided(way), renamed)
+        costs = stage_costs(found.stages, self._num_bits, self._levels, SINGLE, block=self._shape.block)
+        moving = sum(cost.moving for cost in costs)
         waiting = sum(cost.work for cost in costs if cost.devices < 1 << self._levels.peers)
-        if self._grows and waiting > slow:
-            found.append(self.staged(division, shares=True))
-        return found
+        return _Timed(way, found, seconds(found.stages, costs), moving, waiting, costs)
 
-    def _costs(self, of: StagedWork) -> list[StageCost]:
-        return stage_costs(of.stages, self._num_bits, self._levels, _SINGLE, block=self._shape.block)
+    def on_bits(self, division: Division) -> list[_Timed]:
+        """Return the plans of the ways that are worth a try; division: that of the first one."""
+        found = [self.timed(self.ways[0], division)]
+        if not self._small:
+            more = tries(found[0].costs, len(self._work), self._shape)
+            found += [self.timed(way) for way in self.ways[1 : 1 + more]]
+        best = min(found, key=lambda one: one.whole)
+        if (self._grows or self._layered) and best.moving > _LITTLE * best.whole:
+            found += [self.timed(other) for other in other_ways(best.way, self._levels)]
+        if self._grows and best.waiting > _LITTLE * best.whole:
+            found.append(self.timed(replace(best.way, shares=True)))
+        return found
 
 
 class _StagePlanner:
@@ -154,7 +158,10 @@ class _StagePlanner:
         shape: Shape,
         program: NumberProgram,
         positions: Positions,
+        way: PlanWay,
     ) -> None:
+        self.way = way
+        self._floats = way.floats and not any(portion.swaps for part in division.passes for portion in part)
         self.levels = levels
         self.shape = shape
         self.program = program
@@ -231,9 +238,15 @@ class _StagePlanner:
             return
         work = [moved(piece, self.positions.at) for piece in sorted(self._work, key=lambda piece: piece.order)]
         before = self.positions.local_fresh()
-        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
+        positions, floating = self.positions, None
+        if self._floats:
+            floating = Floating(positions.num_bits, self.shape, positions.places(self.division.far))
+        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before, floating, self.way.worth)
+        positions.written(before & ~fresh)
+        if floating:
+            steps = settled(steps, floating, tuple(range(positions.num_bits)))
+            positions.moved(floating.at)
         self._steps += steps
-        self.positions.written(before & ~fresh)
         self._work = []
 
     def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:

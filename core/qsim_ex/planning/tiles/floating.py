@@ -44,11 +44,12 @@ class Floating:
     """Where bits are while sweeps move them.
 
     at: the place of each bit. low, edge: masks of the bits on the lowest places, see `Shape`.
-    trail: the places after each step.
+    high: bits that never become lowest. trail: the places after each step.
     """
 
-    def __init__(self, num_bits: int, shape: Shape) -> None:
+    def __init__(self, num_bits: int, shape: Shape, high: int = 0) -> None:
         self._shape = shape
+        self.high = high
         self.at: Places = tuple(range(num_bits))
         self.low, self.edge = self._on(shape.low), self._on(shape.edge)
         self.trail: list[Places] = []
@@ -72,7 +73,7 @@ class Floating:
 
 
 def next_low(ready: Sequence[Work], left: Sequence[Work], tile: int, low: int, reach: int, shape: Shape) -> int:
-    """Return the bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most.
+    """Return the bits that a sweep leaves on the lowest places: bits of `tile`, with which the next tile does most.
 
     ready: the work of the sweep. left: the work behind it. low: the bits that are lowest now. reach: see `Growth`.
     """

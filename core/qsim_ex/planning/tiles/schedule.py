@@ -74,7 +74,7 @@ def schedule(
         edges = (1 << shape.edge) - 1, (1 << shape.edge) - 1
         if floating:
             first = floating.edge
-            growth.float_low(ready, left, tile)
+            growth.float_low(ready, left, tile & ~floating.high)
             floating.store(growth.low)
             edges = first, floating.edge
         allowed = shape if visited >= shape.blocks_from else shape.plain()
