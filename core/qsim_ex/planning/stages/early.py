@@ -43,7 +43,10 @@ class EarlyGrowth:
     def _until_done(
         self, pending: Sequence[Work], there: int, far: int, count: int
     ) -> tuple[list[Work], list[Work]] | None:
-        """Return the work up to the sweep after which `count` bits are done; None if the state is too large then."""
+        """Return the work up to the sweep after which `count` bits are done.
+
+        None if the state is too large then, or if something comes before that no sweep does.
+        """
         growth = Growth(self.num_bits, self.shape, self._others(there), self.low, worth=self.worth)
         ready: list[Work] = []
         left = list(pending)
@@ -53,6 +56,8 @@ class EarlyGrowth:
             if self.num_bits - growth.fresh.bit_count() > self.most:
                 return None
             now, left = split(left, tile, found)
+            if not now:  # what comes first needs a step of its own, or more bits than a tile has
+                return None
             ready += now
             mixed |= _mixed(now)
             if (mixed & far & ~self.low & ~_mixed(left)).bit_count() >= count:
