@@ -82,7 +82,7 @@ def plans_of(
             case Segment():
                 place = not plans and fresh == every
                 last = opens and shape.opens and _is_asked_for_sums(program.nodes[number + 1 :])
-                of = shape if last else shape.closed()
+                of = shape.closed() if shape.opens and not last else shape
                 plans.append(plan_of(node, num_wires, start, of, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
             case SetState() | Save(what="statevector"):

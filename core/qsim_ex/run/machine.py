@@ -48,7 +48,7 @@ class Machine:
         shape = shape.staying() if program.loops else shape
         opens = self.rows == 1 and options.checkpoint is None  # a file has each wire on an index bit of its own
         self.plans = plans_of(program, self._num_wires, shape, self._levels, device.grows, opens)
-        self._shape = shape.closed()
+        self._shape = shape.closed() if shape.opens else shape
 
         self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None
