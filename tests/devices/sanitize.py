@@ -38,7 +38,7 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
 ANY, TURNS = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal")
-WITH_CX = ("cx", "cx", "mix", "diagonal")
+WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 
 def close(got: np.ndarray, want: np.ndarray, dtype: type, what: str) -> None:
