@@ -50,6 +50,7 @@ class Local:
         self._others, self._began = others, others.epoch
         self.rank, self.size = others.rank, others.size
         self._error: BaseException | None = None
+        self._left = False  # whether the others were told that this rank has heard of a failure
 
     @property
     def description(self) -> str:
@@ -89,7 +90,14 @@ class Local:
             expected, sent = self._expect(other, "swap", b""), self._send(other, "swap")
             return partial(self._wait, (other,), expected, sent, through=True)
 
-        swap_in_place(self, other, self._others.reached[other], arrays, meet)
+        def tell(mine: Array, theirs: Array) -> None:
+            # Who has told its places stays if the connection is aborted: the other rank may be about to write there.
+            self._check()
+            expected = self._expect(other, "exchange", bytes_of(theirs))
+            sent = self._send(other, "exchange", bytes_of(mine))
+            self._wait((other,), expected, sent, through=True, while_there=True)
+
+        swap_in_place(self, other, self._others.reached[other], arrays, meet, tell)
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks, added by rank 0 in the order of the ranks, as a new array."""
@@ -203,12 +211,17 @@ class Local:
             self._wait((other,), sent, through=through)
 
     def _wait(
-        self, ranks: Sequence[int], *parts: Sent | Expected, everyone: bool = False, through: bool = False
+        self,
+        ranks: Sequence[int],
+        *parts: Sent | Expected,
+        everyone: bool = False,
+        through: bool = False,
+        while_there: bool = False,
     ) -> None:
         """Wait for messages of some ranks; raise `CommunicationError` if one of them will never come.
 
         everyone: whether the message depends on all ranks, so that the end of any is an error after a while. through:
-        whether it does not matter that the connection was aborted.
+        whether it does not matter that the connection was aborted. while_there: unless one of the ranks has left then.
         """
         others = self._others
         gone: float | None = None
@@ -218,6 +231,10 @@ class Local:
         while not all(part.done for part in parts):
             if not through:
                 self._check()
+            elif while_there and any(map(self._has_left, ranks)):
+                others.work(0.1)  # what it has said before
+                if not all(part.done for part in parts):
+                    self._check()
             if dead := [rank for rank in ranks if others.streams[rank].ended]:
                 others.work(0.1)  # what it has announced before
                 if not through:
@@ -248,10 +265,27 @@ class Local:
         """Return the first rank that has failed in this connection, and its error in words."""
         if self._error is not None:
             return self.rank, f"{type(self._error).__name__}: {self._error}"
-        return next(((rank, words) for epoch, rank, words in self._others.failed if epoch >= self._began), None)
+        failed = next(((rank, words) for epoch, rank, words in self._others.failed if epoch >= self._began), None)
+        if failed is None and (left := [rank for epoch, rank in self._others.left if epoch >= self._began]):
+            return left[0], "it has heard of the failure of another one"
+        return failed
+
+    def _say_that_it_leaves(self) -> None:
+        """Tell all others that this rank has heard of a failure, if it has; whoever has failed has told them already."""
+        others = self._others
+        heard = [epoch for epoch, *_ in (*others.failed, *others.left) if epoch >= self._began]
+        if heard and self._error is None and not self._left:
+            self._left = True
+            others.announce(Notice(min(heard), ""))
+
+    def _has_left(self, rank: int) -> bool:
+        """Return whether a rank takes part in nothing more on this connection."""
+        told = [*self._others.left, *((epoch, other) for epoch, other, _ in self._others.failed)]
+        return any(other == rank and epoch >= self._began for epoch, other in told)
 
     def _check(self) -> None:
-        """Raise `CommunicationError` if any rank has aborted this connection."""
+        """Raise `CommunicationError` if any rank has aborted this connection; others are told that this one leaves."""
+        self._say_that_it_leaves()
         if self._error is not None:
             raise CommunicationError(f"another rank has failed: {self._error}") from self._error
         if (found := self._failure()) is not None:

@@ -205,7 +205,7 @@ class Mpi:
             ends = [self._comm.Irecv(heard, source=other), self._comm.Isend(done, dest=other)]
             return partial(self._wait, ends, (other,), size=size, control=True)
 
-        swap_in_place(self, other, self._world.reached[other], arrays, meet)
+        swap_in_place(self, other, self._world.reached[other], arrays, meet, partial(self.exchange, other))
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""

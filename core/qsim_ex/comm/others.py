@@ -20,7 +20,10 @@ _ANNOUNCED = -1
 
 
 class Notice(NamedTuple):
-    """What a rank tells all others about itself. epoch: in which it failed; None: it has ended."""
+    """What a rank tells all others about itself.
+
+    epoch: in which it failed, or, without words, heard of a failure and takes part in nothing more; None: it has ended.
+    """
 
     epoch: int | None
     words: str
@@ -29,8 +32,9 @@ class Notice(NamedTuple):
 class Others:
     """The other ranks: what all connections of one process share.
 
-    ended: why each rank that has ended did. failed: epoch, rank and error of each failure. epoch: counts the calls of
-    `Local.renewed`, twice each, so that what an aborted connection has left is told from what follows it.
+    ended: why each rank that has ended did. failed: epoch, rank and error of each failure. left: epoch and rank of
+    those that heard of one. epoch: counts the calls of `Local.renewed`, twice each, so that what an aborted
+    connection has left is told from what follows it.
     """
 
     def __init__(self, rank: int, size: int, where: Path) -> None:
@@ -40,6 +44,7 @@ class Others:
         self.notices = {other: MessageStream(two.announcements) for other, two in sockets.items()}
         self.ended: dict[int, str] = {}
         self.failed: list[tuple[int, int, str]] = []
+        self.left: list[tuple[int, int]] = []
         self.reached: dict[int, int] = {}
         self.epoch = 0
         self.closed = False
@@ -80,6 +85,8 @@ class Others:
                 epoch, words = pickle.loads(self._next[other].found)
                 if epoch is None:
                     self.ended.setdefault(other, words)
+                elif not words:
+                    self.left.append((epoch, other))
                 else:
                     self.failed.append((epoch, other, words))
                 self._next[other] = notices.expect(0, _ANNOUNCED)

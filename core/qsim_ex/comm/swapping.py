@@ -12,16 +12,22 @@ from qsim_ex.errors import CommunicationError
 
 
 def swap_in_place(
-    end: Communicator, other: int, process: int, arrays: Sequence[Array], meet: Callable[[], Callable[[], None]]
+    end: Communicator,
+    other: int,
+    process: int,
+    arrays: Sequence[Array],
+    meet: Callable[[], Callable[[], None]],
+    tell: Callable[[Array, Array], None],
 ) -> None:
     """Trade arrays with another rank, whose process is given; each of the two swaps one half of each.
 
-    meet: tells the other rank that this one is done, and returns a function that waits until that one is; it may be
-    called again if Ctrl-C ends it. Neither rank leaves before the other has done its half, whatever happens: what is
-    written must still be there. Raises `CommunicationError` if the process has died.
+    tell: sends an array to the other rank, and fills another one with what that one sends. meet: tells the other rank
+    that this one is done, and returns a function that waits until that one is; it may be called again if Ctrl-C
+    ends it. Neither rank leaves before the other has done its half, whatever happens: what is written must still be
+    there. Raises `CommunicationError` if the process has died.
     """
     theirs = np.empty((len(arrays), 4), dtype=np.int64)
-    end.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
+    tell(np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
     try:
         for array, memory in zip(arrays, theirs.tolist(), strict=True):
             swap_half(process, array, MemoryRuns(*memory), int(end.rank > other))
