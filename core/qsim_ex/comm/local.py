@@ -271,9 +271,10 @@ class Local:
         return failed
 
     def _say_that_it_leaves(self) -> None:
-        """Tell all others that this rank has heard of a failure, if it has; whoever has failed has told them already."""
+        """Tell all others that this rank has heard of a failure, if it has; one that fails itself has told them."""
         others = self._others
-        heard = [epoch for epoch, *_ in (*others.failed, *others.left) if epoch >= self._began]
+        epochs = [epoch for epoch, _, _ in others.failed] + [epoch for epoch, _ in others.left]
+        heard = [epoch for epoch in epochs if epoch >= self._began]
         if heard and self._error is None and not self._left:
             self._left = True
             others.announce(Notice(min(heard), ""))
