@@ -265,28 +265,20 @@ class Local:
         """Return the first rank that has failed in this connection, and its error in words."""
         if self._error is not None:
             return self.rank, f"{type(self._error).__name__}: {self._error}"
-        failed = next(((rank, words) for epoch, rank, words in self._others.failed if epoch >= self._began), None)
-        if failed is None and (left := [rank for epoch, rank in self._others.left if epoch >= self._began]):
-            return left[0], "it has heard of the failure of another one"
-        return failed
+        return next(((rank, words) for _, rank, words in self._heard()), None)
 
-    def _say_that_it_leaves(self) -> None:
-        """Tell all others that this rank has heard of a failure, if it has; one that fails itself has told them."""
-        others = self._others
-        epochs = [epoch for epoch, _, _ in others.failed] + [epoch for epoch, _ in others.left]
-        heard = [epoch for epoch in epochs if epoch >= self._began]
-        if heard and self._error is None and not self._left:
-            self._left = True
-            others.announce(Notice(min(heard), ""))
+    def _heard(self) -> list[tuple[int, int, str]]:
+        return [told for told in self._others.failed if told[0] >= self._began]
 
     def _has_left(self, rank: int) -> bool:
         """Return whether a rank takes part in nothing more on this connection."""
-        told = [*self._others.left, *((epoch, other) for epoch, other, _ in self._others.failed)]
-        return any(other == rank and epoch >= self._began for epoch, other in told)
+        return any(other == rank and epoch >= self._began for epoch, other in self._others.left)
 
     def _check(self) -> None:
         """Raise `CommunicationError` if any rank has aborted this connection; others are told that this one leaves."""
-        self._say_that_it_leaves()
+        if self._error is None and not self._left and (heard := self._heard()):
+            self._left, (epoch, rank, words) = True, heard[0]
+            self._others.announce(Notice(epoch, words, rank))
         if self._error is not None:
             raise CommunicationError(f"another rank has failed: {self._error}") from self._error
         if (found := self._failure()) is not None:

@@ -22,18 +22,20 @@ _ANNOUNCED = -1
 class Notice(NamedTuple):
     """What a rank tells all others about itself.
 
-    epoch: in which it failed, or, without words, heard of a failure and takes part in nothing more; None: it has ended.
+    epoch: in which it failed; None: it has ended. failed: the rank whose failure it has heard of, so that it takes part
+    in nothing more; None for its own. words: the error.
     """
 
     epoch: int | None
     words: str
+    failed: int | None = None
 
 
 class Others:
     """The other ranks: what all connections of one process share.
 
     ended: why each rank that has ended did. failed: epoch, rank and error of each failure. left: epoch and rank of
-    those that heard of one. epoch: counts the calls of `Local.renewed`, twice each, so that what an aborted
+    those that failed or heard of one. epoch: counts the calls of `Local.renewed`, twice each, so that what an aborted
     connection has left is told from what follows it.
     """
 
@@ -82,13 +84,12 @@ class Others:
         """Take in announcements."""
         for other, notices in self.notices.items():
             while self._next[other].done:
-                epoch, words = pickle.loads(self._next[other].found)
+                epoch, words, failed = pickle.loads(self._next[other].found)
                 if epoch is None:
                     self.ended.setdefault(other, words)
-                elif not words:
-                    self.left.append((epoch, other))
                 else:
-                    self.failed.append((epoch, other, words))
+                    self.left.append((epoch, other))
+                    self.failed.append((epoch, other if failed is None else failed, words))
                 self._next[other] = notices.expect(0, _ANNOUNCED)
                 notices.work()
             if notices.ended:
