@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from contract.placements import single
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.linear_maps import random_map
 from support.states import random_state
 from support.unsettled import unsettle
 
@@ -17,21 +18,10 @@ from qsim_ex.observe import sampling
 from qsim_ex.placement import by_map
 from qsim_ex.placement.single import Single
 from qsim_ex.steps import Layout
-from qsim_ex.steps.algebra import Map
 
 WIRES = 14
 
 DEVICES = {"cpu": CpuDevice(2), "emulated": GpuDevice.on(EmulatedRuntime())}
-
-
-def drawn(num_bits: int, seed: int) -> Map:
-    """A random invertible map."""
-    rng = np.random.default_rng(seed)
-    columns = [1 << bit for bit in rng.permutation(num_bits).tolist()]
-    for _ in range(3 * num_bits):
-        one, other = rng.permutation(num_bits)[:2].tolist()
-        columns[one] ^= columns[other]
-    return tuple(columns)
 
 
 def two(name: str, seed: int) -> tuple[Single, Single]:
@@ -42,7 +32,7 @@ def two(name: str, seed: int) -> tuple[Single, Single]:
         placed.write(0, random_state(WIRES, seed))
         placed.layout = Layout(tuple(np.random.default_rng(seed).permutation(WIRES).tolist()), 1234)
         made.append(placed)
-    unsettle(made[0], drawn(WIRES, seed))
+    unsettle(made[0], random_map(WIRES, seed))
     return made[0], made[1]
 
 
@@ -79,7 +69,7 @@ def test_the_last_value_that_has_weight() -> None:
     psi = np.zeros(1 << WIRES, dtype=complex)
     psi[[3, 70, 200]] = [0.6, 0.48, 0.64]
     placed.write(0, psi)
-    unsettle(placed, drawn(WIRES, 3))
+    unsettle(placed, random_map(WIRES, 3))
     prefixes, runs = np.array([0, 64]), np.array([0, 2, 3])
     found = placed.search(range(6), prefixes, runs, np.array([0.1, 0.5, 0.2304]))
     assert found.tolist() == [3, 3, 6]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cuda.definition import run_sweep
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.linear_maps import random_map
 from support.strategies import index_maps, linear_maps
 
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -19,7 +20,7 @@ from qsim_ex.planning.linear.settle import passes, settling, split
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import IndexMap, Layout, Levels, Plan, Shape, Stage
-from qsim_ex.steps.algebra import Map, units
+from qsim_ex.steps.algebra import units
 from qsim_ex.steps.index_map import images
 
 SHAPES = (
@@ -28,16 +29,6 @@ SHAPES = (
     Shape(tile=5, near=5, low=0, edge=0, phases=3, dense=3, start=2, item_work=2.0),
     Shape(tile=6, near=3, low=3, edge=3, phases=None, dense=3),
 )
-
-
-def drawn(num_bits: int, seed: int) -> Map:
-    """A random invertible map."""
-    rng = np.random.default_rng(seed)
-    columns = [1 << bit for bit in rng.permutation(num_bits).tolist()]
-    for _ in range(3 * num_bits):
-        one, other = rng.permutation(num_bits)[:2].tolist()
-        columns[one] ^= columns[other]
-    return tuple(columns)
 
 
 @settings(deadline=None)
@@ -76,7 +67,7 @@ def test_on_devices(dtype: type) -> None:
     """CPUs and GPUs move each amplitude as it is to where it belongs, also in states of many tiles."""
     psi = (np.arange(1 << 16) + 1j).astype(dtype)
     for seed in range(3):
-        undone = drawn(16, seed)
+        undone = random_map(16, seed)
         wanted = np.empty_like(psi)
         wanted[images(undone, np.arange(1 << 16))] = psi
         for device in (CpuDevice(2), GpuDevice.on(EmulatedRuntime())):
@@ -91,8 +82,8 @@ def test_on_devices(dtype: type) -> None:
 
 def test_counts() -> None:
     """Random maps of 28 wires take 2 to 4 sweeps on a GPU, and each of them is one pass."""
-    found = [len(settling(drawn(28, seed), shape_of(8))) for seed in range(8)]
+    found = [len(settling(random_map(28, seed), shape_of(8))) for seed in range(8)]
     assert 2 <= min(found) <= max(found) <= 4
-    assert [passes(drawn(28, seed), shape_of(8)) for seed in range(8)] == found
+    assert [passes(random_map(28, seed), shape_of(8)) for seed in range(8)] == found
     assert settling(units(range(28)), shape_of(8)) == ()
-    assert all(one.load or one.store for pair in pairwise(settling(drawn(28, 0), shape_of(8))) for one in pair)
+    assert all(one.load or one.store for pair in pairwise(settling(random_map(28, 0), shape_of(8))) for one in pair)
