@@ -123,6 +123,12 @@ def test_ranks_that_differ_and_ranks_that_fail() -> None:
 
 
 @pytest.mark.slow
+def test_a_trade_ends_on_both_sides_though_a_third_rank_has_failed() -> None:
+    """No rank waits for one that has left, and none leaves what another one may be writing to."""
+    run(3, "trades")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "words"),
     [

