@@ -29,10 +29,18 @@ def test_other_names_are_not() -> None:
         ("import qsim_ex", "numpy cupy qsim_ex.errors"),
         ("from qsim_ex import CircuitBuilder, Simulator, StateVector, Result", "cupy"),
         ("import qsim_ex.planning.planner", "cupy qsim_ex.devices"),
+        (
+            "import qsim_ex.devices.gpu.device, qsim_ex.run.repeated, qsim_ex.deployment.assign",
+            "cupy qsim_ex.devices.cpu.device qsim_ex.placement.exchange qsim_ex.kernels.cuda.batch_sweeps",
+        ),
+        (
+            "import qsim_ex.devices.gpu.device",
+            "qsim_ex.kernels.cuda.write.emit qsim_ex.kernels.cuda.fixed.wide qsim_ex.kernels.cuda.interpret.program",
+        ),
     ],
 )
 def test_imports_are_lazy(code: str, absent: str) -> None:
-    """Importing loads no compiler and no GPU library that may not be needed."""
+    """Importing loads no compiler, no GPU library, and nothing that a first run on a GPU does without."""
     check = f"import sys; {code}; print([name for name in {absent.split()} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -98,7 +98,7 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     reason = f"{why}; {reason}" if reason else why
     needed = state_bytes(num_wires, options.dtype)
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
-    host_free = discover.free_bytes(discover.cpu(options.threads), needed if device.kind == "cpu" else 0)
+    host_free = discover.free_bytes(discover.HOST, needed if device.kind == "cpu" else 0)
     if not options.divides:
         free = discover.free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory
@@ -142,9 +142,7 @@ def assign_hypothetical(
         free = FreeMemory("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
     else:
         device, reason = discover.choose(num_wires, options)
-        free = survey(
-            device, options, discover.free_bytes(discover.cpu(options.threads), state_bytes(num_wires, options.dtype))
-        )
+        free = survey(device, options, discover.free_bytes(discover.HOST, state_bytes(num_wires, options.dtype)))
     if (count := connection.planned(options.processes, num_wires)) > 1:
         from qsim_ex.placement import ranks, ranks_over_host
 

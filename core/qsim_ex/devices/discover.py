@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import host_memory
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import fork
 from qsim_ex.options import Options
@@ -28,7 +29,16 @@ GPU_FROM = 16
 INSTALL = "pip install 'qsim-ex[cuda12]'"
 """The command that installs CuPy and the compiler of its kernels."""
 
-_read: WeakKeyDictionary[Device, tuple[float, int]] = WeakKeyDictionary()
+
+class Host:
+    """The host's memory where no work is done on its processors: a device for that brings all kernels of the CPU."""
+
+    memory = staticmethod(host_memory)
+
+
+HOST = Host()
+
+_read: WeakKeyDictionary[Device | Host, tuple[float, int]] = WeakKeyDictionary()
 """The time at which each device's free bytes were last read, and their number."""
 
 
@@ -69,10 +79,10 @@ def _without_advice(missing: DeviceError | MissingPackage) -> str:
 
 def host_free() -> int:
     """Return the free bytes of the host."""
-    return cpu().memory()[0]
+    return HOST.memory()[0]
 
 
-def free_bytes(device: Device, needed: int) -> int:
+def free_bytes(device: Device | Host, needed: int) -> int:
     """Return the free bytes of a device; for a small state a number read within the last second is used.
 
     Asking the operating system takes a millisecond, longer than a small circuit.

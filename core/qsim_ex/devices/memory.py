@@ -1,4 +1,4 @@
-"""Checks whether a state fits, before anything is allocated and with the sum; and pageable host memory."""
+"""The host's memory, and checks whether a state fits, before anything is allocated and with the sum."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.devices import pinned
+from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
 from qsim_ex.precision import PRECISIONS
@@ -28,6 +30,17 @@ def human(size: int) -> str:
 def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
     """Return the bytes of 2^num_wires amplitudes."""
     return dtype.itemsize << num_wires
+
+
+def host_memory() -> tuple[int, int]:
+    """Return the host's free and total bytes for this process; memory kept for other states counts as free."""
+    free, total = host.memory()
+    return min(free + kept_bytes(), total), total
+
+
+def kept_bytes() -> int:
+    """Return the bytes of the host that are kept for states and not in use."""
+    return (buffers.kept_bytes() if buffers.kept else 0) + (pinned.kept_bytes() if pinned.kept else 0)
 
 
 def require(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.deployment.rooms import require_on_hosts
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
@@ -75,6 +74,8 @@ class MemoryOwner(ABC):
         if self.where.ranks is None:
             require_on_host(what, needed, host_free())
         else:
+            from qsim_ex.deployment.rooms import require_on_hosts
+
             require_on_hosts(self.where.ranks, what, needed)
 
 

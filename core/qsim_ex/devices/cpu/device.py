@@ -18,7 +18,7 @@ from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, Shares
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
-from qsim_ex.devices.memory import Amplitudes, pageable
+from qsim_ex.devices.memory import Amplitudes, host_memory, kept_bytes, pageable
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
@@ -120,10 +120,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
             tile=tile, near=tile, low=low, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True, linear=True
         )
 
-    def memory(self) -> tuple[int, int]:
-        """Return free and total bytes for this process; memory kept for other states counts as free."""
-        free, total = host.memory()
-        return min(free + _kept_bytes(), total), total
+    memory = staticmethod(host_memory)
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
@@ -321,7 +318,7 @@ def _require(num_amplitudes: int, dtype: np.dtype[Any]) -> None:
     """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
     size = num_amplitudes * dtype.itemsize
     free, total = host.memory()
-    if size > free and _kept_bytes():
+    if size > free and kept_bytes():
         pinned.release()
         buffers.release()
         free, total = host.memory()
@@ -336,11 +333,6 @@ def _half(shape: tuple[int, ...], half: int) -> slice:
     """Return one half of the rows of a view, or of its numbers if it has one dimension; the first one is the larger."""
     middle = (shape[0] + 1) // 2
     return slice(middle, None) if half else slice(middle)
-
-
-def _kept_bytes() -> int:
-    """Return the bytes that are kept for states and not in use."""
-    return (buffers.kept_bytes() if buffers.kept else 0) + (pinned.kept_bytes() if pinned.kept else 0)
 
 
 def _gib(size: int) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, assert_never
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
-from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
@@ -20,6 +20,9 @@ from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 
 
 class StepsOfRows(NamedTuple):
@@ -38,8 +41,13 @@ class GpuBatches(Batches):
     """The part of `GpuDevice` that runs batches."""
 
     _runtime: Runtime
-    _batches: BatchSweeps
     _begun = False
+
+    @cached_property
+    def _batches(self) -> BatchSweeps:
+        from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps  # a process that runs no batches needs none of it
+
+        return BatchSweeps(self._runtime)
 
     def batch_shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits as for one state, without tensor cores, which kernels for rows do not use."""
@@ -73,6 +81,8 @@ class GpuBatches(Batches):
             return
         match step:
             case Sweep():
+                from qsim_ex.kernels.cuda.batch_sweeps import RowNumbers
+
                 given = numbers
                 if not isinstance(given, RowNumbers):
                     compile = prepared.compile if prepared else "auto"

@@ -19,9 +19,8 @@ from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
 from qsim_ex.display.log import LOGGER
-from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
-from qsim_ex.kernels.cuda.fixed import fixed, wide
+from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -75,7 +74,6 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         self._runtime = runtime
         self._begun_with: set[int] = set()
         self._sweeps = Sweeps(runtime)
-        self._batches = BatchSweeps(runtime)
         self._copies = copies_of(runtime)
         self.name = runtime.name
         self.description = runtime.description
@@ -158,12 +156,10 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
                 if prepared is None or not prepared.knows(step):
                     prepared = self.prepare((step,), num_bits, buffer.dtype)
                 prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
-            case DenseMatrix():
-                wide.run_wide(self._runtime, buffer, num_bits, step, numbers, high)
-            case BasisPermutation():
-                wide.run_shuffle(self._runtime, buffer, num_bits, step)
-            case InitialAmplitudes():
-                wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
+            case DenseMatrix() | BasisPermutation() | InitialAmplitudes():
+                from qsim_ex.kernels.cuda.fixed import wide  # rare, and no sweep needs it
+
+                wide.run(self._runtime, buffer, num_bits, step, numbers, high)
             case ZeroFill(fresh):
                 fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
             case _:
@@ -222,6 +218,8 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """Return the reduced density matrix of some bits, not normalised."""
+        from qsim_ex.kernels.cuda.fixed import wide
+
         return wide.density(self._runtime, buffer, num_bits, bits)
 
     def scale(

@@ -19,12 +19,13 @@ from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember,
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram
+from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Packed
-from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
+from qsim_ex.kernels.cuda.write.emit import emit_rows
+from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.compiled import Key, key_of
 from qsim_ex.steps.numbers import Bound, Numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,20 @@ from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.compiled_programs import compiled_programs, program_of
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram
+from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.first_launches import first_launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTakes, SweepNumbers, give
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.kernels.cuda.write import emit
-from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
+from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.write.style import KernelStyle
 
 Packed = NDArray[np.complex128]
 
@@ -51,7 +53,7 @@ class SweepLaunch(Protocol):
 class CompiledSweep:
     """A sweep that runs as its own kernel; numbers are passed by value, tables are on the device."""
 
-    kernel: emit.Kernel
+    kernel: Kernel
     function: Any
 
     @property
@@ -220,7 +222,7 @@ class PreparedSweeps:
 class Sweeps:
     """Prepares sweeps on one GPU and keeps the prepared plans; style: how their kernels are written."""
 
-    def __init__(self, runtime: Runtime, style: KernelStyle = STYLE) -> None:
+    def __init__(self, runtime: Runtime, style: KernelStyle | None = None) -> None:
         self._runtime = runtime
         self._style = style
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
@@ -257,7 +259,7 @@ class Sweeps:
         return known
 
     def _with_kernels(
-        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[emit.Kernel | None]
+        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[Kernel | None]
     ) -> PreparedSweeps:
         """Return steps ready to run by these kernels; None for a sweep that is interpreted."""
         prepared = PreparedSweeps(
@@ -292,8 +294,11 @@ class Sweeps:
                 if self._plans.get(key) is known:
                     self._plans[key] = made
 
-    def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
-        return emit.emit(sweep, itemsize, self._runtime.room, self._style, tensor=self._runtime.tensor)
+    def _emitted(self, sweep: Sweep, itemsize: int) -> Kernel:
+        from qsim_ex.kernels.cuda.write import emit  # no first run needs what writes kernels
+        from qsim_ex.kernels.cuda.write.style import STYLE
+
+        return emit.emit(sweep, itemsize, self._runtime.room, self._style or STYLE, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         key = (key_of(sweep), itemsize)

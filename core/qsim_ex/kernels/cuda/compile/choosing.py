@@ -16,7 +16,7 @@ from qsim_ex.kernels.cuda.background import process_ends
 from qsim_ex.kernels.cuda.compile import policy
 from qsim_ex.kernels.cuda.compile.compilation import cores
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
-from qsim_ex.kernels.cuda.write.emit import NAME, Kernel
+from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.steps.compiled import Key, key_of
 from qsim_ex.steps.step import Sweep

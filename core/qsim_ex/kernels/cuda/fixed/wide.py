@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,29 @@ def blocks(num_bits: int, step: DenseMatrix, when: When, high: int) -> Iterator[
         yield block, Columns(num_bits, step.bits, when, outside, masks, pivots, wanted)
 
 
-def run_wide(
+def run(
+    runtime: Runtime,
+    buffer: Array,
+    num_bits: int,
+    step: DenseMatrix | BasisPermutation | InitialAmplitudes,
+    numbers: NDArray[np.complex128],
+    high: int,
+) -> None:
+    """Apply one step in place; high: index bits outside the buffer, of which conditions and parities of a matrix may
+    read some.
+    """
+    match step:
+        case DenseMatrix():
+            _multiply(runtime, buffer, num_bits, step, numbers, high)
+        case BasisPermutation():
+            _shuffle(runtime, buffer, num_bits, step)
+        case InitialAmplitudes():
+            _spread(runtime, buffer, num_bits, step, numbers)
+        case _:
+            assert_never(step)
+
+
+def _multiply(
     runtime: Runtime, buffer: Array, num_bits: int, step: DenseMatrix, numbers: NDArray[np.complex128], high: int
 ) -> None:
     """Multiply by a matrix, or by the one that parities select."""
@@ -131,7 +153,7 @@ def run_wide(
             over(runtime, "scatter", itemsize, count * size, buffer, new, None, *chunk)
 
 
-def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermutation) -> None:
+def _shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermutation) -> None:
     """Move the amplitude at each value of some bits to another value."""
     columns = Columns(num_bits, step.bits)
     size = 1 << len(step.bits)
@@ -144,7 +166,7 @@ def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermu
         over(runtime, "scatter", itemsize, count * size, buffer, work, to, *chunk)
 
 
-def run_spread(
+def _spread(
     runtime: Runtime, buffer: Array, num_bits: int, step: InitialAmplitudes, numbers: NDArray[np.complex128]
 ) -> None:
     """Multiply the amplitudes at one value of some bits by a state of those bits."""

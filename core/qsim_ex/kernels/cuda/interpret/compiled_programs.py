@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram, encode
+from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.native.library import function
 from qsim_ex.steps.compiled import KIND, SWEEP, PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
@@ -33,6 +33,8 @@ def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
     """Return the program of a sweep, written by native code if that has planned it; tensor: see `encode`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return compiled_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
+    from qsim_ex.kernels.cuda.interpret.program import encode
+
     return encode(sweep, itemsize, tensor)
 
 

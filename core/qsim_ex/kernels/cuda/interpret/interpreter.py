@@ -11,7 +11,7 @@ import functools
 from importlib import resources
 from typing import NamedTuple
 
-from qsim_ex.kernels.cuda.interpret.program import SweepProgram
+from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.runtime import TENSOR, KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.precision import BY_ITEMSIZE

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.kernels.cuda.interpret import packing
+from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import (
     REGISTERS,
@@ -77,26 +78,6 @@ _PAIRS = {pair: k for k, pair in enumerate(combinations(range(REGISTERS), 2))}
 _EVERY = (1 << (1 << REGISTERS)) - 1
 _IN_ORDER = tuple(range(REGISTERS))
 _WORD = 0xFFFFFFFF
-
-
-@dataclass(frozen=True, eq=False)
-class SweepProgram:
-    """A sweep's words and the takes (see `packing`) of its numbers.
-
-    shared: numbers that all amplitudes share. tables: both parts of entries that threads look up.
-    skipped_bits: the number of a state's bits that do not number its blocks.
-    """
-
-    words: NDArray[np.uint32]
-    shared: NDArray[np.int64]
-    tables: NDArray[np.int64]
-    threads: int
-    skipped_bits: int
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Both one behind the other, as the kernel takes them that reads all from memory."""
-        return np.concatenate([self.shared, self.tables])
 
 
 @dataclass(eq=False)

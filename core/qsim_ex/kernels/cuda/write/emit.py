@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
+from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
@@ -44,7 +45,6 @@ from qsim_ex.kernels.cuda.write.words import condition, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Item, Mix, Sweep
 
-NAME = "sweep"
 ROOM = 32_764
 """The bytes that a kernel may take by value from CUDA 12.1 on."""
 
@@ -55,38 +55,6 @@ _OTHER_ARGUMENTS = 24
 
 OPAQUE = 'asm volatile("" : "+r"(t));'
 """Makes t new to the compiler in each phase: it would otherwise compute all phases' indices at the start, and spill."""
-
-
-NO_PIVOTS = np.zeros(0, dtype=np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """A sweep's source and the data of its launch.
-
-    threads: of one block.
-    skipped_bits: the number of a state's bits that do not number its tiles.
-    values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
-    pivots: what the host changes of the numbers given by value; see `kernels.cuda.launch.pivoted`.
-    tiles: the number of tiles of one block; 1 except for batches of small states.
-    """
-
-    source: str
-    threads: int
-    skipped_bits: int
-    values: NDArray[np.int64]
-    table: NDArray[np.int64]
-    pivots: NDArray[np.int32] = field(default_factory=lambda: NO_PIVOTS)
-    tiles: int = 1
-
-    @property
-    def code(self) -> str:
-        """The source without its comments, which name gates and thus differ between equal structures."""
-        return "\n".join(line for line in map(_without_comment, self.source.splitlines()) if line)
-
-
-def _without_comment(line: str) -> str:
-    return line.split("//", 1)[0].rstrip()
 
 
 def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
