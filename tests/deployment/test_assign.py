@@ -27,6 +27,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> PlainDevice:
     """A host with 12 GiB and no GPU."""
     device = PlainDevice(free=12 << 30)
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "HOST", device)
     monkeypatch.setattr(discover, "driver_count", lambda: 0)
     return device
 

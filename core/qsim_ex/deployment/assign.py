@@ -97,8 +97,9 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     device, why = discover.choose(num_wires, options, states)
     reason = f"{why}; {reason}" if reason else why
     needed = state_bytes(num_wires, options.dtype)
+    on_host = device.kind == "cpu"
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
-    host_free = discover.free_bytes(discover.HOST, needed if device.kind == "cpu" else 0)
+    host_free = discover.free_bytes(device if on_host else discover.HOST, needed if on_host else 0)
     if not options.divides:
         free = discover.free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory

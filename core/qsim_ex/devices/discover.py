@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import host_memory
+from qsim_ex.devices.memory import memory_of_host
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import fork
 from qsim_ex.options import Options
@@ -33,7 +33,7 @@ INSTALL = "pip install 'qsim-ex[cuda12]'"
 class Host:
     """The host's memory where no work is done on its processors: a device for that brings all kernels of the CPU."""
 
-    memory = staticmethod(host_memory)
+    memory = staticmethod(memory_of_host)
 
 
 HOST = Host()
@@ -79,7 +79,7 @@ def _without_advice(missing: DeviceError | MissingPackage) -> str:
 
 def host_free() -> int:
     """Return the free bytes of the host."""
-    return HOST.memory()[0]
+    return cpu().memory()[0]
 
 
 def free_bytes(device: Device | Host, needed: int) -> int:

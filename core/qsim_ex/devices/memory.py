@@ -32,7 +32,7 @@ def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
     return dtype.itemsize << num_wires
 
 
-def host_memory() -> tuple[int, int]:
+def memory_of_host() -> tuple[int, int]:
     """Return the host's free and total bytes for this process; memory kept for other states counts as free."""
     free, total = host.memory()
     return min(free + kept_bytes(), total), total

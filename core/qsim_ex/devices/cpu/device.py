@@ -18,7 +18,7 @@ from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, Shares
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
-from qsim_ex.devices.memory import Amplitudes, host_memory, kept_bytes, pageable
+from qsim_ex.devices.memory import Amplitudes, kept_bytes, memory_of_host, pageable
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
@@ -120,7 +120,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
             tile=tile, near=tile, low=low, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True, linear=True
         )
 
-    memory = staticmethod(host_memory)
+    memory = staticmethod(memory_of_host)
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import host_memory, human
+from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.exchange.links import PeerBuffer
@@ -45,7 +45,7 @@ def check_memory(
             )
     if not host:
         return
-    free = host_memory()[0] if host_limit is None else host_limit
+    free = memory_of_host()[0] if host_limit is None else host_limit
     if host > free:
         raise OutOfMemory(
             f"{what}: {human(host)} on the host, which has {human(free)} free. Use fewer wires, or precision='single'."

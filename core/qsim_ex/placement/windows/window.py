@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Buffer, Copies
-from qsim_ex.devices.memory import host_memory, human
+from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement.bits import completed, move_bits
 from qsim_ex.steps.layout import Layout, Levels
@@ -261,7 +261,7 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     elif device.kind == "cpu":  # both lie in the same memory
         free, shared = (device.memory()[0],) * 2, needed.device_bytes
     else:
-        free = device.memory()[0], host_memory()[0]
+        free = device.memory()[0], memory_of_host()[0]
     if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
         raise OutOfMemory(f"{_sum(needed, device)}; {human(free[0])} and {human(free[1])} are free. {_ADVICE}")
     slots: list[Buffer] = []
