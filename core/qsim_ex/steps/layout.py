@@ -22,6 +22,9 @@ BLOCK_BITS = 4
 _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
+_MOST_MADE = 5
+"""A block is not looked for where its matrix counts more than 2^_MOST_MADE multiply-adds per amplitude: two gates."""
+
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
 
@@ -151,8 +154,8 @@ class Shape:
         tile; 0 where amplitudes stay in registers.
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
         None where there are no matrix units, or where another number of bits is near.
-    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: making one takes longer than it
-        saves.
+    block_made: the host makes one such matrix in the time of 2^block_made multiply-adds of the device, so that a sweep
+        over fewer amplitudes has only those that save more.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
         a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
@@ -190,7 +193,7 @@ class Shape:
     start: int = 14
     balance: float = 60.0
     block: float | None = None
-    blocks_from: int = 0
+    block_made: int = 0
     floats: bool = field(default=False, repr=False)
     relabels: bool = field(default=True, repr=False)
     seen: float = field(default=0.4, repr=False)
@@ -225,9 +228,14 @@ class Shape:
         """Return the shape with fewer lowest bits."""
         return replace(self, low=self.fewer, edge=min(self.edge, self.fewer))
 
-    def plain(self) -> Shape:
-        """Return the shape without matrix units."""
-        return replace(self, block=None)
+    def making(self, visited: int) -> float | None:
+        """Return the multiply-adds per amplitude as which a dense block's matrix counts until it is on the device.
+
+        visited: log2 of the amplitudes of the sweep. Returns None where there are no blocks.
+        """
+        if self.block is None or visited < self.block_made - _MOST_MADE:
+            return None
+        return 2.0 ** (self.block_made - visited)
 
     def staying(self) -> Shape:
         """Return the shape with which plans of a state that is there put each bit back where it was.

@@ -47,7 +47,7 @@ def test_work_is_done_in_its_order() -> None:
 
 
 def test_who_gives_work_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the thread begins, threads keep the interpreter's lock for a short time: who waits for its begin gets it back."""
+    """Before the thread begins, the switch interval is short, so that who waits for it to begin goes on soon."""
     background, usual, found, start = Background(), sys.getswitchinterval(), [], threading.Thread.start
 
     def started(thread: threading.Thread) -> None:

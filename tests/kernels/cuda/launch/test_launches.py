@@ -129,6 +129,18 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
         assert launched in ((0,) if stepwise else (1 + sweeps, 2 + sweeps))  # the state's beginning; and its tables
 
 
+def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, monkeypatch):
+    """With a launch in each piece, the host waits for each launch but the last, when the one after it is queued."""
+    loop = Loop(tables, dtype, "never")
+    loop.run(0)
+    monkeypatch.setattr("qsim_ex.placement.single.QUEUED_BYTES", 1)
+    before = loop.runtime.natively_launched
+    error, launched = loop.run(1)
+    assert error < TOLERANCE[dtype.type]
+    assert launched > 2
+    assert loop.runtime.reached == list(range(before + 1, before + launched - 1))
+
+
 def test_what_must_be_sent_goes_step_by_step(dtype):
     """Where a kernel may be given too few bytes for the tables' factors, the run goes step by step and is right."""
     loop = Loop(tables, dtype, room=96)
