@@ -22,7 +22,7 @@ from __future__ import annotations
 #   how many words they have, where the taken numbers went, and the bytes of one.
 # ROWS, products whose right factors are rows of 16 numbers (see core/native/matrix_rows.hpp): where its places begin,
 #   how many products there are, the rows that the left factor mixes, and how often; for each product its first result's
-#   place, the places of the left factor, and the place at which each row begins, or -1 - j for row j of the unit matrix.
+#   place, the places of the left factor, and where each row begins, or -1 - j for row j of the unit matrix.
 # END.
 END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS = range(11)
 
