@@ -32,7 +32,7 @@ from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
-_BLOCK_MADE = 26
+_BLOCK_MADE = 24
 """A GPU does 2^26 multiply-adds in the 3 to 5 µs that the host needs for a block's matrix and its way to the GPU."""
 
 _SEEN = 0.2
