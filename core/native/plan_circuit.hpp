@@ -23,7 +23,7 @@ struct Shape {
     // The multiply-adds per amplitude as which a block's matrix counts in a sweep over 2^visited amplitudes; below 0 where
     // there are no blocks.
     double making(int visited) const {
-        constexpr int most = 5;
+        constexpr int most = 2;
         return has_blocks && visited >= block_made - most ? std::ldexp(1.0, block_made - visited) : -1;
     }
     // Whether amplitudes that differ in the lowest bits alone are computed as one vector.

@@ -22,8 +22,9 @@ BLOCK_BITS = 4
 _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
-_MOST_MADE = 5
-"""A block is not looked for where its matrix counts more than 2^_MOST_MADE multiply-adds per amplitude: two gates."""
+_MOST_MADE = 2
+"""Where a block's matrix would count for more than 2^_MOST_MADE multiply-adds per amplitude there are none: sweeps are
+shorter than what the host does for them."""
 
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
@@ -154,8 +155,8 @@ class Shape:
         tile; 0 where amplitudes stay in registers.
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
         None where there are no matrix units, or where another number of bits is near.
-    block_made: the host makes one such matrix in the time of 2^block_made multiply-adds of the device, so that a sweep
-        over fewer amplitudes has only those that save more.
+    block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that sweeps
+        over fewer amplitudes have only those that save more, or none, see `making`.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
         a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
