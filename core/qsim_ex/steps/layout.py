@@ -155,8 +155,8 @@ class Shape:
         tile; 0 where amplitudes stay in registers.
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
         None where there are no matrix units, or where another number of bits is near.
-    block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that sweeps
-        over fewer amplitudes have only those that save more, or none, see `making`.
+    block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that
+        sweeps over fewer amplitudes have only those that save more, or none, see `making`.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
         a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
@@ -232,11 +232,9 @@ class Shape:
     def making(self, visited: int) -> float | None:
         """Return the multiply-adds per amplitude as which a dense block's matrix counts until it is on the device.
 
-        visited: log2 of the amplitudes of the sweep. Returns None where there are no blocks.
+        visited: log2 of the amplitudes of the sweep. Returns None where there are no blocks for that.
         """
-        if self.block is None or visited < self.block_made - _MOST_MADE:
-            return None
-        return 2.0 ** (self.block_made - visited)
+        return 2.0 ** (self.block_made - visited) if visited >= self.block_made - _MOST_MADE else None
 
     def staying(self) -> Shape:
         """Return the shape with which plans of a state that is there put each bit back where it was.

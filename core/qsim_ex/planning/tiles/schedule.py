@@ -112,7 +112,7 @@ def sweep_of(
     amplitudes that are visited.
     """
     phases, undone = phases_of(ready, tile, shape, edges)
-    packer, making = Packer(), shape.making(visited)
+    packer, making = Packer(), None if shape.block is None else shape.making(visited)
     made: list[tuple[int, list[Item]]] = []
     held: list[Work] = []
     for k, (near, work) in enumerate(phases):

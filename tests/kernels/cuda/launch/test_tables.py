@@ -40,7 +40,7 @@ def test_recipe(operands, kernel, real):
 
 
 def test_parts():
-    """More numbers than a kernel takes by value are made in parts, which begin where they should if that is possible."""
+    """More numbers than a kernel takes by value are made in parts, which begin where they should if they can."""
     numbers = Numbers(9_000, (), ())
     take = np.arange(4, 17_004)
     begins = [0, 1_000, 3_500, 7_400, 7_500]
