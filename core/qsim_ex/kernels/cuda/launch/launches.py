@@ -128,8 +128,8 @@ class LaunchList:
             before, mark = mark, runtime.mark()
             if before is not None:
                 runtime.reach(before)
-        made.append(tables)
-        if room.size <= KEPT:
+        if self._size <= KEPT:
+            made.append(tables)
             _rooms.append(room)
         yield
 
