@@ -151,13 +151,13 @@ class NumberLoader:
         self._sweeps = tuple(sweeps)  # they keep what launches point to
         real, size = self._real, np.dtype(self._real).itemsize
         begins = [table.start for _, _, table, _ in self._cuts]
-        recipes = None if None in sweeps else self._recipes(begins, runtime.room)
-        if recipes is None:
+        parts = None if None in sweeps else self._recipes(begins, runtime.room)
+        if parts is None:
             return
-        most = max((found[1] for _, recipe in recipes if (found := recipe.by_value(runtime.room))), default=0)
+        most = max((found[1] for _, recipe in parts if (found := recipe.by_value(runtime.room))), default=0)
         room = LaunchBuffer(self.numbers.size(), most, len(self._values), real)
         stages = [LaunchStage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
-        self._placed, left = recipes, deque(recipes)  # they keep what launches point to, too
+        self._placed, left = parts, deque(parts)  # they keep what launches point to, too
         for sweep, (_, value, table, _), pivots in zip(sweeps, self._cuts, self._pivots, strict=True):
             assert sweep is not None
             while left and left[0].first < table.stop:
