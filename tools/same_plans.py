@@ -33,7 +33,7 @@ REAL_SHAPES = (
     Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
     Shape(tile=11, near=11, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
     Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),
-    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, block=25.6, blocks_from=20),
+    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, block=25.6, block_made=20),
     Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
 )
 """The CPU and GPUs in single and double precision, written out: planning needs no device."""
@@ -157,7 +157,7 @@ def _shape(rng: np.random.Generator) -> Shape:
         start=[0, 3, 14][rng.integers(3)],
         balance=[60.0, 7.3][rng.integers(2)],
         block=[None, 0.5, 20.0][rng.integers(3)],
-        blocks_from=[0, 5][rng.integers(2)],
+        block_made=[0, 5][rng.integers(2)],
     )
 
 

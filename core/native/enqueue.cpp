@@ -6,18 +6,20 @@
 #include <cmath>
 
 #include "export.hpp"
+#include "matrix_rows.hpp"
 #include "pivots.hpp"
 
 namespace {
 
 using qx::Int;
 
-enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS };
+enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS };
 enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
-constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6, 6};
+constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6, 6, 5};
 constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
 constexpr double TINY = 1e-300;
+constexpr std::int32_t ZERO_AT = 0;  // of qsim_ex.circuit.circuit
 
 // The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
 using Launch = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
@@ -52,6 +54,26 @@ void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
             sum = {sum.real + one.real, sum.imag + one.imag};
         }
         to = sum;
+    }
+}
+
+// Computes products of matrices and rows of 16 numbers each, which are rows of the unit matrix where their place is negative.
+void row_products(Complex* numbers, const std::int32_t* at, Int count, Int size, Int rest) {
+    for (Int product = 0; product < count; ++product, at += 1 + size * size + size * rest) {
+        const std::int32_t *left = at + 1, *rows = left + size * size;
+        auto load = [&](Int k, Int r, double* re, double* im) {
+            const Int row = rows[k * rest + r];
+            for (int j = 0; j < qx::row_size; ++j) {
+                const Complex one = row < 0 ? Complex{-1 - row == j ? 1.0 : 0.0, 0} : numbers[row + j];
+                re[j] = one.real, im[j] = one.imag;
+            }
+        };
+        auto entry = [&](Int i, Int k, double& re, double& im) {
+            const Int place = left[i * size + k];
+            re = numbers[place].real, im = numbers[place].imag;
+            return place != ZERO_AT;
+        };
+        qx::multiply_rows(size, rest, load, entry, reinterpret_cast<double*>(numbers + at[0]));
     }
 }
 
@@ -120,6 +142,9 @@ QX_EXPORT(enqueue)
                 break;
             case PRODUCTS:
                 products(numbers, places + a, b, c);
+                break;
+            case ROWS:
+                row_products(numbers, places + a, b, c, at[4]);
                 break;
             case EULERS:
                 eulers(numbers, places + a, b);

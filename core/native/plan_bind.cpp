@@ -9,6 +9,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "matrix_rows.hpp"
 #include "plan.hpp"
 
 namespace qx::plan {
@@ -32,13 +33,30 @@ struct Complex {
     Complex conj() const { return {re, -im}; }
 };
 
+// One product left [size, size] * right [size, columns], whose columns are rows of a dense block one behind the other.
+void multiply_rows(const Instruction& row, const Index* left, const Index* right, const Complex* buffer, Complex* out) {
+    const Int size = row.size, rest = row.columns / row_size;
+    auto load = [&](Int k, Int r, double* re, double* im) {
+        const Index* from = right + (k * rest + r) * row_size;
+        for (int j = 0; j < row_size; ++j) re[j] = buffer[from[j]].re, im[j] = buffer[from[j]].im;
+    };
+    auto entry = [&](Int i, Int k, double& re, double& im) {
+        Complex factor = buffer[left[i * size + k]];
+        re = factor.re, im = factor.im;
+        return left[i * size + k] != 0;
+    };
+    qx::multiply_rows(size, rest, load, entry, reinterpret_cast<double*>(out));
+}
+
 // Products left [blocks, size, size] * right [blocks, size, columns]. Most entries of a gate within two qubits are 0 or 1,
 // the first two places of the buffer.
 void multiply(const Instruction& row, const Index* places, Complex* buffer, Complex* out) {
     const Index* left = places + row.at;
     const Index* right = left + row.count * row.blocks * row.size * row.size;
+    const bool in_rows = row.columns % row_size == 0 && row.size <= most_rows;
     for (Int block = 0; block < row.count * row.blocks; ++block) {
-        for (Int i = 0; i < row.size; ++i) {
+        if (in_rows) multiply_rows(row, left, right, buffer, out);
+        for (Int i = 0; !in_rows && i < row.size; ++i) {
             Complex* to = out + i * row.columns;
             for (Int j = 0; j < row.columns; ++j) to[j] = {};
             for (Int k = 0; k < row.size; ++k) {

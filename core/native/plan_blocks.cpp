@@ -12,7 +12,7 @@ constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
 constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
-constexpr double sent = 4.0;   // multiply-adds that a block has to save: its matrix is sent to the device
+constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a phase of its own
 
 // Some work, and masks of the bits that it mixes and touches.
 struct Part {
@@ -106,7 +106,7 @@ class Block {
 }  // namespace
 
 std::vector<Piece> gathered(
-    const std::vector<Piece>& work, Mask near, double block, Book& book, NumberProgram& program) {
+    const std::vector<Piece>& work, Mask near, double block, double making, Book& book, NumberProgram& program) {
     Part before, inside, after;
     for (const Piece& piece : work) {
         bool free = !after.stops(piece);
@@ -117,7 +117,7 @@ std::vector<Piece> gathered(
         else
             after.add(piece);
     }
-    double cost = block + sent + parted * (before.moves() + after.moves()), saved = 0;
+    double cost = block + making + sent + parted * (before.moves() + after.moves()), saved = 0;
     for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);
     if (saved <= cost) return work;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "plan_piece.hpp"
@@ -11,7 +12,7 @@ namespace qx::plan {
 
 // The machine as planning sees it: qsim_ex.steps.Shape, fitted to the state. -1 for no bound, and for no blocks.
 struct Shape {
-    int tile, near, low, edge, phases, dense, table, start, blocks_from;
+    int tile, near, low, edge, phases, dense, table, start, block_made;
     bool has_blocks, floats, relabels, linear;
     double item_work, balance, block, seen, transposed, counted, exchanged;
     int fewer;
@@ -19,6 +20,12 @@ struct Shape {
 
     // How many times as long reading and writing takes as in whole pieces.
     double slowed() const { return low == fewer ? scattered : 1; }
+    // The multiply-adds per amplitude as which a block's matrix counts in a sweep over 2^visited amplitudes; below 0 where
+    // there are no blocks.
+    double making(int visited) const {
+        constexpr int most = 2;
+        return has_blocks && visited >= block_made - most ? std::ldexp(1.0, block_made - visited) : -1;
+    }
     // Whether amplitudes that differ in the lowest bits alone are computed as one vector.
     bool in_vectors() const { return item_work > 0; }
     // The multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted.

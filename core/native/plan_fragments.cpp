@@ -99,12 +99,15 @@ std::vector<Portion> portions_of(const Step& sweep, const StepArrays& steps, con
 
 std::array<int, 256> FragmentPlaces::entries(int depth) const {
     std::array<int, 256> found{};
+    std::array<int, 16> row_of{}, column_of{};
+    for (int number = 0; number < 16; ++number)
+        row_of[number] = value(near, rows, number), column_of[number] = value(near, columns, number);
     std::size_t at = 0;
     for (int step = 0; step < 16 / depth; ++step)
         for (int lane = 0; lane < 32; ++lane)
             for (int number = 0; number < depth / 2; ++number) {
                 int row = (lane >> 2) + 8 * (number & 1), column = depth * step + (lane & 3) + 4 * (number >> 1);
-                found[at++] = 16 * value(near, rows, row) + value(near, columns, column);
+                found[at++] = 16 * row_of[row] + column_of[column];
             }
     return found;
 }

@@ -90,8 +90,7 @@ bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
     };
     if (made.load != units(static_cast<int>(made.load.size()))) put(made.load, step.loads, step.num_loads);
     if (store != made.load) put(store, step.words, step.num_bits);
-    bool blocks = shape_.has_blocks && static_cast<int>(visit.mixed.size()) >= shape_.blocks_from;
-    phases_.write(step, made.work, blocks);
+    phases_.write(step, made.work, shape_.making(static_cast<int>(visit.mixed.size())));
     return true;
 }
 

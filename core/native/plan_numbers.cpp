@@ -182,6 +182,9 @@ std::size_t NumberProgram::bytes() const {
 
 NumberArrays NumberProgram::listed(const Book& book, const std::vector<Index>& packed) const {
     NumberArrays out;
+    std::size_t places = 4 * eulers_.size() + factors_.size();
+    for (const Product& product : products_) places += product.kind().left() + product.kind().right();
+    out.places.reserve(places);
     Lister lister(*this, book, out);
     lister.products(0, early_);
     lister.eulers();

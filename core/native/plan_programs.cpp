@@ -245,7 +245,7 @@ void ProgramWriter::exchange(const RegisterPlaces& places, const std::vector<con
 void ProgramWriter::fragments(const Item& item) {
     std::array<int, register_bits> near;
     for (int k = 0; k < register_bits; ++k) near[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
-    const FragmentPlaces places = fragment_places(near, static_cast<int>(tile_.size()), bank_bits_);
+    const FragmentPlaces& places = places_of(near);
     const auto entries = places.entries(itemsize_ == 8 ? 8 : 4);  // the depths of `qsim_ex.precision`
     std::array<Int, 512> takes;
     parts_of(item);
@@ -257,6 +257,15 @@ void ProgramWriter::fragments(const Item& item) {
     of_threads({columns[0], columns[1], groups[0], groups[1], groups[2]}, places.warps);
     of_threads({groups[1], groups[2], rows[0], rows[1], rows[2]}, places.warps);
     for (int position : {columns[2], columns[3], groups[0], rows[3], places.loops[0], places.loops[1]}) word(hop(position));
+}
+
+// Returns the places of a matrix, which many matrices of a plan share: the search takes longer than all else about one.
+const FragmentPlaces& ProgramWriter::places_of(const std::array<int, register_bits>& near) {
+    const int size = static_cast<int>(tile_.size());
+    for (const SizedPlaces& known : known_places_)
+        if (known.size == size && known.places.near == near) return known.places;
+    known_places_.push_back({size, fragment_places(near, size, bank_bits_)});
+    return known_places_.back().places;
 }
 
 // The slot of a position: higher groups of bits are XORed into the lowest, the bank.

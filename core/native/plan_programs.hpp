@@ -45,6 +45,11 @@ class ProgramWriter {
         int bit;
         Mask mask;
     };
+    // The places of a matrix in a tile of so many bits.
+    struct SizedPlaces {
+        int size;
+        FragmentPlaces places;
+    };
     using Order = std::array<int, register_bits>;
     using Registers = std::array<Mask, register_bits>;
 
@@ -59,6 +64,7 @@ class ProgramWriter {
     void of_threads(std::initializer_list<int> first, const std::vector<int>& rest);
     void exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks);
     void fragments(const Item& item);
+    const FragmentPlaces& places_of(const std::array<int, register_bits>& near);
     void outside(const Step& sweep);
     void maps(const Step& sweep);
     void enter(const RegisterPlaces& places);
@@ -106,6 +112,7 @@ class ProgramWriter {
     Mask own_ = 0, near_ = 0;
 
     std::vector<Int> parts_, reordered_;  // of one item
+    std::vector<SizedPlaces> known_places_;
 };
 
 }  // namespace qx::plan

@@ -80,7 +80,7 @@ void Scheduler::begin_sweep() {
 bool Scheduler::end_sweep() {
     Step step{};
     step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
-    sweep_.write(step, work_, shape_.has_blocks && growth_.size() >= shape_.blocks_from);
+    sweep_.write(step, work_, shape_.making(growth_.size()));
     if (floating_) floating_->follow(out_.steps.size());
     sweeping_ = false;
     const Pending& left = sweep_.left();
@@ -124,7 +124,8 @@ bool PhaseWriter::advance() {
     return done;
 }
 
-void PhaseWriter::write(Step step, const std::vector<Piece>& work, bool blocks) {
+void PhaseWriter::write(Step step, const std::vector<Piece>& work, double making) {
+    const bool blocks = making >= 0;
     Packer packer(book_, program_, out_, shape_.table);
     step.type = Step::sweep, step.begin = static_cast<Int>(out_.phases.size());
     std::size_t at = 0;
@@ -132,7 +133,7 @@ void PhaseWriter::write(Step step, const std::vector<Piece>& work, bool blocks) 
     for (std::size_t k = 0; k < phases_.size(); ++k) {
         if (blocks) pieces = packer.take_held();
         for (; at < phases_[k].end; ++at) pieces.push_back(work[in_phases_[at]]);
-        if (blocks) pieces = gathered(pieces, phases_[k].near.units, shape_.block, book_, program_);
+        if (blocks) pieces = gathered(pieces, phases_[k].near.units, shape_.block, making, book_, program_);
         packer.phase(phases_[k].near, pieces, k + 1 == phases_.size());
         pieces.clear();
     }

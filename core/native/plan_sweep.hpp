@@ -50,8 +50,8 @@ class PhaseWriter {
     bool advance();
     // The work that did not fit into the phases.
     const Pending& left() const { return left_; }
-    // Appends the sweep. work: the pieces by their numbers. blocks: whether it may have dense blocks.
-    void write(Step step, const std::vector<Piece>& work, bool blocks);
+    // Appends the sweep. work: the pieces by their numbers. making: of `Shape`, for dense blocks.
+    void write(Step step, const std::vector<Piece>& work, double making);
 
   private:
     // A phase before its items are made: the near set, and the end of the pieces that run in it.

@@ -171,7 +171,7 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
     """
     for num_bits in (12, 15):
         everything = (1 << num_bits) - 1
-        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), blocks_from=0)
+        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), block_made=0)
         structure = bricks(num_bits, 0).instructions
         plan = make_plan(structure, num_bits, Layout.identity(num_bits), shape, everything)
         for compile in ("always", "never"):

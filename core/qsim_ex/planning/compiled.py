@@ -78,7 +78,7 @@ def compiled_plan(
         [
             *(fitted.tile, fitted.near, fitted.low, fitted.edge),
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
-            *(fitted.blocks_from, fitted.block is not None),
+            *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
             *(fitted.linear, fitted.fewer),
         ],

@@ -22,6 +22,10 @@ BLOCK_BITS = 4
 _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
+_MOST_MADE = 2
+"""Where a block's matrix would count for more than 2^_MOST_MADE multiply-adds per amplitude there are none: sweeps are
+shorter than what the host does for them."""
+
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
 
@@ -151,8 +155,8 @@ class Shape:
         tile; 0 where amplitudes stay in registers.
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
         None where there are no matrix units, or where another number of bits is near.
-    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: making one takes longer than it
-        saves.
+    block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that
+        sweeps over fewer amplitudes have only those that save more, or none, see `making`.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
         a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
@@ -190,7 +194,7 @@ class Shape:
     start: int = 14
     balance: float = 60.0
     block: float | None = None
-    blocks_from: int = 0
+    block_made: int = 0
     floats: bool = field(default=False, repr=False)
     relabels: bool = field(default=True, repr=False)
     seen: float = field(default=0.4, repr=False)
@@ -225,9 +229,12 @@ class Shape:
         """Return the shape with fewer lowest bits."""
         return replace(self, low=self.fewer, edge=min(self.edge, self.fewer))
 
-    def plain(self) -> Shape:
-        """Return the shape without matrix units."""
-        return replace(self, block=None)
+    def making(self, visited: int) -> float | None:
+        """Return the multiply-adds per amplitude as which a dense block's matrix counts until it is on the device.
+
+        visited: log2 of the amplitudes of the sweep. Returns None where there are no blocks for that.
+        """
+        return 2.0 ** (self.block_made - visited) if visited >= self.block_made - _MOST_MADE else None
 
     def staying(self) -> Shape:
         """Return the shape with which plans of a state that is there put each bit back where it was.

@@ -38,7 +38,7 @@ class Subspaces(GpuDevice):
 
     def shape(self, dtype):
         """The GPU's shape, with both switches on."""
-        return replace(super().shape(dtype), linear=True, blocks_from=0)
+        return replace(super().shape(dtype), linear=True, block_made=0)
 
 
 @pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from qsim_ex.kernels.cuda.background import Background
 
 ENDS = """
@@ -41,6 +43,35 @@ def test_work_is_done_in_its_order() -> None:
     again = threading.Event()
     background.later(again.set)
     assert again.wait(20)
+    background._end()
+
+
+def test_who_gives_work_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the thread begins, the switch interval is short, so that who waits for it to begin goes on soon."""
+    background, usual, found, start = Background(), sys.getswitchinterval(), [], threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        found.append(sys.getswitchinterval())
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    background.later(lambda: None)
+    background._end()
+    assert found[0] < usual == sys.getswitchinterval()
+
+
+def test_the_usual_time_returns_when_all_work_is_done() -> None:
+    """Of two that work at the same time, the one that ends first changes nothing for the other."""
+    usual, go_on, first, second = sys.getswitchinterval(), threading.Event(), Background(), Background()
+    go_first = threading.Event()
+    first.later(lambda: go_first.wait(20))
+    second.later(lambda: go_on.wait(20))
+    go_first.set()
+    first._end()
+    assert sys.getswitchinterval() < usual
+    go_on.set()
+    second._end()
+    assert sys.getswitchinterval() == usual
 
 
 def test_a_process_that_ends_waits_for_the_work_under_way_alone() -> None:

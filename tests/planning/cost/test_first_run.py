@@ -83,7 +83,7 @@ def test_blocks_on_tensor_cores_are_cheaper_in_a_first_run_too() -> None:
     for layer in range(8):
         for wire in range(layer % 2, 9, 2):
             builder.unitary(np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0], [wire, wire + 1])
-    shape = replace(shape_of(8, tensor=True), blocks_from=0, tile=8)
+    shape = replace(shape_of(8, tensor=True), block_made=0, tile=8)
     plan = make_plan(builder.build().instructions, 10, Layout.identity(10), shape, (1 << 10) - 1)
     dense = [s for s in plan.sweeps if any(isinstance(i, Mix) and len(i.bits) == 4 for p in s.phases for i in p.items)]
     assert dense

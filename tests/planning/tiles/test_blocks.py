@@ -91,12 +91,13 @@ def blocks_of(circuit: Circuit, shape: Shape) -> list[Mix]:
 
 
 def test_blocks_are_made_where_they_pay() -> None:
-    """Cheap blocks replace several gates each; expensive ones, small states and devices without units have none."""
+    """Cheap blocks replace several gates each; small states have fewer, since matrices cost more, or none."""
     circuit = brick(10, 8)
     many = blocks_of(circuit, replace(GPU, block=20.0))
     assert 0 < len(many) < 36 / 2
     assert not blocks_of(circuit, replace(GPU, block=1000.0))
-    assert not blocks_of(circuit, replace(GPU, block=20.0, blocks_from=14))
+    fewer = [len(blocks_of(circuit, replace(GPU, block=40.0, block_made=10 + k))) for k in range(4)]
+    assert fewer[0] > fewer[2] > fewer[3] == 0
     assert not blocks_of(circuit, GPU)
 
 

@@ -38,6 +38,7 @@ class EmulatedRuntime:
         self.compiled: list[KernelText] = []
         self.status = 0
         self.natively_launched = 0
+        self.reached: list[int] = []
         self.waiting: list[Any] | None = None
         self._handles: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
@@ -122,6 +123,14 @@ class EmulatedRuntime:
         status = work(ctypes.cast(driver, ctypes.c_void_p).value, 0, *arguments)
         if status:
             raise RuntimeError(f"the driver said {status}")
+
+    def mark(self) -> int:
+        """How many kernels compiled code has launched."""
+        return self.natively_launched
+
+    def reach(self, mark: int) -> None:
+        """Note which mark was waited for."""
+        self.reached.append(mark)
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""

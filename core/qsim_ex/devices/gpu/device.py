@@ -31,9 +31,9 @@ from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
-_BLOCKS_FROM = 26
-"""At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
-another run (H200s)."""
+_BLOCK_MADE = 24
+"""2^24 multiply-adds take 0.8 µs. The host needs 2 µs for a block's matrix, but beside other sweeps (one H200: 2^24 and
+2^26 were compared at 24 wires)."""
 
 _SEEN = 0.2
 """The share of the shorter time of a sweep, of memory and arithmetic, that is seen; as in `cost.Rates`."""
@@ -296,7 +296,7 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         start=_START,
         balance=row.pass_work,
         block=row.block_work if tensor else None,
-        blocks_from=_BLOCKS_FROM,
+        block_made=_BLOCK_MADE,
         floats=True,
         linear=True,
         elsewhere=0.0,

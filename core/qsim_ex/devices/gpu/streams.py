@@ -72,7 +72,7 @@ class CudaCopies(Copies):
 
     def mark(self) -> Any:
         """Return an event behind all work that is queued on the device's stream so far."""
-        return _event(self._cupy, self._device, self._runtime.queue())
+        return self._runtime.mark()
 
     def wait(self, mark: Any) -> None:
         """Let later work on the device's stream begin after the event."""
@@ -81,7 +81,7 @@ class CudaCopies(Copies):
 
     def reach(self, mark: Any) -> None:
         """Wait on the host until all work before the event is done."""
-        mark.synchronize()
+        self._runtime.reach(mark)
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
         """Return page-locked memory; if locking fails, pageable memory, which some GPUs read directly."""

@@ -14,6 +14,30 @@ PATIENCE = 5e-5
 """Seconds for which the thread keeps the interpreter's lock while others wait: a run gives it away at each launch."""
 
 
+class _Patience:
+    """The interpreter's switch interval, which is short as long as somebody works in the background."""
+
+    def __init__(self) -> None:
+        self._lock = fork.lock()
+        self._working, self._usual = 0, 0.0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._working:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._usual, PATIENCE))
+            self._working += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._working -= 1
+            if not self._working:
+                sys.setswitchinterval(self._usual)
+
+
+_patience = _Patience()
+
+
 class Background:
     """Does one piece of work after another, in a thread that is there while there is work.
 
@@ -34,12 +58,11 @@ class Background:
                 return
             if self._thread is None:
                 atexit.register(self._end)
+            _patience.begin()  # before there is a thread: else this one waits for it as long as threads usually do
             self._thread = threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True)
             self._thread.start()
 
     def _do_waiting(self) -> None:
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(min(usual, PATIENCE))
         try:
             while True:
                 if not process_ends():
@@ -49,7 +72,7 @@ class Background:
                     if not self._waiting:
                         return
         finally:
-            sys.setswitchinterval(usual)
+            _patience.end()
 
     def _end(self) -> None:
         if self._thread is not None:

@@ -269,6 +269,17 @@ class CupyRuntime:
             frame.has_context = True
         return current == int(self._device.id)
 
+    def mark(self) -> Any:
+        """Return an event behind all work that is queued so far."""
+        with self._device:
+            event = self._cupy.cuda.Event(disable_timing=True)
+            event.record(self.queue())
+        return event
+
+    def reach(self, mark: Any) -> None:
+        """Wait until all work before an event is done."""
+        mark.synchronize()
+
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
         stream = self.queue()

@@ -92,5 +92,11 @@ class Runtime(Protocol):
         driver: the address of `cuLaunchKernel`. stream: the queue's handle.
         """
 
+    def mark(self) -> Any:
+        """Return a mark behind all work that is queued so far."""
+
+    def reach(self, mark: Any) -> None:
+        """Wait until all work before a mark is done."""
+
     def synchronize(self) -> None:
         """Wait until all queued work is done."""

@@ -123,9 +123,8 @@ def _plan(
         if CANCEL.get() is not None:
             check_cancelled()
         made = written(work, visit.work, visit.tile, before, shape.low, fresh)
-        allowed = shape if len(visit.mixed) >= shape.blocks_from else shape.plain()
         store = made.arrive(after, in_vectors=shape.in_vectors)
-        sweep, numbers, _ = sweep_over(made, store, num_bits, allowed, program)
+        sweep, numbers, _ = sweep_over(made, store, num_bits, shape, program, len(visit.mixed))
         if sweep is None:
             return None
         steps.append((sweep, numbers))

@@ -41,7 +41,6 @@ def settling(undone: Map, shape: Shape) -> tuple[Sweep, ...]:
     """Return the sweeps that do what is left to do, on a device of this shape; they have no numbers."""
     num_bits = len(undone)
     shape = shape.fit(num_bits)
-    shape = shape if num_bits >= shape.blocks_from else shape.plain()
     sweeps: list[Sweep] = []
     while (rest := Rest(undone)).directions:
         tile = Span(units(range(shape.low)))
@@ -51,7 +50,7 @@ def settling(undone: Map, shape: Shape) -> tuple[Sweep, ...]:
         part = rest.part(tile)
         made = Coordinates(units(range(num_bits)), [*inverse(part)[: shape.low], *tile.vectors], shape.low)
         sweep, _, left = sweep_over(
-            made, made.arrive(part, in_vectors=shape.in_vectors), num_bits, shape, NumberProgram(2)
+            made, made.arrive(part, in_vectors=shape.in_vectors), num_bits, shape, NumberProgram(2), num_bits
         )
         assert sweep is not None, left  # CX on near bits alone: tiles are near where phases are few
         sweeps.append(sweep)

@@ -61,15 +61,20 @@ def written(
     return made
 
 
-def sweep_over(made: Coordinates, store: Map, num_bits: int, shape: Shape, program: NumberProgram) -> Made:
-    """Return the sweep of work in coordinates; where its phases do not hold all of it there is none."""
+def sweep_over(
+    made: Coordinates, store: Map, num_bits: int, shape: Shape, program: NumberProgram, visited: int
+) -> Made:
+    """Return the sweep of work in coordinates; where its phases do not hold all of it there is none.
+
+    visited: log2 of the amplitudes that are visited.
+    """
     edge = 1 << shape.edge
     edges = edge - 1, mask_of(tuple(bit for bit in made.tile if store[bit] < edge))
     tile = mask_of(made.tile)
     _, undone = phases_of(made.work, tile, shape, edges)
     if undone:
         return Made(None, made.work[0].source, {made.pieces[piece.order] for piece in undone})
-    sweep, numbers, _ = sweep_of(made.work, tile, shape, program, edges)
+    sweep, numbers, _ = sweep_of(made.work, tile, shape, program, edges, visited)
     load = tuple(made.load)
     plain = load == units(range(num_bits))
     sweep = replace(sweep, load=() if plain else load, store=() if store == load else store, fresh=made.fresh)

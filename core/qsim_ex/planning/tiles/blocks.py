@@ -30,19 +30,24 @@ _TABLED = 0.5
 """The share of a diagonal's or renaming's work that a block saves: outside it may share a table with others."""
 
 _SENT = 4.0
-"""The multiply-adds per amplitude that a block has to save: its matrix is made on the host and sent to the device."""
+"""The multiply-adds per amplitude that a block has to save besides: it is a phase of its own."""
 
 _DENSE = bytes([Entry.COMPLEX]) * _SIZE * _SIZE
 
 
-def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgram) -> list[Work]:
+def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgram, making: float = 0.0) -> list[Work]:
     """Return a phase's work with a block in it if that is cheaper; the block's product is added to `program`.
 
     work: in order; diagonals that earlier phases passed on come first. near: mask of the phase's near bits.
-    block: the cost of a block, see `steps.Shape`.
+    block: the cost of a block, see `steps.Shape`. making: that of its matrix until it is on the device.
     """
     before, members, after = divided(work, near)
-    cost = block + _SENT + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
+    cost = (
+        block
+        + making
+        + _SENT
+        + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
+    )
     if sum(piece.work * (1.0 if piece.kind == "mix" else _TABLED) for piece in members) <= cost:
         return list(work)
     return [*before, _product(members, bits_of_mask(near), block, program), *after]

@@ -77,8 +77,7 @@ def schedule(
             growth.float_low(ready, left, tile & ~floating.high)
             floating.store(growth.low)
             edges = first, floating.edge
-        allowed = shape if visited >= shape.blocks_from else shape.plain()
-        sweep, places, undone = sweep_of(ready, tile, allowed, program, edges)
+        sweep, places, undone = sweep_of(ready, tile, shape, program, edges, visited)
         if len(undone) == len(ready):
             raise PlanError(
                 f"expected a sweep over tile {tile:#x} to run some of {len(ready)} pieces of work, got none. This is a "
@@ -105,19 +104,20 @@ def _alone(piece: Work) -> Step | None:
 
 
 def sweep_of(
-    ready: list[Work], tile: int, shape: Shape, program: NumberProgram, edges: tuple[int, int]
+    ready: list[Work], tile: int, shape: Shape, program: NumberProgram, edges: tuple[int, int], visited: int
 ) -> tuple[Sweep, Places, list[Work]]:
     """Cut a sweep's work into phases; also return the work that did not fit into its phases.
 
-    edges: the bits that lie across the lanes when the tile is read, and when it is written.
+    edges: the bits that lie across the lanes when the tile is read, and when it is written. visited: log2 of the
+    amplitudes that are visited.
     """
     phases, undone = phases_of(ready, tile, shape, edges)
-    packer = Packer()
+    packer, making = Packer(), None if shape.block is None else shape.making(visited)
     made: list[tuple[int, list[Item]]] = []
     held: list[Work] = []
     for k, (near, work) in enumerate(phases):
-        if shape.block is not None:
-            work, held = gathered([*held, *work], near, shape.block, program), []
+        if shape.block is not None and making is not None:
+            work, held = gathered([*held, *work], near, shape.block, program, making), []
         items, held = items_of(work, held, packer, program, shape.table, last=k == len(phases) - 1)
         made.append((near, items))
     return *packer.finish(tile, made), undone

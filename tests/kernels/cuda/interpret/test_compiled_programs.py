@@ -61,7 +61,7 @@ def test_matrices_for_tensor_cores_are_those_of_python(tile: int, itemsize: int)
         order = np.roll(range(wires), layer % 2) if layer < 12 else rng.permutation(wires)
         for k, pair in enumerate(order.reshape(-1, 2).tolist()):
             builder.unitary(random_unitary(4, 100 * layer + k), pair)
-    shape = replace(shape_of(itemsize, True), start=5, blocks_from=0, tile=tile)
+    shape = replace(shape_of(itemsize, True), start=5, block_made=0, tile=tile)
     plan = compiled_plan(builder.build().instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, True)
     for sweep in plan.sweeps:
         ours, python = program_of(sweep, itemsize, True), encode(sweep, itemsize, True)
@@ -84,7 +84,7 @@ def test_programs_over_subspaces_are_those_of_python(
     circuit = named(RICH[family](wires), wires) if family in RICH else circuit_of(FAMILIES[family](wires), wires)
     every, identity = (1 << wires) - 1, Layout.identity(wires)
     for shape in (shape_of(itemsize, True), replace(shape_of(itemsize, True), tile=9, low=3, edge=3, dense=4, fewer=0)):
-        plan = compiled_plan(circuit.instructions, wires, identity, replace(shape, start=5, blocks_from=0), every, True)
+        plan = compiled_plan(circuit.instructions, wires, identity, replace(shape, start=5, block_made=0), every, True)
         assert plan.made_from[-1] == "linear"
         for sweep in plan.sweeps:
             for tensor in (False, True):

@@ -46,7 +46,7 @@ def made(runtime, numbers, operands):
 def test_plans_of_families(runtime, family, tensor):
     """Products of all shapes and Euler angles, as plans have them, come out as on the host, row by row."""
     circuits = [circuit_of(FAMILIES[family].build(10, seed), 10) for seed in range(3)]
-    shape = replace(shape_of(8, tensor), blocks_from=0)
+    shape = replace(shape_of(8, tensor), block_made=0)
     plan = make_plan(circuits[0].instructions, 10, Layout.identity(10), shape, 1023)
     operands = np.concatenate([circuit.operands for circuit in circuits])
     kinds = {type(instruction) for instruction in plan.numbers.program}

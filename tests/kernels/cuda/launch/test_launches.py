@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from math import pi
 
 import numpy as np
@@ -10,14 +12,14 @@ import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.reference import simulate
-from qsim_ex.steps import Layout
+from qsim_ex.steps import Layout, Mix
 
 WIRES = 9
 FRESH = (1 << WIRES) - 1
@@ -30,10 +32,10 @@ def dtype(request):
     return np.dtype(request.param)
 
 
-def products(seed):
+def products(seed, layers=4):
     """Dense gates on the same wires, whose matrices are multiplied, some of them sparse."""
     rng, builder = np.random.default_rng(seed), CircuitBuilder(WIRES)
-    for layer in range(4):
+    for layer in range(layers):
         for wire in range(WIRES):
             builder.gate("u", [wire], *rng.uniform(-pi, pi, 3))
         for wire in range(layer % 2, WIRES - 1, 2):
@@ -96,8 +98,8 @@ def plain_gates(seed):
 class Loop:
     """A circuit run again and again on one device."""
 
-    def __init__(self, make, dtype, compile="always", room=32_764):
-        self.runtime = EmulatedRuntime(room)
+    def __init__(self, make, dtype, compile="always", room=32_764, tensor=False):
+        self.runtime = EmulatedRuntime(room, tensor=tensor)
         self.device = GpuDevice.on(self.runtime)
         self._make, self._dtype, self._compile = make, dtype, compile
         self.plan = make_plan(make(0).instructions, WIRES, Layout.identity(WIRES), self.device.shape(dtype), FRESH)
@@ -127,6 +129,33 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
         sweeps = len(loop.plan.steps)
         stepwise = seed == 0 and compile == "always"
         assert launched in ((0,) if stepwise else (1 + sweeps, 2 + sweeps))  # the state's beginning; and its tables
+
+
+@pytest.mark.parametrize("compile", ["always", "never"])
+def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
+    """Matrices of dense blocks are multiplied row by row, and made in parts where a kernel takes them from a table."""
+    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, True), block_made=0))
+    loop = Loop(partial(products, layers=12), dtype, compile, tensor=True)
+    items = [item for step in loop.plan.steps for phase in step.phases for item in phase.items]
+    blocks = sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items)
+    assert 512 * blocks > 4000
+    for seed in range(3):
+        error, launched = loop.run(seed)
+        assert error < TOLERANCE[dtype.type]
+        if seed:
+            assert launched > 2 + len(loop.plan.steps) if compile == "always" else launched
+
+
+def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, monkeypatch):
+    """With a launch in each piece, the host waits for each launch but the last, when the one after it is queued."""
+    loop = Loop(tables, dtype, "never")
+    loop.run(0)
+    monkeypatch.setattr("qsim_ex.placement.single.QUEUED_BYTES", 1)
+    before = loop.runtime.natively_launched
+    error, launched = loop.run(1)
+    assert error < TOLERANCE[dtype.type]
+    assert launched > 2
+    assert loop.runtime.reached == list(range(before + 1, before + launched - 1))
 
 
 def test_what_must_be_sent_goes_step_by_step(dtype):

@@ -136,7 +136,7 @@ def test_plans_with_blocks(family, n, dtype, compile):
     """Plans with blocks, compiled or interpreted, make the state that the circuit's definition makes."""
     circuit = circuit_of(FAMILIES[family].build(n, 1), n)
     device = GpuDevice.on(EmulatedRuntime(tensor=True))
-    shape = replace(device.shape(dtype), blocks_from=0)
+    shape = replace(device.shape(dtype), block_made=0)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
     verify(plan)
     blocks = [i for s in plan.sweeps for p in s.phases for i in p.items if isinstance(i, Mix) and len(i.bits) == 4]

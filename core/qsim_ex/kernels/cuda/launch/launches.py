@@ -98,36 +98,53 @@ class LaunchList:
         self._enqueue = RunWords(words, places)
         self._size, self._constants = room // 8, constants
         self._tables, self._real = tables, real
-        self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
+        self._made: dict[int, list[Array]] = {}
 
     def __call__(
         self, state: Array, operands: NDArray[np.complex128], begin: bool, at_once: int = EVERY
     ) -> Iterator[None]:
-        """Queue a run on a state, yielding after so many launches, for which it waits then, and at the end.
+        """Queue a run on a state, yielding after so many launches, and at the end.
 
+        The device always has something to do: before launches are queued, all but the last ones are waited for.
         begin: whether the state's amplitude 0 is to be written first.
         """
         runtime = self._runtime
         # Runs on one stream follow one another, so they may make their tables in the same place.
-        rooms = self._rooms.setdefault(runtime.stream(), [])
+        made = self._made.setdefault(runtime.stream(), [])
         try:
-            room, tables = rooms.pop()  # several threads may run one plan
+            tables = made.pop()  # several threads may run one plan
         except IndexError:
-            room = np.zeros(self._size)
-            room[self._constants : self._constants + len(CONSTANTS)] = CONSTANTS
             tables = runtime.empty(self._tables, self._real) if self._tables else None
+        room = _room(self._size)
+        room[self._constants : self._constants + len(CONSTANTS)] = CONSTANTS
         given = np.ascontiguousarray(operands)
         where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1, at_once
-        position = np.zeros(1, dtype=np.int64)
+        position, mark = np.zeros(1, dtype=np.int64), None
         while True:
             runtime.natively(self._enqueue, *where, address(position), address(given), address(room))
             if not position[0]:
                 break
             yield
-            runtime.synchronize()
+            before, mark = mark, runtime.mark()
+            if before is not None:
+                runtime.reach(before)
         if self._size <= KEPT:
-            rooms.append((room, tables))
+            made.append(tables)
+            _rooms.append(room)
         yield
+
+
+_rooms: list[NDArray[np.float64]] = []
+"""Rooms for the next runs of any plans: fresh memory takes the system longer than its numbers take to be made."""
+
+
+def _room(size: int) -> NDArray[np.float64]:
+    """Return a room of at least so many reals, for one run."""
+    try:
+        room = _rooms.pop()
+    except IndexError:
+        return np.zeros(size)
+    return room if room.size >= size else np.zeros(size)
 
 
 def laid_out(

@@ -7,6 +7,7 @@ value behind one another, and one small kernel makes those in the device's memor
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from qsim_ex.kernels.cuda.launch import launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
 from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
-from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, PlacedRecipe, TableRecipe, recipes
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps.numbers import Bound, Numbers
 
@@ -129,8 +130,9 @@ class NumberLoader:
         values_at, values = laid_out(by_value)
         beyond = max((step.room for step in takes if step), default=0)  # what the last struct may be longer
         self._values = np.concatenate([values_at, np.full(beyond, ZERO)])
-        far, tables = laid_out(on_device)
-        self._recipe = TableRecipe(far, numbers, real) if far.size else None
+        self._far, tables = laid_out(on_device)
+        self._recipe = TableRecipe(self._far, numbers, real) if self._far.size else None
+        self._placed: tuple[PlacedRecipe, ...] = ()
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
         self._few = HostEntries(on_host[(on_host >= numbers.tables_at()) & (on_host < size)], numbers)
@@ -144,26 +146,37 @@ class NumberLoader:
         ]
 
     def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
-        """Lay out all launches for later runs, unless a step is no sweep or a table needs a transfer."""
+        """Lay out all launches for later runs, unless a step is no sweep or no kernel takes the tables' input."""
         self.is_laid_out = True
         self._sweeps = tuple(sweeps)  # they keep what launches point to
-        recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
-        given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
-        if given is None or None in sweeps:
+        real, size = self._real, np.dtype(self._real).itemsize
+        begins = [table.start for _, _, table, _ in self._cuts]
+        parts = None if None in sweeps else self._recipes(begins, runtime.room)
+        if parts is None:
             return
-        room = LaunchBuffer(self.numbers.size(), given[1], len(self._values), real)
+        most = max((found[1] for _, recipe in parts if (found := recipe.by_value(runtime.room))), default=0)
+        room = LaunchBuffer(self.numbers.size(), most, len(self._values), real)
         stages = [LaunchStage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
-        if recipe is not None:
-            stages.append(LaunchStage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
+        self._placed, left = parts, deque(parts)  # they keep what launches point to, too
         for sweep, (_, value, table, _), pivots in zip(sweeps, self._cuts, self._pivots, strict=True):
             assert sweep is not None
+            while left and left[0].first < table.stop:
+                first, recipe = left.popleft()
+                made = recipe.queued(runtime, room.factors, size * first)
+                stages.append(LaunchStage(made, recipe.take, room.factors, np.float64))
             on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
             to = room.values + size * value.start
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))
             stages.append(LaunchStage(launch, self._values[value], to, real, pivots))
-        tables = 0 if recipe is None else recipe.count
+        tables = 0 if self._recipe is None else self._recipe.count
         products = self._few.products()
         self.launches = launches.laid_out(runtime, self.numbers, products, stages, room, tables, real)
+
+    def _recipes(self, begins: Sequence[int], room: int) -> tuple[PlacedRecipe, ...] | None:
+        """Return what makes the tables, by as few launches as take all of its input by value; None if none do."""
+        if self._recipe is None or self._recipe.by_value(room) is not None:
+            return () if self._recipe is None else (PlacedRecipe(0, self._recipe),)
+        return recipes(self._far, begins, self.numbers, self._real, room)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """Return for each sweep a `SweepNumbers`, for each other step its packed array."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cuda.launch.run_words import ENTRY, EULERS, PRODUCTS
+from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
+from qsim_ex.kernels.cuda.launch.run_words import ENTRY, EULERS, PRODUCTS, ROWS
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 Places = NDArray[np.int64]
@@ -32,6 +34,20 @@ class PlaceLists:
         return np.concatenate([*self._parts, np.zeros(1, dtype=np.int64)]).astype(np.int32)
 
 
+class _Work(NamedTuple):
+    """Some work of one kind: a row for each piece that can be done alone.
+
+    results: the places of what a piece makes. factors: places of what it needs, one of each earlier piece at least.
+    listed: its places in the form of `run_words`. tail: the words of the instruction behind how many pieces it has.
+    """
+
+    kind: int
+    results: Places
+    factors: Places
+    listed: Places
+    tail: tuple[int, ...]
+
+
 class NumberSchedule:
     """Instructions of `kernels.cuda.launch.run_words` that compute numbers, for one launch after the other.
 
@@ -42,52 +58,87 @@ class NumberSchedule:
     def __init__(self, numbers: Numbers, products: Sequence[tuple[int, Places]], wanted: Sequence[Places]) -> None:
         self.places = PlaceLists()
         self._products = products
-        self._works = _works(numbers)
+        works = _works(numbers)
         first = np.full(numbers.size() + 2, len(wanted), dtype=np.int64)  # the first launch that takes a number
         for launch in reversed(range(len(wanted))):
             first[wanted[launch]] = launch
         for entry, factors in products:
             np.minimum.at(first, factors, first[entry])
-        self._first = [first[[entry for entry, _ in products]]]
-        for _, results, factors in reversed(self._works):
-            soonest = first[results].min(axis=1)
-            np.minimum.at(first, factors, soonest[:, None])
-            self._first.append(soonest)
+        self._first = first[[entry for entry, _ in products]]
+        self._works: list[
+            tuple[_Work, Places, Places]
+        ] = []  # with its pieces in the order of launches, and their begins
+        for work in reversed(works):
+            soonest = first[work.results].min(axis=1)
+            np.minimum.at(first, work.factors, soonest[:, None])
+            order = np.argsort(soonest, kind="stable")
+            self._works.insert(0, (work, order, soonest[order].searchsorted(range(len(wanted) + 1))))
 
     def before(self, launch: int) -> list[int]:
         """Return the instructions for the numbers that this launch is the first to take."""
         words: list[int] = []
-        of_entries, *of_works = self._first
-        for (kind, results, factors), soonest in zip(self._works, reversed(of_works), strict=True):
-            mine = soonest == launch
-            count = int(mine.sum())
-            if not count:
-                continue
-            if kind == PRODUCTS:
-                listed = np.concatenate([results[mine], factors[mine]], axis=1)
-                words += [PRODUCTS, self.places.add(listed.ravel()), count, factors.shape[1] // 2]
-            else:
-                listed = np.concatenate([factors[mine], results[mine, :1]], axis=1)
-                words += [EULERS, self.places.add(listed.ravel()), count]
-        for (entry, factors), soonest in zip(self._products, of_entries, strict=True):
+        for work, order, begins in self._works:
+            mine = order[begins[launch] : begins[launch + 1]]
+            if len(mine):
+                words += [work.kind, self.places.add(work.listed[mine].ravel()), len(mine), *work.tail]
+        for (entry, factors), soonest in zip(self._products, self._first, strict=True):
             if soonest == launch:
                 words += [ENTRY, entry, self.places.add(factors), len(factors)]
         return words
 
 
-def _works(numbers: Numbers) -> list[tuple[int, Places, Places]]:
-    """Return the instructions of a number program except tables: the kind, places of results, and of their input.
-
-    Results are [count, 1] for products and [count, 7] for Euler angles.
-    """
+def _works(numbers: Numbers) -> list[_Work]:
+    """Return the instructions of a number program except tables."""
     works = []
     for instruction, at in numbers.placed():
+        results = np.arange(at, at + instruction.size)
         match instruction:
             case Product():
-                factors = instruction.pairs().transpose(2, 1, 0).reshape(instruction.size, -1)
-                works.append((PRODUCTS, np.arange(at, at + instruction.size)[:, None], factors))
+                rows = _rows(instruction)
+                works.append(
+                    _products(instruction, results) if rows is None else _row_products(instruction, rows, results)
+                )
             case Euler(matrices):
-                works.append((EULERS, np.arange(at, at + instruction.size).reshape(-1, 7), matrices))
+                made = results.reshape(-1, 7)
+                works.append(_Work(EULERS, made, matrices, np.concatenate([matrices, made[:, :1]], axis=1), ()))
             case Fold():
                 pass
     return works
+
+
+def _products(product: Product, results: Places) -> _Work:
+    """Return products entry by entry, without terms that are 0."""
+    factors = product.pairs().transpose(2, 1, 0).reshape(product.size, -1)
+    listed = np.concatenate([results[:, None], factors], axis=1)
+    return _Work(PRODUCTS, results[:, None], factors, listed, (factors.shape[1] // 2,))
+
+
+def _row_products(product: Product, rows: Places, results: Places) -> _Work:
+    """Return products matrix by matrix."""
+    *_, size, width = product.right.shape
+    left = product.left.reshape(-1, size * size)
+    made = results.reshape(len(left), -1)
+    listed = np.concatenate([made[:, :1], left, rows], axis=1)
+    factors = np.concatenate([left, np.maximum(rows, ZERO_AT)], axis=1)
+    return _Work(ROWS, made, factors, listed, (size, width // _ROW))
+
+
+def _rows(product: Product) -> Places | None:
+    """Return where the rows of 16 numbers begin that a product's right factors consist of, [products, rows].
+
+    A row of the unit matrix is its number j as -1 - j. Returns None if right factors are anything else.
+    """
+    *_, size, width = product.right.shape
+    if width % _ROW or size > _ROW:
+        return None
+    rows = product.right.reshape(-1, _ROW)
+    one = (rows == ONE_AT).argmax(axis=1)
+    whole = (rows == rows[:, :1] + np.arange(_ROW)).all(axis=1)
+    unit = (rows == np.where(np.eye(_ROW, dtype=np.bool_), ONE_AT, ZERO_AT)[one]).all(axis=1)
+    if not (whole | unit).all():
+        return None
+    return np.where(unit, -1 - one, rows[:, 0]).reshape(-1, size * width // _ROW)
+
+
+_ROW = 16
+"""The numbers of a row: those of a dense block's matrix."""

@@ -20,10 +20,13 @@ from __future__ import annotations
 #   how many operands there are; all numbers but tables are made at once.
 # PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see core/native/pivots.hpp),
 #   how many words they have, where the taken numbers went, and the bytes of one.
+# ROWS, products whose right factors are rows of 16 numbers (see core/native/matrix_rows.hpp): where its places begin,
+#   how many products there are, the rows that the left factor mixes, and how often; for each product its first result's
+#   place, the places of the left factor, and where each row begins, or -1 - j for row j of the unit matrix.
 # END.
-END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS = range(10)
+END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS = range(11)
 
-LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6, 6)
+LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6, 6, 5)
 """The words of each instruction, except for the arguments of a launch."""
 
 # An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte

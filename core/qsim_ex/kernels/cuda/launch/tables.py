@@ -6,7 +6,8 @@ qubits took 120 of the 290 µs of a run; one small kernel makes them from factor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,15 +112,51 @@ class TableRecipe:
         view.take(self.take, out=values[: len(self.take)], mode="clip")
         return name, ByValue(values)
 
-    def queued(self, runtime: Runtime, byte: int) -> Queued:
-        """Return the launch that makes the numbers from a struct that begins at this byte of a run's room."""
+    def queued(self, runtime: Runtime, byte: int, to: int = 0) -> Queued:
+        """Return the launch that makes the numbers from a struct that begins at this byte of a run's room.
+
+        to: the byte of the run's tables at which they begin.
+        """
         found = self.by_value(runtime.room)
         assert found is not None
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
         words = plain(runtime.address(self._on_device))
-        arguments = words, in_tables(0), plain(self.count), struct(byte)
+        arguments = words, in_tables(to), plain(self.count), struct(byte)
         return fixed.queued_over(runtime, found[0], 2 * np.dtype(self._real).itemsize, self.count, arguments)
+
+
+class PlacedRecipe(NamedTuple):
+    """The recipe of a part of a run's tables, and the first real that it makes."""
+
+    first: int
+    recipe: TableRecipe
+
+
+def recipes(
+    take: Places, begins: Sequence[int], numbers: Numbers, real: type, room: int
+) -> tuple[PlacedRecipe, ...] | None:
+    """Return recipes that make tables in parts, in order, so that each has all of its input by value.
+
+    Dense blocks have 512 reals each, so that those of a few sweeps are more than a kernel takes. begins: where parts
+    should begin, ascending. Returns None if nothing can be passed by value, or one real has too many factors.
+    """
+    if 8 * BY_VALUE[0][1] + _OTHER_ARGUMENTS > room:
+        return None
+
+    def parts(first: int, last: int) -> tuple[PlacedRecipe, ...] | None:
+        made = TableRecipe(take[first:last], numbers, real)
+        if made.by_value(room) is not None:
+            return (PlacedRecipe(first, made),)
+        half = (first + last) // 2
+        inner = [begin for begin in begins if first < begin < last] or [half]
+        middle = min(inner, key=lambda begin: abs(begin - half))
+        if not first < middle < last or (left := parts(first, middle)) is None:
+            return None
+        right = parts(middle, last)
+        return None if right is None else (*left, *right)
+
+    return parts(0, len(take)) if len(take) else ()
 
 
 class HostEntries:
