@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ class PhaseText:
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
+    usual: the statements if all its pairs of rotations are as usual, see `pivots`, which the number at `told` in `v` says.
     pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes.
     first, last: the parities of register bits when amplitudes come and when they leave; see `phase_frame`.
     """
@@ -36,6 +37,8 @@ class PhaseText:
     shared: bool = False
     work: int = 0
     tensor: bool = False
+    usual: list[str] = field(default_factory=list)
+    told: int = -1
     pivots: dict[int, Pivot] = field(default_factory=dict)
     ratios: dict[int, list[Pivot]] = field(default_factory=dict)
     first: tuple[int, ...] = ()
@@ -45,6 +48,13 @@ class PhaseText:
     def mask(self) -> int:
         """The index bits that are register bits."""
         return sum(1 << bit for bit in self.bits)
+
+    def add(self, lines: Iterable[str], usual: Sequence[str] | None = None) -> None:
+        """Append statements; usual: others, for pairs of rotations that are as usual."""
+        lines = list(lines)
+        self.lines += lines
+        if self.told >= 0:
+            self.usual += lines if usual is None else usual
 
     def register(self, mask: int) -> int:
         """Return a mask of index bits as a mask of register bits; other bits are left out."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
@@ -130,7 +130,7 @@ def _written(
             items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
         phase = [phase for phase in body.phases if phase.pivots][-1]
-        phase.lines += scaled(body, phase)
+        phase.add(scaled(body, phase))
     return body
 
 
@@ -232,14 +232,23 @@ def _text(
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
         moves = Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
-        kernel += [f"        {line}" for line in phase.lines]
         if number == last and moves.moved:
             kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
-        kernel += [
-            f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
-        ]
+        taken = moves.store(phase.names) if number == last else moves.put(phase.names)
+        kernel += [f"        {line}" for line in _either(phase, taken)]
         kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
     return "\n".join([*head, *functions, *kernel, "}", ""])
+
+
+def _either(phase: PhaseText, taken: Sequence[str]) -> list[str]:
+    """Return a phase's statements and those that take its amplitudes out, once more for pairs that are as usual.
+
+    Both texts end with amplitudes in memory: behind them no amplitude needs the same register in both.
+    """
+    if phase.told < 0:
+        return [*phase.lines, *taken]
+    usual, other = ([f"    {line}" for line in (*lines, *taken)] for lines in (phase.usual, phase.lines))
+    return [f"if (v[{phase.told}] == 1) {{", *usual, "} else {", *other, "}"]
 
 
 def _share(threads: int, itemsize: int) -> int:

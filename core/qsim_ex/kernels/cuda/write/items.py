@@ -44,12 +44,17 @@ def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
                 pivot.beside = True
                 phase.ratios.setdefault(at, []).append(pivot)
                 break
+    pairs = [pivot for pivot in phase.pivots.values() if pivot.kind is Kind.PAIR]
+    if pairs:
+        phase.told = body.by_value([body.zero + 1])
+    for pivot in pairs:
+        pivot.usual = phase.told
     for number, item in enumerate(items):
         write(body, item, number)
         if number in phase.pivots:
             body.pivots.append(phase.pivots[number])
             if len(body.pivots) % pivots.MOST == 0:
-                phase.lines += pivots.scaled(body, phase)
+                phase.add(pivots.scaled(body, phase))
 
 
 def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
@@ -65,8 +70,11 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
     """Append an item to the phase that is being written; number: its number in the phase."""
     phase = body.phases[-1]
     ratios = phase.ratios.get(number, [])
+    usual = None
     match item:
         case Mix() if number in phase.pivots:
+            if phase.pivots[number].kind is Kind.PAIR:
+                usual = list(pivots.usual_lines(body, phase, phase.pivots[number], item.bits))
             lines = list(pivots.lines(body, phase, phase.pivots[number], item.bits))
         case Mix():
             lines = _mix(body, phase, item)
@@ -80,11 +88,12 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
             assert_never(item)
     work = _multiply_adds(item, len(phase.names))
     if body.style.in_step and phase.work and phase.work + work > body.style.in_step:
-        phase.lines.append("__syncthreads();")
+        phase.add(["__syncthreads();"])
         phase.work = 0
     phase.work += work
     kind = type(item).__name__.lower()
-    phase.lines += [f"// {one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+    label = f"// {one_line(item.label) or kind}"
+    phase.add([label, *_where(phase, item.when, lines)], None if usual is None else [label, *usual])
 
 
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
@@ -236,11 +245,15 @@ def _table(
     at = body.in_table(_taken(item.slot.at, order, real))
     lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
     moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
+    met_by_both = sum(1 << to for to, k in enumerate(order) if elsewhere[k])
     kind, cast = ("real", "") if real else ("amp", "(const amp*)")
+    for crossing in sorted({moved[c] & met_by_both for c in needed}):
+        index = f"s ^ {crossing:#x}" if crossing else "s"
+        lines.append(f"const {kind}* const e{crossing} = {cast}(table + {at}) + ({index});")
     for c in sorted(needed, key=moved.__getitem__):
-        f, index = f"f{moved[c]}", f"s ^ {moved[c]:#x}" if moved[c] else "s"
+        f, crossing = f"f{moved[c]}", moved[c] & met_by_both
         scales = [pivot.ratio for pivot in ratios if c in pivots.odd(constants, pivot.parity)]
-        lines.append(f"{'' if scales else 'const '}{kind} {f} = __ldg({cast}(table + {at}) + ({index}));")
+        lines.append(f"{'' if scales else 'const '}{kind} {f} = __ldg(e{crossing} + {moved[c] ^ crossing});")
         lines += [f"{f} *= {scale};" if real else body.call("scale", f, scale) for scale in scales]
     for r in registers:
         if constants[r] in needed:

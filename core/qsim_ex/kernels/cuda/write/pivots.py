@@ -63,6 +63,7 @@ class Pivot:
 
     at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
     parity: the bits of a register whose sum says which rotation of a pair is its.
+    usual: where the number is that is 1 as long as all pairs of its phase are as usual, see `usual_lines`; or -1.
     beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
 
@@ -70,6 +71,7 @@ class Pivot:
     at: int
     parity: int
     total: int = 0
+    usual: int = -1
     beside: bool = False
     folds: list[int] = field(default_factory=list)
 
@@ -80,7 +82,7 @@ class Pivot:
 
     def record(self) -> list[int]:
         """Return what the host has to know."""
-        return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
+        return [self.kind, self.at, self.total, self.usual, len(self.folds) if self.beside else -1, *self.folds]
 
 
 def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
@@ -102,13 +104,31 @@ def _taken(item: Mix, kind: Kind, zero: int) -> list[int]:
 
 def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
     """Yield the statements of a rotation, or of a pair of rotations."""
+    blocks = _blocks(phase, pivot, bits)
+    for block, pairs in enumerate(blocks):
+        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
+        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+
+
+def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
+    """Yield the statements of a usual pair: RXX and RYY by the same angle, and that is small.
+
+    Amplitudes at which the bits are alike stay, and the others are turned by a tangent.
+    """
+    _, pairs = _blocks(phase, pivot, bits)
+    for a, b in pairs:
+        if pivot.beside:
+            yield body.call("by_tangent_imaginary", a, b, f"v[{pivot.at + 10}]")
+        else:
+            yield body.call("mix_imaginary", a, b, *(f"v[{pivot.at + k}]" for k in range(4, 8)))
+
+
+def _blocks(phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
+    """Return the pairs of amplitudes that each rotation of a pivot turns."""
     masks = [phase.register(1 << bit) for bit in bits]
     groups = [r for r in range(len(phase.names)) if not r & sum(masks)]
     blocks = [(0, masks[0])] if pivot.kind != Kind.PAIR else [(0, sum(masks)), (masks[0], masks[1])]
-    for block, (low, high) in enumerate(blocks):
-        pairs = [(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups]
-        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
-        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+    return [[(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups] for low, high in blocks]
 
 
 def _rotation(
