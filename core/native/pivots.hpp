@@ -7,7 +7,7 @@
 
 namespace qx {
 
-enum class Pivoted : int { pair, imaginary, real };
+enum class Pivoted : int { pair, imaginary, real, product };
 enum Way : int { by_tangent, by_cotangent, by_reflected_tangent, by_reflected_cotangent, by_matrix };
 
 // More than rounding leaves of the sine of a difference of equal angles, and less than amplitudes notice.
@@ -38,11 +38,19 @@ struct Rotation {
 // A rotation has its four entries, then the number that is left and the way in which it is applied. A pair has the
 // entries of both, then these two of both, and then the ratio of the second scale to the first. Where a phase of a kernel
 // has a text of its own for usual pairs, the value that says so becomes 0 if one of them is not: usually the first rotation
-// is by no angle, and the second one by a tangent, or a matrix in any case.
+// is by no angle, and the second one by a tangent, or a matrix in any case. Records of products, of two complex values to
+// a third, come behind those of rotations.
 template <class Raw, class Real>
 void pivot(const Raw& raw, Real* values, const std::int32_t* at, const std::int32_t* end) {
     while (at < end) {
         const auto kind = static_cast<Pivoted>(at[0]);
+        if (kind == Pivoted::product) {
+            const double x = values[at[2]], y = values[at[2] + 1], z = values[at[3]], w = values[at[3] + 1];
+            values[at[1]] = static_cast<Real>(x * z - y * w);
+            values[at[1] + 1] = static_cast<Real>(x * w + y * z);
+            at += 4;
+            continue;
+        }
         const std::int32_t first = at[1], total = at[2], usual = at[3], folds = at[4];
         auto rotation = [&](int k) {
             return Rotation(kind == Pivoted::real, raw(k), raw(k + 1), raw(k + 2), raw(k + 3));

@@ -12,7 +12,7 @@ from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, X, is_exchange
 from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
@@ -38,23 +38,83 @@ def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
     phase = body.phases[-1]
     if body.style.pivots != "none" and not body.in_memory:
         phase.pivots = pivots.pivots_of(body, phase, items)
-    for number, pivot in phase.pivots.items():
-        for at in pivots.beside(items, number) if pivot.kind is Kind.PAIR else ():
-            if _tells(phase, items[at], pivot):
-                pivot.beside = True
-                phase.ratios.setdefault(at, []).append(pivot)
-                break
-    pairs = [pivot for pivot in phase.pivots.values() if pivot.kind is Kind.PAIR]
+    pairs = {number: pivot for number, pivot in phase.pivots.items() if pivot.kind is Kind.PAIR}
     if pairs:
         phase.told = body.by_value([body.zero + 1])
-    for pivot in pairs:
+    for number, pivot in pairs.items():
         pivot.usual = phase.told
+        _leave_ratio(phase, items, number, pivot)
+    behind: list[int] = []
     for number, item in enumerate(items):
+        if number in behind:
+            continue
+        run = _joined(phase, items, number)
+        behind = run[1:]
+        if behind or any(at in phase.carried for at in run):
+            _write_joined(body, phase, items, run)
+            continue
         write(body, item, number)
         if number in phase.pivots:
             body.pivots.append(phase.pivots[number])
             if len(body.pivots) % pivots.MOST == 0:
                 phase.add(pivots.scaled(body, phase))
+
+
+def _leave_ratio(phase: PhaseText, items: Sequence[Item | Flip], number: int, pivot: Pivot) -> None:
+    """Leave the ratio of a pair's scales to a phase beside it: one that tells the parity, or else one in registers."""
+    near = list(pivots.beside(items, number))
+    told = [at for at in near if _tells(phase, items[at], pivot)]
+    carried = [at for at in near if _joined(phase, items, at)]
+    if told:
+        phase.ratios.setdefault(told[0], []).append(pivot)
+    elif carried:
+        phase.carried.setdefault(carried[0], []).append(pivot)
+    pivot.beside = bool(told or carried)
+
+
+def _joined(phase: PhaseText, items: Sequence[Item | Flip], number: int) -> list[int]:
+    """Return the numbers of phases, from one on, that the host multiplies, so that all take one factor an amplitude.
+
+    That is for kernels with rotations, whose numbers the host changes anyway.
+    """
+    found: list[int] = []
+    for at in range(number, len(items)) if phase.told >= 0 else ():
+        item = items[at]
+        if not isinstance(item, Diagonal) or item.when.mask or any(phase.elsewhere(item.reads)):
+            break
+        if not item.reads or not set(item.pattern) <= {Entry.ONE, Entry.COMPLEX}:
+            break
+        found.append(at)
+    return found
+
+
+def _write_joined(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip], numbers: Sequence[int]) -> None:
+    """Append phases that only registers tell, one factor for each amplitude."""
+    factors: dict[int, tuple[Entry, int]] = {}
+    made: dict[tuple[int, int], int] = {}
+
+    def multiply(r: int, entry: Entry, at: int) -> None:
+        if r not in factors:
+            factors[r] = entry, at
+            return
+        pair = factors[r][1], at
+        if pair not in made:
+            made[pair] = body.by_value([body.zero, body.zero])
+            body.products.append((pivots.PRODUCT, made[pair], *pair))
+        factors[r] = Entry.COMPLEX, made[pair]
+
+    for number in numbers:
+        item = items[number]
+        assert isinstance(item, Diagonal)
+        for r, (entry, at) in _factors(body, phase, item, phase.ratios.get(number, [])).items():
+            multiply(r, entry, at)
+    for pivot in [pivot for number in numbers for pivot in phase.carried.get(number, [])]:
+        for r in range(len(phase.names)):
+            if (r & pivot.parity).bit_count() & 1:
+                multiply(r, Entry.REAL, pivot.at + pivots.RATIO)
+    lines = [line for r, (entry, at) in sorted(factors.items()) for line in _factor(body, _a(phase, r), entry, at)]
+    label = " ".join(one_line(items[number].label) or "diagonal" for number in numbers)
+    phase.add([f"// {label}", *lines])
 
 
 def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
@@ -174,17 +234,25 @@ def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequen
 
     ratios: pairs of rotations whose ratio of scales the factors are multiplied by.
     """
-    registers = phase.selected(item.when)
-    constants = phase.constants(item.reads)
     elsewhere = phase.elsewhere(item.reads)
     if any(elsewhere):
-        return _table(body, phase, item, registers, constants, elsewhere, ratios)
+        constants = phase.constants(item.reads)
+        return _table(body, phase, item, phase.selected(item.when), constants, elsewhere, ratios)
+    factors = _factors(body, phase, item, ratios)
+    return [line for r, (entry, at) in factors.items() for line in _factor(body, _a(phase, r), entry, at)]
+
+
+def _factors(
+    body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]
+) -> dict[int, tuple[Entry, int]]:
+    """Pass the factors of a phase that only registers tell by value; return those that are not 1 by register."""
+    constants = phase.constants(item.reads)
     numbers = packing.numbered(item.pattern, item.slot.at)
     if item.reads:
         numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
     at: dict[int, int] = {}
-    lines = []
-    for r in registers:
+    factors: dict[int, tuple[Entry, int]] = {}
+    for r in phase.selected(item.when):
         entry = Entry(item.pattern[constants[r]])
         if constants[r] not in at and width(entry):
             taken = packing.parts(numbers[constants[r]], entry)
@@ -192,8 +260,9 @@ def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequen
             for pivot in ratios:
                 if constants[r] in pivots.odd(constants, pivot.parity):
                     pivot.folds += range(begin, begin + len(taken))
-        lines += _factor(body, _a(phase, r), entry, at.get(constants[r], 0))
-    return lines
+        if entry is not Entry.ONE:
+            factors[r] = entry, at.get(constants[r], 0)
+    return factors
 
 
 def _factor(body: KernelBody, a: str, entry: Entry, at: int) -> list[str]:
@@ -397,14 +466,14 @@ def _by_columns(
 ) -> list[str]:
     """Apply a matrix to all registers: the inputs are kept in the thread's shared memory, and loaded in turn."""
     phase.shared = True
-    slots = register_slots(phase.place, body.itemsize)
-    lines = [f"tile[w ^ {slots[r]:#x}] = {_a(phase, r)};" for r in registers]
+    slots = body.slots.registers(phase.place)
+    lines = [f"{body.slots.at('w', slots[r])} = {_a(phase, r)};" for r in registers]
     lines.append('asm volatile("" ::: "memory");  // or the compiler would keep the inputs in registers, and spill')
     lines += [body.call("clear", _a(phase, r)) for r in registers]
     size = len(registers)
     starts = [sum(map(width, classes[:k])) for k in range(len(classes))]
     for column in range(size):
-        lines += [body.apart("{"), f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
+        lines += [body.apart("{"), f"    const amp c = {body.slots.at('w', slots[registers[column]])};"]
         for row in range(size):
             k = row * size + column
             lines += [

@@ -42,12 +42,18 @@ class Kind(IntEnum):
     REAL = 2
 
 
+PRODUCT = 3
+"""The first word of a record of a product of two complex numbers; then the places in `v` of it and of both."""
+
 _KINDS = {pattern("r00i0ri00ir0i00r"): Kind.PAIR, pattern("riir"): Kind.IMAGINARY, pattern("rrrr"): Kind.REAL}
 _ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3), Kind.REAL: (0, 1, 2, 3)}
 """The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
 
-_MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
-"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
+_MADE = {Kind.PAIR: 6, Kind.IMAGINARY: 2, Kind.REAL: 2}
+"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales, and 0."""
+
+RATIO = 12
+"""The place of a pair's ratio among its numbers; it is a complex number."""
 
 
 def kind_of(item: Item | Flip) -> Kind | None:
@@ -78,7 +84,7 @@ class Pivot:
     @property
     def ratio(self) -> str:
         """The ratio of a pair's scales, as text."""
-        return f"v[{self.at + 12}]"
+        return f"v[{self.at + RATIO}]"
 
     def record(self) -> list[int]:
         """Return what the host has to know."""
