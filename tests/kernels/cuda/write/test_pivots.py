@@ -32,6 +32,18 @@ def test_any_numbers_are_applied(dtype, style):
     check(cases, dtype, style=style)
 
 
+@pytest.mark.parametrize("padded", ["none", "all"])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_usual_pairs_are_applied(dtype, padded):
+    """Pairs by one small angle, between phases, do what the definition says, wherever slots are."""
+    kinds = ("usual", "usual", "usual", "diagonal")
+    cases = [case(seed, 9, 8, 3, 5, seed % 3, kinds=kinds) for seed in range(20)]
+    style = replace(PAIRS, padded=padded)
+    kernels = [emit(sweep, np.dtype(dtype).itemsize, style=style) for _, _, sweep, *_ in cases]
+    assert sum(len(kernel.pivots) > 0 for kernel in kernels) > 15
+    check(cases, dtype, style=style)
+
+
 def pairs(count):
     """A case with this many pairs of rotations in one phase."""
     return case(7, 8, 8, 1, count, kinds=("pair",))
