@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
-from qsim_ex.kernels.cuda.write.slots import Slots
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.steps.step import Rename, Sweep
 
@@ -24,7 +24,7 @@ class PhaseText:
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
-    usual: the statements if all its pairs of rotations are as usual, see `pivots`, which the number at `told` in `v` says.
+    usual: the statements if all its pairs of rotations are as usual, see `pivots`; the number at `told` in `v` says so.
     pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes;
         carried: those whose ratio is a factor beside its own.
     first, last: the parities of register bits when amplitudes come and when they leave; see `phase_frame`.
@@ -62,6 +62,10 @@ class PhaseText:
     def register(self, mask: int) -> int:
         """Return a mask of index bits as a mask of register bits; other bits are left out."""
         return sum([1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1])
+
+    def a(self, register: int) -> str:
+        """Return the variable of a register's amplitude."""
+        return f"a{self.names[register]}"
 
     def selected(self, when: When) -> list[int]:
         """Return the registers at which the register bits of a condition hold."""
@@ -113,7 +117,7 @@ class KernelBody:
         self.parted = False
         self.pivots: list[Pivot] = []
         self.products: list[tuple[int, ...]] = []
-        self.slots = Slots(itemsize, padded)
+        self.slots = TileSlots(itemsize, padded)
 
     def begin(self, place: RegisterLayout) -> PhaseText:
         """Open the next phase."""

@@ -36,12 +36,12 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     stored_order,
     swizzle,
 )
-from qsim_ex.kernels.cuda.write.slots import Slots
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
-from qsim_ex.kernels.cuda.write.words import condition, spread
+from qsim_ex.kernels.cuda.write.words import condition, one_line, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Item, Mix, Sweep
 
@@ -302,7 +302,7 @@ def _ahead(sweep: Sweep, threads: int, body: KernelBody) -> list[str]:
 
 
 def _places_text(
-    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: Slots | None, later: bool
+    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: TileSlots | None, later: bool
 ) -> list[str]:
     """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
@@ -325,7 +325,7 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     numbers = items.block_numbers(body, item, place)
     # The matrix is on its way while the warps of a block wait for each other.
     phase.lines += [
-        f"// {items.one_line(item.label) or 'block'}",
+        f"// {one_line(item.label) or 'block'}",
         OPAQUE,
         "Matrix m;",
         f"load(m, table + {numbers}, t & 31);",

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.register_layout import banks
-from qsim_ex.kernels.cuda.write.slots import Slots
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 
 ALIGNED = 4
 """The numbers that are loaded at once."""
@@ -46,7 +46,7 @@ class SingleFrame:
             "    const __grid_constant__ Numbers n)",
         ]
 
-    def opening(self, size: int, shared: bool, slots: Slots) -> list[str]:
+    def opening(self, size: int, shared: bool, slots: TileSlots) -> list[str]:
         """Return the lines for a tile of 2^size amplitudes a block; shared: whether shared memory is used."""
         return [
             *([f"    __shared__ amp tile[{slots.count(size)}];"] if shared else []),
@@ -102,7 +102,7 @@ class BatchFrame:
             "    const unsigned bits)             // and 2^bits amplitudes",
         ]
 
-    def opening(self, size: int, shared: bool, slots: Slots) -> list[str]:
+    def opening(self, size: int, shared: bool, slots: TileSlots) -> list[str]:
         """Return the lines that find the row, and the tile in it."""
         if not self.live:
             return [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qsim_ex.kernels.cuda.write.body import PhaseText
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
-from qsim_ex.kernels.cuda.write.slots import Slots
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import selection
 from qsim_ex.steps.step import Sweep
 
@@ -23,7 +23,7 @@ class Moves:
 
     sweep: Sweep
     phase: PhaseText
-    slots: Slots
+    slots: TileSlots
     streamed: bool
     live: bool
     read: MemoryMap
@@ -72,7 +72,11 @@ class Moves:
         if not any(self.phase.first):
             return [f"a{r} = {self.slots.at('w', slot)};" for r, slot in enumerate(slots)]
         flipped = self._flipped("from", self.phase.first, self._hops(slots))
-        return ["unsigned from = w;", *flipped, *(f"a{r} = {self.slots.at('from', slot)};" for r, slot in enumerate(slots))]
+        return [
+            "unsigned from = w;",
+            *flipped,
+            *(f"a{r} = {self.slots.at('from', slot)};" for r, slot in enumerate(slots)),
+        ]
 
     def put(self, names: list[int]) -> list[str]:
         """Return the lines that put amplitudes into the tile; names: as in `store`."""
@@ -80,7 +84,11 @@ class Moves:
         if not any(self.phase.last):
             return [f"{self.slots.at('w', slot)} = a{names[r]};" for r, slot in enumerate(slots)]
         flipped = self._flipped("to", self.phase.last, self._hops(slots))
-        return ["unsigned to = w;", *flipped, *(f"{self.slots.at('to', slot)} = a{names[r]};" for r, slot in enumerate(slots))]
+        return [
+            "unsigned to = w;",
+            *flipped,
+            *(f"{self.slots.at('to', slot)} = a{names[r]};" for r, slot in enumerate(slots)),
+        ]
 
     def _hops(self, slots: Sequence[int]) -> list[int]:
         return [slots[1 << k] for k in range(len(self.place.registers))]

@@ -50,7 +50,7 @@ _ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3)
 """The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
 
 _MADE = {Kind.PAIR: 6, Kind.IMAGINARY: 2, Kind.REAL: 2}
-"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales, and 0."""
+"""What the host makes: of a rotation the number that is left and the way; of a pair the ratio of the scales, and 0."""
 
 RATIO = 12
 """The place of a pair's ratio among its numbers; it is a complex number."""

@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, banks, sl
 
 
 @dataclass(frozen=True)
-class Slots:
+class TileSlots:
     """How amplitudes of so many bytes lie in a tile; padded: with gaps."""
 
     itemsize: int
