@@ -104,6 +104,8 @@ VARIANTS = {
     "tables": Variant(replace(STYLE, near_lanes=False)),
     "matrices": Variant(replace(STYLE, pivots="none")),
     "turns": Variant(replace(STYLE, pivots="all")),
+    "xor": Variant(replace(STYLE, padded="none")),
+    "padded": Variant(replace(STYLE, padded="all")),
     "tile-1": Variant(tile=1),
     "tile-1ahead": Variant(replace(STYLE, ahead=True), tile=1),
 }

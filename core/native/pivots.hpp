@@ -7,8 +7,11 @@
 
 namespace qx {
 
-enum class Pivoted : int { pair, imaginary, real };
+enum class Pivoted : int { pair, imaginary, real, product };
 enum Way : int { by_tangent, by_cotangent, by_reflected_tangent, by_reflected_cotangent, by_matrix };
+
+// More than rounding leaves of the sine of a difference of equal angles, and less than amplitudes notice.
+constexpr double rounding_of_sines = 1e-16;
 
 // A matrix [x, y; z, w], or [x, i y; i z, w], as a scale times one that has ones, if it is a rotation, or, if it is real, a
 // reflection; or as itself. left: the number beside the ones.
@@ -33,12 +36,22 @@ struct Rotation {
 // Writes the numbers of some rotations among the values that a kernel takes. raw: returns each value as it was gathered.
 //
 // A rotation has its four entries, then the number that is left and the way in which it is applied. A pair has the
-// entries of both, then these two of both, and then the ratio of the second scale to the first.
+// entries of both, then these two of both, and then the ratio of the second scale to the first. Where a phase of a kernel
+// has a text of its own for usual pairs, the value that says so becomes 0 if one of them is not: usually the first rotation
+// is by no angle, and the second one by a tangent, or a matrix in any case. Records of products, of two complex values to
+// a third, come behind those of rotations.
 template <class Raw, class Real>
 void pivot(const Raw& raw, Real* values, const std::int32_t* at, const std::int32_t* end) {
     while (at < end) {
         const auto kind = static_cast<Pivoted>(at[0]);
-        const std::int32_t first = at[1], total = at[2], folds = at[3];
+        if (kind == Pivoted::product) {
+            const double x = values[at[2]], y = values[at[2] + 1], z = values[at[3]], w = values[at[3] + 1];
+            values[at[1]] = static_cast<Real>(x * z - y * w);
+            values[at[1] + 1] = static_cast<Real>(x * w + y * z);
+            at += 4;
+            continue;
+        }
+        const std::int32_t first = at[1], total = at[2], usual = at[3], folds = at[4];
         auto rotation = [&](int k) {
             return Rotation(kind == Pivoted::real, raw(k), raw(k + 1), raw(k + 2), raw(k + 3));
         };
@@ -53,14 +66,16 @@ void pivot(const Raw& raw, Real* values, const std::int32_t* at, const std::int3
             put(first + 8, one);
             put(first + 10, other);
             values[first + 12] = static_cast<Real>(ratio);
-            for (int k = 0; k < folds; ++k) values[at[4 + k]] = static_cast<Real>(values[at[4 + k]] * ratio);
+            for (int k = 0; k < folds; ++k) values[at[5 + k]] = static_cast<Real>(values[at[5 + k]] * ratio);
             if (folds < 0)  // nothing takes the ratio: the second one is a matrix
                 for (int k = first + 4; k < first + 8; ++k) values[k] = static_cast<Real>(raw(k) / one.scale);
+            const bool nothing = one.way == by_tangent && std::abs(one.left) < rounding_of_sines;
+            if (usual >= 0 && !(nothing && (folds < 0 || other.way == by_tangent))) values[usual] = 0;
         } else {
             put(first + 4, one);
         }
         values[total] = static_cast<Real>(values[total] * one.scale);
-        at += 4 + (folds < 0 ? 0 : folds);
+        at += 5 + (folds < 0 ? 0 : folds);
     }
 }
 

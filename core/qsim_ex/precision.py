@@ -41,6 +41,7 @@ class Precision:
         number of bits that fixed_kernels/permute.cu can permute.
     threads: the threads of a thread block with such a tile.
     blocks: the number of these thread blocks that a multiprocessor must hold; this limits the registers of a thread.
+    padded_blocks: the same of kernels that need fewer registers, since slots of shared memory have gaps.
     tensor_files: the files of kernels/cuda/write/tensor_kernels with the text of a dense block on the tensor cores.
     tensor_depth: the columns of the 16-row matrix whose numbers a warp loads at once, 16 bytes for each lane.
     tensor_loops: how often a warp reads eight columns before it multiplies them; the more, the more registers it needs.
@@ -68,6 +69,7 @@ class Precision:
     tile_bits: int
     threads: int
     blocks: int
+    padded_blocks: int
     tensor_files: tuple[str, ...]
     tensor_depth: int
     tensor_loops: int
@@ -100,6 +102,7 @@ SINGLE = Precision(
     tile_bits=12,
     threads=256,
     blocks=3,
+    padded_blocks=4,
     tensor_files=("f16.cu", "reals.cu", "single.cu"),
     tensor_depth=8,
     tensor_loops=2,
@@ -127,6 +130,7 @@ DOUBLE = Precision(
     tile_bits=11,
     threads=128,
     blocks=4,
+    padded_blocks=4,
     tensor_files=("f64.cu", "double.cu"),
     tensor_depth=4,
     tensor_loops=1,

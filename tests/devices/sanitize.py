@@ -37,7 +37,7 @@ from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
-ANY, TURNS = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal")
+ANY, TURNS, USUAL = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
 WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 
@@ -54,8 +54,10 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
     count = 0
     tile = gpu.shape(dtype).tile
     for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2):
-        drawn = [(seed, kinds, False) for seed, kinds in enumerate((ANY, ANY, TURNS, TURNS))]
-        drawn += [(seed, kinds, True) for seed, kinds in enumerate((ANY, TURNS, WITH_CX, WITH_CX)) if num_bits > 1]
+        drawn = [(seed, kinds, False) for seed, kinds in enumerate((ANY, ANY, TURNS, TURNS, USUAL, USUAL))]
+        drawn += [
+            (seed, kinds, True) for seed, kinds in enumerate((ANY, TURNS, WITH_CX, WITH_CX, USUAL)) if num_bits > 1
+        ]
         for seed, kinds, linear in drawn:
             sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds, linear)
             for compile in ("always", "never"):

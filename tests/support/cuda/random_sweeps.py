@@ -66,6 +66,9 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "pair" and len(near) > 1:
         pair_of_rotations(rng, near, numbers)
         return
+    if kind == "usual" and len(near) > 1:
+        usual_pair(rng, near, numbers)
+        return
     if kind == "cx":
         control = int(rng.choice([bit for bit in everything if bit != mixed[0]]))
         value = int(rng.random() < 0.8) << control
@@ -115,12 +118,30 @@ def pair_of_rotations(rng, near, numbers):
         if rng.random() < 0.3:
             block *= [np.array([[1, 1], [-1, -1]]), rng.normal(size=(2, 2)), 0.1][int(rng.integers(3))]
         matrix[np.ix_((low, high), (low, high))] = block
-    kinds = bytes([3, 0, 0, 4, 0, 3, 4, 0, 0, 4, 3, 0, 4, 0, 0, 3])
-    numbers.add(lambda slot: Mix(bits, (), When(0, 0), kinds, slot, "pair"), kinds, (), list(matrix.ravel()))
+    add_pair(bits, matrix, numbers)
     if rng.random() < 0.6:
         reads = (1 << bits[0] | 1 << bits[1], 1 << bits[int(rng.integers(2))])[: int(rng.integers(1, 3))]
         pattern, values = random_entries(rng, 1 << len(reads), [(5,), (1, 5), (3,), (4,)][int(rng.integers(4))])
         numbers.add(lambda slot: Diagonal(reads, When(0, 0), pattern, slot, "parity"), pattern, reads, values)
+
+
+def usual_pair(rng, near, numbers):
+    """Append RXX·RYY by one small angle, and sometimes the RZZ of it or an RZ."""
+    bits = tuple(int(b) for b in rng.permutation(near)[:2])
+    angle = rng.uniform(-np.pi / 4, np.pi / 4)
+    matrix = np.eye(4, dtype=complex)
+    matrix[1:3, 1:3] = [[np.cos(angle), 1j * np.sin(angle)], [1j * np.sin(angle), np.cos(angle)]]
+    add_pair(bits, matrix, numbers)
+    if rng.random() < 0.6:
+        read = 1 << bits[0] | 1 << bits[1] if rng.random() < 0.6 else 1 << int(rng.choice(near))
+        pattern, values = bytes((1, 5)), [1, np.exp(1j * rng.uniform(-np.pi, np.pi))]
+        numbers.add(lambda slot: Diagonal((read,), When(0, 0), pattern, slot, "rzz"), pattern, (read,), values)
+
+
+def add_pair(bits, matrix, numbers):
+    """Append a matrix with the pattern of RXX·RYY."""
+    kinds = bytes([3, 0, 0, 4, 0, 3, 4, 0, 0, 4, 3, 0, 4, 0, 0, 3])
+    numbers.add(lambda slot: Mix(bits, (), When(0, 0), kinds, slot, "pair"), kinds, (), list(matrix.ravel()))
 
 
 def exchange(rng, bit, allowed, numbers):

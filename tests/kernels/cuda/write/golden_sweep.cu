@@ -85,8 +85,9 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
         // rzz 0 5, rz 6
         {
             const unsigned s = ((unsigned)(i >> 6) & 0x1) << 1;
-            const amp f0 = __ldg((const amp*)(table + 0) + (s));
-            const amp f1 = __ldg((const amp*)(table + 0) + (s ^ 0x1));
+            const amp* const e0 = (const amp*)(table + 0) + (s);
+            const amp f0 = __ldg(e0 + 0);
+            const amp f1 = __ldg(e0 + 1);
             times(a0, f0.x, f0.y);
             times(a1, f1.x, f1.y);
             times(a6, f0.x, f0.y);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from support.cuda.sweeps import case, check
 
 from qsim_ex.circuit.ops import Entry, When, pattern
+from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.launch.pivoted import pivot
 from qsim_ex.kernels.cuda.write import emit as kernel_text
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, emit, emit_rows
 from qsim_ex.kernels.cuda.write.style import STYLE
@@ -26,6 +29,18 @@ def test_any_numbers_are_applied(dtype, style):
     cases = [case(seed, 9, 8, 3, 5, seed % 3, kinds=kinds) for seed in range(30)]
     pivoted = [len(emit(sweep, np.dtype(dtype).itemsize, style=style).pivots) > 0 for _, _, sweep, *_ in cases]
     assert sum(pivoted) > (20 if style is ALL else 5)
+    check(cases, dtype, style=style)
+
+
+@pytest.mark.parametrize("padded", ["none", "all"])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_usual_pairs_are_applied(dtype, padded):
+    """Pairs by one small angle, between phases, do what the definition says, wherever slots are."""
+    kinds = ("usual", "usual", "usual", "diagonal")
+    cases = [case(seed, 9, 8, 3, 5, seed % 3, kinds=kinds) for seed in range(20)]
+    style = replace(PAIRS, padded=padded)
+    kernels = [emit(sweep, np.dtype(dtype).itemsize, style=style) for _, _, sweep, *_ in cases]
+    assert sum(len(kernel.pivots) > 0 for kernel in kernels) > 15
     check(cases, dtype, style=style)
 
 
@@ -49,31 +64,59 @@ def test_scales_are_bounded(monkeypatch):
     assert "scale(a0, v" not in emit(sweep, 8, style=PAIRS).source  # so many forms are read too slowly
     monkeypatch.setattr(kernel_text, "USEFUL", range(3, 201))
     emit.cache_clear()
-    assert emit(sweep, 8, style=PAIRS).source.count("scale(a0, v") == 4
+    assert emit(sweep, 8, style=PAIRS).source.count("scale(a0, v") == 2 * 4  # for usual pairs, and for any
     check([(1, 4, sweep, quarter, 0)], np.complex64, style=PAIRS)
     emit.cache_clear()
 
 
-@pytest.mark.parametrize("between", [None, "parity", "table", "other"])
-def test_a_phase_beside_takes_the_ratio(between):
-    """A pair is pivoted whole where a phase of its parity stands beside it, and half where a gate keeps that apart."""
+@pytest.mark.parametrize("equal", [False, True], ids=["drawn", "usual"])
+@pytest.mark.parametrize("between", ["register", "parity", "table", "outside", "other"])
+def test_a_phase_beside_takes_the_ratio(between, equal):
+    """A pair is pivoted whole where a phase of its parity, or of registers alone, stands beside it, and else half."""
     rotations = [Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3)]
-    reads = {"parity": (0b11,), "table": (0b11, 1 << 5), "other": (0b11,), None: (0b100,)}[between]
+    seen = {"parity": (0b11,), "table": (0b11, 1 << 5), "outside": (1 << 5,), "other": (0b11,), "register": (0b100,)}
+    reads = seen[between]
     phase = Diagonal(reads, When(0, 0), pattern("c" * (1 << len(reads))), Slot(24, 1 << len(reads)))
     items = (*rotations, phase) if between == "other" else (rotations[0], phase, *rotations[1:])
     sweep = Sweep(tuple(range(6)), (Phase((0, 1, 2, 3), items),), 24, 1 << len(reads))
-    angles = np.random.default_rng(3).uniform(-np.pi, np.pi, (3, 2))
+    text = emit(sweep, 8, style=PAIRS).source
+    whole = between in ("register", "parity", "table")
+    assert text.count("by_tangent_imaginary(a1, a2, ") == 2 * whole  # for usual pairs, and for any
+    angles = np.random.default_rng(3).uniform(-np.pi / 4, np.pi / 4, (3, 2)) * ([0, 1] if equal else [4, 4])
     numbers = [x for a, b in angles for x in _entries(np.exp(1j * a), np.exp(1j * b))]
-    whole = emit(sweep, 8, style=PAIRS).source.count("by_cotangent_imaginary(a0, a3, ")
-    assert whole == 1
-    assert (emit(sweep, 8, style=PAIRS).source.count("by_tangent_imaginary(a1, a2, ") == 1) is (
-        between in ("parity", "table")
-    )
-    check(
-        [(2, 6, sweep, np.array([*numbers, *np.exp(1j * np.arange(1, 1 + len(phase.pattern)))]), 0)],
-        np.complex128,
-        style=PAIRS,
-    )
+    numbers = np.array([*numbers, *np.exp(1j * np.arange(1, 1 + len(phase.pattern)))])
+    assert _is_usual(sweep, numbers) is equal
+    check([(2, 6, sweep, numbers, 0)], np.complex128, style=PAIRS)
+
+
+def _is_usual(sweep, numbers):
+    """Whether the host says that a sweep's only phase has usual pairs."""
+    kernel = emit(sweep, 16, style=PAIRS)
+    values = pack(numbers, kernel.values, np.float64)
+    pivot(values, kernel.pivots)
+    return bool(values[int(re.search(r"if \(v\[(\d+)\] == 1\) {\n +//", kernel.source)[1])] == 1)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-17, 1e-9, np.pi, np.pi / 2])
+def test_only_rotations_by_nothing_are_left_out(angle):
+    """A rotation where bits are alike is left out if its sine is 0, up to rounding, and at no other angle."""
+    rotations = tuple(Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3))
+    sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), rotations),), 24, 0)
+    numbers = np.array(3 * _entries(np.exp(1j * angle), np.exp(0.3j)))
+    assert _is_usual(sweep, numbers) is (angle in (0, 1e-17))
+    check([(2, 4, sweep, numbers, 0)], np.complex128, style=PAIRS)
+
+
+def test_phases_in_registers_are_multiplied_by_the_host():
+    """Of three phases behind one another that registers tell, each amplitude takes one factor at most."""
+    rotations = [Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3)]
+    phases = [Diagonal((3 << a,), When(0, 0), pattern("1c"), Slot(24 + 2 * a, 2)) for a in range(3)]
+    sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), (*rotations, *phases)),), 24, 6)
+    factors = re.findall(r"times\(a\d", emit(sweep, 8, style=PAIRS).source)
+    assert len(factors) == 2 * 14  # of 16, for usual pairs and for any
+    for angle in (0, 0.4):
+        numbers = [x for a in range(3) for x in _entries(np.exp(1j * angle), np.exp(1j * a))]
+        check([(2, 4, sweep, np.array([*numbers, 1, 1j, 1, np.exp(1j), 1, -1]), 0)], np.complex64, style=PAIRS)
 
 
 def _entries(alike, differ):

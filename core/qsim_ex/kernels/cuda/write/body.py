@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Entry, When, letters
-from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, swizzle
+from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.steps.step import Rename, Sweep
 
@@ -23,7 +24,9 @@ class PhaseText:
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
-    pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes.
+    usual: the statements if all its pairs of rotations are as usual, see `pivots`; the number at `told` in `v` says so.
+    pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes;
+        carried: those whose ratio is a factor beside its own.
     first, last: the parities of register bits when amplitudes come and when they leave; see `phase_frame`.
     """
 
@@ -36,8 +39,11 @@ class PhaseText:
     shared: bool = False
     work: int = 0
     tensor: bool = False
+    usual: list[str] = field(default_factory=list)
+    told: int = -1
     pivots: dict[int, Pivot] = field(default_factory=dict)
     ratios: dict[int, list[Pivot]] = field(default_factory=dict)
+    carried: dict[int, list[Pivot]] = field(default_factory=dict)
     first: tuple[int, ...] = ()
     last: tuple[int, ...] = ()
 
@@ -46,9 +52,20 @@ class PhaseText:
         """The index bits that are register bits."""
         return sum(1 << bit for bit in self.bits)
 
+    def add(self, lines: Iterable[str], usual: Sequence[str] | None = None) -> None:
+        """Append statements; usual: others, for pairs of rotations that are as usual."""
+        lines = list(lines)
+        self.lines += lines
+        if self.told >= 0:
+            self.usual += lines if usual is None else usual
+
     def register(self, mask: int) -> int:
         """Return a mask of index bits as a mask of register bits; other bits are left out."""
         return sum([1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1])
+
+    def a(self, register: int) -> str:
+        """Return the variable of a register's amplitude."""
+        return f"a{self.names[register]}"
 
     def selected(self, when: When) -> list[int]:
         """Return the registers at which the register bits of a condition hold."""
@@ -81,9 +98,13 @@ class KernelBody:
 
     in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
     pivots: the rotations, and pairs of them, whose scale is left.
+    products: numbers in `v` that the host multiplies, as records; see core/native/pivots.hpp.
+    slots: where a tile's amplitudes are in shared memory; padded: whether these have gaps.
     """
 
-    def __init__(self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False) -> None:
+    def __init__(
+        self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False, padded: bool = False
+    ) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
         self.style = style
@@ -95,6 +116,8 @@ class KernelBody:
         self.phases: list[PhaseText] = []
         self.parted = False
         self.pivots: list[Pivot] = []
+        self.products: list[tuple[int, ...]] = []
+        self.slots = TileSlots(itemsize, padded)
 
     def begin(self, place: RegisterLayout) -> PhaseText:
         """Open the next phase."""
@@ -155,10 +178,3 @@ class KernelBody:
             name = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
             self.matrices[key] = f"{name}_by_{fetched}" if fetched else name
         return self.matrices[key]
-
-
-def register_slots(place: RegisterLayout, itemsize: int) -> list[int]:
-    """Return for each register the constant that is XORed to a thread's slot in shared memory."""
-    count = 1 << len(place.registers)
-    masks = [sum(1 << position for k, position in enumerate(place.registers) if r >> k & 1) for r in range(count)]
-    return [swizzle(mask, itemsize) for mask in masks]

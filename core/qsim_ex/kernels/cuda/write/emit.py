@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
-from qsim_ex.kernels.cuda.write.pivots import USEFUL, scaled
+from qsim_ex.kernels.cuda.write.pivots import USEFUL, Kind, kind_of, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
     LINE_BYTES,
@@ -37,11 +37,12 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     stored_order,
     swizzle,
 )
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
-from qsim_ex.kernels.cuda.write.words import condition, spread
+from qsim_ex.kernels.cuda.write.words import condition, one_line, spread
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Item, Mix, Sweep
 
@@ -88,7 +89,7 @@ def _written(
     sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], style: KernelStyle, tensor: bool
 ) -> KernelBody:
     """Return the parts of a sweep's source, with the statements of all phases."""
-    body = KernelBody(sweep, itemsize, style)
+    body = KernelBody(sweep, itemsize, style, padded=_padded_slots(sweep, style, tensor))
     for number, place in enumerate(arranged):
         body.begin(place)
         dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
@@ -98,8 +99,18 @@ def _written(
             items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
         phase = [phase for phase in body.phases if phase.pivots][-1]
-        phase.lines += scaled(body, phase)
+        phase.add(scaled(body, phase))
     return body
+
+
+def _padded_slots(sweep: Sweep, style: KernelStyle, tensor: bool) -> bool:
+    """Return whether a kernel's slots have gaps, which nothing may XOR then: no frame, and no dense block."""
+    items = [item for phase in sweep.phases for item in phase.items]
+    if style.padded == "none" or any(map(is_cx, items)):
+        return False
+    if tensor and len(sweep.tile) >= SMALLEST_TILE and any(block(phase) for phase in parted(sweep).phases):
+        return False
+    return style.padded == "all" or (style.pivots != "none" and any(kind_of(item) is Kind.PAIR for item in items))
 
 
 def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
@@ -127,7 +138,8 @@ def _fits(body: KernelBody, room: int) -> bool:
 
 def _records(body: KernelBody) -> NDArray[np.int32]:
     """Return what the host has to know of a kernel's pivots."""
-    return np.array([word for pivot in body.pivots for word in pivot.record()], dtype=np.int32)
+    records = [*(pivot.record() for pivot in body.pivots), *body.products]
+    return np.array([word for record in records for word in record], dtype=np.int32)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -167,16 +179,16 @@ def _text(
     style = body.style
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
     ahead = style.ahead and read.stays and _share(threads, itemsize)
-    prefetch = _ahead(sweep, threads, itemsize, style) if ahead else []
+    prefetch = _ahead(sweep, threads, body) if ahead else []
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
     kernel = [
-        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
+        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, body)}) {NAME}(',
         *frame.arguments(),
         "{",
-        *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1),
+        *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1, body.slots),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
         *prefetch,
         *frame.numbers(body.parted),
@@ -194,20 +206,29 @@ def _text(
         needs_slots = last > 0 or phase.shared
         kernel += [
             f"        {line}"
-            for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
+            for line in _places_text(sweep, place, frame, phase.reads, body.slots if needs_slots else None, number > 0)
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
-        moves = Moves(sweep, phase, itemsize, style.streamed, frame.live, read, written)
+        moves = Moves(sweep, phase, body.slots, style.streamed, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
-        kernel += [f"        {line}" for line in phase.lines]
         if number == last and moves.moved:
             kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
-        kernel += [
-            f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
-        ]
+        taken = moves.store(phase.names) if number == last else moves.put(phase.names)
+        kernel += [f"        {line}" for line in _either(phase, taken)]
         kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
     return "\n".join([*head, *functions, *kernel, "}", ""])
+
+
+def _either(phase: PhaseText, taken: Sequence[str]) -> list[str]:
+    """Return a phase's statements and those that take its amplitudes out, once more for pairs that are as usual.
+
+    Both texts end with amplitudes in memory: behind them no amplitude needs the same register in both.
+    """
+    if phase.told < 0:
+        return [*phase.lines, *taken]
+    usual, other = ([f"    {line}" for line in (*lines, *taken)] for lines in (phase.usual, phase.lines))
+    return [f"if (v[{phase.told}] == 1) {{", *usual, "} else {", *other, "}"]
 
 
 def _share(threads: int, itemsize: int) -> int:
@@ -216,28 +237,30 @@ def _share(threads: int, itemsize: int) -> int:
     return most // threads if 2 * threads >= most else 0
 
 
-def _bounds(threads: int, itemsize: int, style: KernelStyle) -> str:
+def _bounds(threads: int, body: KernelBody) -> str:
     """Return the threads of a block that has the largest tile."""
-    held = _held(threads, itemsize, style)
+    held = _held(threads, body)
     return f"{threads}, {held}" if held else str(threads)
 
 
-def _held(threads: int, itemsize: int, style: KernelStyle) -> int:
+def _held(threads: int, body: KernelBody) -> int:
     """Return the launch bounds: threads, and for large tiles blocks of a multiprocessor, which limits registers."""
-    return _share(threads, itemsize) * (BY_ITEMSIZE[itemsize].blocks + style.more_blocks)
+    row = BY_ITEMSIZE[body.itemsize]
+    blocks = row.padded_blocks if body.slots.padded else row.blocks
+    return _share(threads, body.itemsize) * (blocks + body.style.more_blocks)
 
 
-def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> list[str]:
+def _ahead(sweep: Sweep, threads: int, body: KernelBody) -> list[str]:
     """Prefetch the tile of the block that will follow; each thread prefetches its share of 128-byte lines.
 
     Blocks all begin with loading, and blocks that began together compute together: memory would be idle.
     """
     line = spread("t", runs(sweep.tile[LANES:]), wide=True)
     old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
-    lines = range(0, 1 << LANES, LINE_BYTES // itemsize)  # of the amplitudes that lie across the lanes
+    lines = range(0, 1 << LANES, LINE_BYTES // body.itemsize)  # of the amplitudes that lie across the lanes
     asked = " ".join(f"fetch_ahead(state + (other | line{f' | {at}' if at else ''}));" for at in lines)
     return [
-        f"    const u64 next = b + {_held(threads, itemsize, style)} * multiprocessors();",
+        f"    const u64 next = b + {_held(threads, body)} * multiprocessors();",
         f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
         f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
         f"        const u64 line = {line};",
@@ -247,17 +270,17 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> lis
 
 
 def _places_text(
-    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
+    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: TileSlots | None, later: bool
 ) -> list[str]:
     """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
     lines.append(f"const u64 here = {_index(sweep.tile, place.threads)};")
     if reads:
         lines.append(f"const u64 i = {frame.whole};")
-    if slots:
+    if slots is not None:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
         size = len(sweep.tile)
-        lines.append(f"const unsigned w = {slot_of('p', size, itemsize)}{frame.slot(size, itemsize)};")
+        lines.append(f"const unsigned w = {slots.of('p', size)}{frame.slot(size, slots.itemsize)};")
     return lines
 
 
@@ -270,7 +293,7 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     numbers = items.block_numbers(body, item, place)
     # The matrix is on its way while the warps of a block wait for each other.
     phase.lines += [
-        f"// {items.one_line(item.label) or 'block'}",
+        f"// {one_line(item.label) or 'block'}",
         OPAQUE,
         "Matrix m;",
         f"load(m, table + {numbers}, t & 31);",

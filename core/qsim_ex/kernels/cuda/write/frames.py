@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.register_layout import banks
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 
 ALIGNED = 4
 """The numbers that are loaded at once."""
@@ -45,10 +46,10 @@ class SingleFrame:
             "    const __grid_constant__ Numbers n)",
         ]
 
-    def opening(self, size: int, shared: bool) -> list[str]:
+    def opening(self, size: int, shared: bool, slots: TileSlots) -> list[str]:
         """Return the lines for a tile of 2^size amplitudes a block; shared: whether shared memory is used."""
         return [
-            *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
+            *([f"    __shared__ amp tile[{slots.count(size)}];"] if shared else []),
             "    unsigned t = threadIdx.x;",
             "    const u64 b = blockIdx.x;",
         ]
@@ -101,19 +102,19 @@ class BatchFrame:
             "    const unsigned bits)             // and 2^bits amplitudes",
         ]
 
-    def opening(self, size: int, shared: bool) -> list[str]:
+    def opening(self, size: int, shared: bool, slots: TileSlots) -> list[str]:
         """Return the lines that find the row, and the tile in it."""
         if not self.live:
             return [
-                *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
+                *([f"    __shared__ amp tile[{slots.count(size)}];"] if shared else []),
                 "    unsigned t = threadIdx.x;",
                 "    const u64 b = blockIdx.x & ((1ull << tiles) - 1);",
                 "    const u64 row = blockIdx.x >> tiles;",
                 "    state += row << bits;",
             ]
         memory = [
-            f"    __shared__ amp near[{self.together << size}];",
-            f"    amp* const tile = near + (e << {size});",
+            f"    __shared__ amp near[{self.together * slots.count(size)}];",
+            f"    amp* const tile = near + e * {slots.count(size)};",
         ]
         return [
             f"    unsigned t = threadIdx.x & {(1 << self.lanes) - 1:#x};",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -10,13 +9,13 @@ import numpy as np
 
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda.interpret import packing
-from qsim_ex.kernels.cuda.write import pivots, tensor
+from qsim_ex.kernels.cuda.write import diagonals, pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, X, is_exchange
-from qsim_ex.kernels.cuda.write.pivots import Kind, Pivot
+from qsim_ex.kernels.cuda.write.pivots import Kind
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
-from qsim_ex.kernels.cuda.write.words import condition, selection
+from qsim_ex.kernels.cuda.write.words import condition, one_line, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
 IN_REGISTERS = 3
@@ -38,40 +37,42 @@ def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
     phase = body.phases[-1]
     if body.style.pivots != "none" and not body.in_memory:
         phase.pivots = pivots.pivots_of(body, phase, items)
-    for number, pivot in phase.pivots.items():
-        for at in pivots.beside(items, number) if pivot.kind is Kind.PAIR else ():
-            if _tells(phase, items[at], pivot):
-                pivot.beside = True
-                phase.ratios.setdefault(at, []).append(pivot)
-                break
+    pairs = {number: pivot for number, pivot in phase.pivots.items() if pivot.kind is Kind.PAIR}
+    if pairs:
+        phase.told = body.by_value([body.zero + 1])
+    for number, pivot in pairs.items():
+        pivot.usual = phase.told
+        diagonals.leave_ratio(phase, items, number, pivot)
+    behind: list[int] = []
     for number, item in enumerate(items):
+        if number in behind:
+            continue
+        run = diagonals.joined(phase, items, number)
+        behind = run[1:]
+        if behind or any(at in phase.carried for at in run):
+            phase.add(diagonals.joined_lines(body, phase, items, run))
+            continue
         write(body, item, number)
         if number in phase.pivots:
             body.pivots.append(phase.pivots[number])
             if len(body.pivots) % pivots.MOST == 0:
-                phase.lines += pivots.scaled(body, phase)
-
-
-def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
-    """Return whether a phase has factors for the registers at which a pair's bits differ, and these alone have them."""
-    if not isinstance(item, Diagonal) or item.when.mask:
-        return False
-    decided = sum(1 << k for k, mask in enumerate(phase.elsewhere(item.reads)) if not mask)
-    numbers = pivots.odd(phase.constants(item.reads), pivot.parity)
-    return bool(numbers) and all(width(_met(item.pattern, c, decided)) for c in numbers)
+                phase.add(pivots.scaled(body, phase))
 
 
 def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
     """Append an item to the phase that is being written; number: its number in the phase."""
     phase = body.phases[-1]
     ratios = phase.ratios.get(number, [])
+    usual = None
     match item:
         case Mix() if number in phase.pivots:
+            if phase.pivots[number].kind is Kind.PAIR:
+                usual = list(pivots.usual_lines(body, phase, phase.pivots[number], item.bits))
             lines = list(pivots.lines(body, phase, phase.pivots[number], item.bits))
         case Mix():
             lines = _mix(body, phase, item)
         case Diagonal():
-            lines = _diagonal(body, phase, item, ratios)
+            lines = diagonals.lines(body, phase, item, ratios)
         case Rename():
             lines = _rename(body, phase, item)
         case Flip():
@@ -80,11 +81,12 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
             assert_never(item)
     work = _multiply_adds(item, len(phase.names))
     if body.style.in_step and phase.work and phase.work + work > body.style.in_step:
-        phase.lines.append("__syncthreads();")
+        phase.add(["__syncthreads();"])
         phase.work = 0
     phase.work += work
     kind = type(item).__name__.lower()
-    phase.lines += [f"// {one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+    label = f"// {one_line(item.label) or kind}"
+    phase.add([label, *_where(phase, item.when, lines)], None if usual is None else [label, *usual])
 
 
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
@@ -106,11 +108,6 @@ def _multiply_adds(item: Item | Flip, registers: int) -> int:
             return 0
         case _:
             assert_never(item)
-
-
-def one_line(label: str) -> str:
-    """Return a label that cannot end the comment that it is in."""
-    return " ".join(label.replace("\\", "/").replace("?", ".").split())
 
 
 def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
@@ -143,7 +140,7 @@ def _rename(body: KernelBody, phase: PhaseText, item: Rename) -> list[str]:
             continue  # not the smallest of its cycle, or a fixed point
         r = target[start]
         while r != start:
-            lines.append(body.call("swap", _a(phase, start), _a(phase, r)))
+            lines.append(body.call("swap", phase.a(start), phase.a(r)))
             r = target[r]
     return lines
 
@@ -152,133 +149,8 @@ def _flip(body: KernelBody, phase: PhaseText, item: Flip) -> list[str]:
     """Exchange the amplitudes of registers that differ in a bit, where a parity of other bits is odd."""
     high, phase.reads = phase.register(1 << item.bits[0]), True
     pairs = [(r, r | high) for r in range(len(phase.names)) if not r & high]
-    swaps = [body.call("swap", _a(phase, low), _a(phase, other)) for low, other in pairs]
+    swaps = [body.call("swap", phase.a(low), phase.a(other)) for low, other in pairs]
     return [f"if ({selection((item.parity,))}) {{", *[f"    {line}" for line in swaps], "}"]
-
-
-def _a(phase: PhaseText, register: int) -> str:
-    return f"a{phase.names[register]}"
-
-
-def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]) -> list[str]:
-    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise.
-
-    ratios: pairs of rotations whose ratio of scales the factors are multiplied by.
-    """
-    registers = phase.selected(item.when)
-    constants = phase.constants(item.reads)
-    elsewhere = phase.elsewhere(item.reads)
-    if any(elsewhere):
-        return _table(body, phase, item, registers, constants, elsewhere, ratios)
-    numbers = packing.numbered(item.pattern, item.slot.at)
-    if item.reads:
-        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
-    at: dict[int, int] = {}
-    lines = []
-    for r in registers:
-        entry = Entry(item.pattern[constants[r]])
-        if constants[r] not in at and width(entry):
-            taken = packing.parts(numbers[constants[r]], entry)
-            at[constants[r]] = begin = body.by_value(taken)
-            for pivot in ratios:
-                if constants[r] in pivots.odd(constants, pivot.parity):
-                    pivot.folds += range(begin, begin + len(taken))
-        lines += _factor(body, _a(phase, r), entry, at.get(constants[r], 0))
-    return lines
-
-
-def _factor(body: KernelBody, a: str, entry: Entry, at: int) -> list[str]:
-    """Multiply an amplitude by a number of a class that begins at ``v[at]``."""
-    match entry:
-        case Entry.ZERO:
-            return [body.call("clear", a)]
-        case Entry.ONE:
-            return []
-        case Entry.MINUS_ONE:
-            return [body.call("negate", a)]
-        case Entry.REAL:
-            return [body.call("scale", a, f"v[{at}]")]
-        case Entry.IMAG:
-            return [body.call("turn", a, f"v[{at}]")]
-        case Entry.COMPLEX:
-            return [body.call("times", a, f"v[{at}]", f"v[{at + 1}]")]
-        case _:
-            assert_never(entry)
-
-
-@functools.lru_cache(maxsize=4096)
-def _met(pattern: bytes, constant: int, decided: int) -> Entry:
-    """Return the class of the entries of a register: those whose number, under `decided`, is the constant's."""
-    if len(set(pattern)) == 1:
-        return Entry(pattern[0])
-    number = np.arange(len(pattern))
-    return merged(set(np.frombuffer(pattern, dtype=np.uint8)[(number ^ constant) & decided == 0].tolist()))
-
-
-def _table(
-    body: KernelBody,
-    phase: PhaseText,
-    item: Diagonal,
-    registers: list[int],
-    constants: list[int],
-    elsewhere: list[int],
-    ratios: Sequence[Pivot],
-) -> list[str]:
-    """Look factors up, one for each value that the registers' own bits contribute."""
-    decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
-    met = {c: _met(item.pattern, c, decided) for c in {constants[r] for r in registers}}
-    needed = {c for c, entry in met.items() if entry is not Entry.ONE}
-    if not needed:
-        return []
-    phase.reads = True
-    real = all(met[c] in _REAL for c in needed)
-    order = _order(phase, elsewhere) if body.style.near_lanes else list(range(len(elsewhere)))
-    at = body.in_table(_taken(item.slot.at, order, real))
-    lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
-    moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
-    kind, cast = ("real", "") if real else ("amp", "(const amp*)")
-    for c in sorted(needed, key=moved.__getitem__):
-        f, index = f"f{moved[c]}", f"s ^ {moved[c]:#x}" if moved[c] else "s"
-        scales = [pivot.ratio for pivot in ratios if c in pivots.odd(constants, pivot.parity)]
-        lines.append(f"{'' if scales else 'const '}{kind} {f} = __ldg({cast}(table + {at}) + ({index}));")
-        lines += [f"{f} *= {scale};" if real else body.call("scale", f, scale) for scale in scales]
-    for r in registers:
-        if constants[r] in needed:
-            f = f"f{moved[constants[r]]}"
-            lines.append(
-                body.call("scale", _a(phase, r), f) if real else body.call("times", _a(phase, r), f"{f}.x", f"{f}.y")
-            )
-    return lines
-
-
-def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
-    """Return the order of a table's reads: first those that differ between a warp's threads.
-
-    So the threads of a warp read neighbouring entries; if these were far apart, each would wait for its own line.
-    """
-    lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
-
-    def place(k: int) -> tuple[int, int]:
-        mask = elsewhere[k]
-        return (0 if mask & lanes else 1 if not mask else 2), mask & -mask
-
-    return sorted(range(len(elsewhere)), key=place)
-
-
-def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
-    """Return the positions of a table's numbers, rearranged: bit k of the new entry number is bit ``order[k]``."""
-    entries = np.array([first])
-    for k in order:
-        entries = np.concatenate([entries, entries + (1 << k)])
-    if real:
-        return [int(position) for position in (2 * entries).tolist()]
-    return [int(position) for position in np.stack([2 * entries, 2 * entries + 1], axis=1).ravel().tolist()]
-
-
-_WARP = 5
-"""The bits of a thread's number within its warp."""
-
-_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
 
 
 def _mix(body: KernelBody, phase: PhaseText, item: Mix) -> list[str]:
@@ -324,7 +196,7 @@ def _exchange(
     for c in sorted({constants[r] for r in groups}):
         selected = sum(1 << (k ^ c) for k in odd)
         one = f"s == {selected.bit_length() - 1:#x}" if len(odd) == 1 else f"{selected:#x}u >> s & 1"
-        swaps = [body.call("swap", _a(phase, r), _a(phase, r | high)) for r in groups if constants[r] == c]
+        swaps = [body.call("swap", phase.a(r), phase.a(r | high)) for r in groups if constants[r] == c]
         lines += [f"if ({one}) {{", *[f"    {swap}" for swap in swaps], "}"]
     return lines
 
@@ -371,7 +243,7 @@ def _multiply(
     if len(members) > 1 << IN_REGISTERS:
         return [line for r in registers for line in _by_columns(body, phase, classes, r, numbers)]
     function = body.matrix(classes, fetched)
-    calls = [f"{function}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
+    calls = [f"{function}({', '.join(phase.a(r) for r in group)}, {numbers});" for group in registers]
     if len(members) == 2:
         return calls
     if fetched or sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
@@ -384,18 +256,18 @@ def _by_columns(
 ) -> list[str]:
     """Apply a matrix to all registers: the inputs are kept in the thread's shared memory, and loaded in turn."""
     phase.shared = True
-    slots = register_slots(phase.place, body.itemsize)
-    lines = [f"tile[w ^ {slots[r]:#x}] = {_a(phase, r)};" for r in registers]
+    slots = body.slots.registers(phase.place)
+    lines = [f"{body.slots.at('w', slots[r])} = {phase.a(r)};" for r in registers]
     lines.append('asm volatile("" ::: "memory");  // or the compiler would keep the inputs in registers, and spill')
-    lines += [body.call("clear", _a(phase, r)) for r in registers]
+    lines += [body.call("clear", phase.a(r)) for r in registers]
     size = len(registers)
     starts = [sum(map(width, classes[:k])) for k in range(len(classes))]
     for column in range(size):
-        lines += [body.apart("{"), f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
+        lines += [body.apart("{"), f"    const amp c = {body.slots.at('w', slots[registers[column]])};"]
         for row in range(size):
             k = row * size + column
             lines += [
-                f"    {line}" for line in _add(body, _a(phase, registers[row]), classes[k], f"({numbers})", starts[k])
+                f"    {line}" for line in _add(body, phase.a(registers[row]), classes[k], f"({numbers})", starts[k])
             ]
         lines.append("}")
     return lines

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim_ex.kernels.cuda.write.body import PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.body import PhaseText
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
+from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import selection
 from qsim_ex.steps.step import Sweep
 
@@ -22,7 +23,7 @@ class Moves:
 
     sweep: Sweep
     phase: PhaseText
-    itemsize: int
+    slots: TileSlots
     streamed: bool
     live: bool
     read: MemoryMap
@@ -67,19 +68,27 @@ class Moves:
 
     def fetch(self) -> list[str]:
         """Return the lines that take amplitudes from the tile in shared memory."""
-        slots = register_slots(self.place, self.itemsize)
+        slots = self.slots.registers(self.place)
         if not any(self.phase.first):
-            return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(slots)]
+            return [f"a{r} = {self.slots.at('w', slot)};" for r, slot in enumerate(slots)]
         flipped = self._flipped("from", self.phase.first, self._hops(slots))
-        return ["unsigned from = w;", *flipped, *(f"a{r} = tile[from ^ {slot:#x}];" for r, slot in enumerate(slots))]
+        return [
+            "unsigned from = w;",
+            *flipped,
+            *(f"a{r} = {self.slots.at('from', slot)};" for r, slot in enumerate(slots)),
+        ]
 
     def put(self, names: list[int]) -> list[str]:
         """Return the lines that put amplitudes into the tile; names: as in `store`."""
-        slots = register_slots(self.place, self.itemsize)
+        slots = self.slots.registers(self.place)
         if not any(self.phase.last):
-            return [f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots)]
+            return [f"{self.slots.at('w', slot)} = a{names[r]};" for r, slot in enumerate(slots)]
         flipped = self._flipped("to", self.phase.last, self._hops(slots))
-        return ["unsigned to = w;", *flipped, *(f"tile[to ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(slots))]
+        return [
+            "unsigned to = w;",
+            *flipped,
+            *(f"{self.slots.at('to', slot)} = a{names[r]};" for r, slot in enumerate(slots)),
+        ]
 
     def _hops(self, slots: Sequence[int]) -> list[int]:
         return [slots[1 << k] for k in range(len(self.place.registers))]

@@ -42,12 +42,18 @@ class Kind(IntEnum):
     REAL = 2
 
 
+PRODUCT = 3
+"""The first word of a record of a product of two complex numbers; then the places in `v` of it and of both."""
+
 _KINDS = {pattern("r00i0ri00ir0i00r"): Kind.PAIR, pattern("riir"): Kind.IMAGINARY, pattern("rrrr"): Kind.REAL}
 _ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3), Kind.REAL: (0, 1, 2, 3)}
 """The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
 
-_MADE = {Kind.PAIR: 5, Kind.IMAGINARY: 2, Kind.REAL: 2}
-"""What the host makes: for each rotation the number that is left and the way; of a pair the ratio of the scales."""
+_MADE = {Kind.PAIR: 6, Kind.IMAGINARY: 2, Kind.REAL: 2}
+"""What the host makes: of a rotation the number that is left and the way; of a pair the ratio of the scales, and 0."""
+
+RATIO = 12
+"""The place of a pair's ratio among its numbers; it is a complex number."""
 
 
 def kind_of(item: Item | Flip) -> Kind | None:
@@ -63,6 +69,7 @@ class Pivot:
 
     at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
     parity: the bits of a register whose sum says which rotation of a pair is its.
+    usual: where the number is that is 1 as long as all pairs of its phase are as usual, see `usual_lines`; or -1.
     beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
 
@@ -70,17 +77,18 @@ class Pivot:
     at: int
     parity: int
     total: int = 0
+    usual: int = -1
     beside: bool = False
     folds: list[int] = field(default_factory=list)
 
     @property
     def ratio(self) -> str:
         """The ratio of a pair's scales, as text."""
-        return f"v[{self.at + 12}]"
+        return f"v[{self.at + RATIO}]"
 
     def record(self) -> list[int]:
         """Return what the host has to know."""
-        return [self.kind, self.at, self.total, len(self.folds) if self.beside else -1, *self.folds]
+        return [self.kind, self.at, self.total, self.usual, len(self.folds) if self.beside else -1, *self.folds]
 
 
 def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
@@ -102,13 +110,31 @@ def _taken(item: Mix, kind: Kind, zero: int) -> list[int]:
 
 def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
     """Yield the statements of a rotation, or of a pair of rotations."""
+    blocks = _blocks(phase, pivot, bits)
+    for block, pairs in enumerate(blocks):
+        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
+        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+
+
+def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
+    """Yield the statements of a usual pair: RXX and RYY by the same angle, and that is small.
+
+    Amplitudes at which the bits are alike stay, and the others are turned by a tangent.
+    """
+    _, pairs = _blocks(phase, pivot, bits)
+    for a, b in pairs:
+        if pivot.beside:
+            yield body.call("by_tangent_imaginary", a, b, f"v[{pivot.at + 10}]")
+        else:
+            yield body.call("mix_imaginary", a, b, *(f"v[{pivot.at + k}]" for k in range(4, 8)))
+
+
+def _blocks(phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
+    """Return the pairs of amplitudes that each rotation of a pivot turns."""
     masks = [phase.register(1 << bit) for bit in bits]
     groups = [r for r in range(len(phase.names)) if not r & sum(masks)]
     blocks = [(0, masks[0])] if pivot.kind != Kind.PAIR else [(0, sum(masks)), (masks[0], masks[1])]
-    for block, (low, high) in enumerate(blocks):
-        pairs = [(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups]
-        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
-        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+    return [[(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups] for low, high in blocks]
 
 
 def _rotation(

@@ -21,6 +21,8 @@ class KernelStyle:
         instructions while these are in the nearest cache; 0 is never.
     streamed: amplitudes are loaded and stored with the hint that they will not be used again.
     pivots: which rotations take half of the multiply-adds: "none", "pairs" or "all"; see `pivots`.
+    padded: in which kernels slots of shared memory have gaps: "none", those with pairs that are pivoted ("pairs") or
+        "all" that may; see `slots`.
     frames: in which sweeps CX moves no amplitude within a phase: "none", those over subspaces ("maps") or "all"; see
         `phase_frame`.
     """
@@ -31,6 +33,7 @@ class KernelStyle:
     in_step: int = 0
     streamed: bool = False
     pivots: Literal["none", "pairs", "all"] = "pairs"
+    padded: Literal["none", "pairs", "all"] = "pairs"
     frames: Literal["none", "maps", "all"] = "all"
 
 

@@ -59,3 +59,8 @@ def selection(masks: Sequence[int]) -> str:
         terms.append(f"{term} << {k}" if k else term)
         k += length
     return " | ".join(terms) or "0"
+
+
+def one_line(label: str) -> str:
+    """Return a label that cannot end the comment that it is in."""
+    return " ".join(label.replace("\\", "/").replace("?", ".").split())

@@ -1,0 +1,224 @@
+"""Phases as statements of CUDA C++: factors passed by value where registers tell them, or looked up in a table.
+
+In kernels that pivot pairs of rotations phases take what these leave: the ratio of a pair's scales is a factor of a
+phase that tells the pair's parity, or stands beside one that only registers tell. What stands behind one another is
+multiplied on the host.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import assert_never
+
+import numpy as np
+
+from qsim_ex.circuit.ops import Entry
+from qsim_ex.kernels.cuda.interpret import packing
+from qsim_ex.kernels.cuda.write import pivots
+from qsim_ex.kernels.cuda.write.arithmetic import merged, width
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
+from qsim_ex.kernels.cuda.write.phase_frame import Flip
+from qsim_ex.kernels.cuda.write.pivots import Pivot
+from qsim_ex.kernels.cuda.write.words import one_line, selection
+from qsim_ex.steps.step import Diagonal, Item
+
+
+def leave_ratio(phase: PhaseText, items: Sequence[Item | Flip], number: int, pivot: Pivot) -> None:
+    """Leave the ratio of a pair's scales to a phase beside it: one that tells the parity, or else one in registers."""
+    near = list(pivots.beside(items, number))
+    told = [at for at in near if _tells(phase, items[at], pivot)]
+    carried = [at for at in near if joined(phase, items, at)]
+    if told:
+        phase.ratios.setdefault(told[0], []).append(pivot)
+    elif carried:
+        phase.carried.setdefault(carried[0], []).append(pivot)
+    pivot.beside = bool(told or carried)
+
+
+def joined(phase: PhaseText, items: Sequence[Item | Flip], number: int) -> list[int]:
+    """Return the numbers of phases, from one on, that the host multiplies, so that all take one factor an amplitude.
+
+    That is for kernels with rotations, whose numbers the host changes anyway.
+    """
+    found: list[int] = []
+    for at in range(number, len(items)) if phase.told >= 0 else ():
+        item = items[at]
+        if not isinstance(item, Diagonal) or item.when.mask or any(phase.elsewhere(item.reads)):
+            break
+        if not item.reads or not set(item.pattern) <= {Entry.ONE, Entry.COMPLEX}:
+            break
+        found.append(at)
+    return found
+
+
+def joined_lines(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip], numbers: Sequence[int]) -> list[str]:
+    """Return the statements of phases that only registers tell, one factor for each amplitude."""
+    factors: dict[int, tuple[Entry, int]] = {}
+    made: dict[tuple[int, int], int] = {}
+
+    def multiply(r: int, entry: Entry, at: int) -> None:
+        if r not in factors:
+            factors[r] = entry, at
+            return
+        pair = factors[r][1], at
+        if pair not in made:
+            made[pair] = body.by_value([body.zero, body.zero])
+            body.products.append((pivots.PRODUCT, made[pair], *pair))
+        factors[r] = Entry.COMPLEX, made[pair]
+
+    for number in numbers:
+        item = items[number]
+        assert isinstance(item, Diagonal)
+        for r, (entry, at) in _factors(body, phase, item, phase.ratios.get(number, [])).items():
+            multiply(r, entry, at)
+    for pivot in [pivot for number in numbers for pivot in phase.carried.get(number, [])]:
+        for r in range(len(phase.names)):
+            if (r & pivot.parity).bit_count() & 1:
+                multiply(r, Entry.REAL, pivot.at + pivots.RATIO)
+    made_of = [line for r, (entry, at) in sorted(factors.items()) for line in _factor(body, phase.a(r), entry, at)]
+    label = " ".join(one_line(items[number].label) or "diagonal" for number in numbers)
+    return [f"// {label}", *made_of]
+
+
+def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
+    """Return whether a phase has factors for the registers at which a pair's bits differ, and these alone have them."""
+    if not isinstance(item, Diagonal) or item.when.mask:
+        return False
+    decided = sum(1 << k for k, mask in enumerate(phase.elsewhere(item.reads)) if not mask)
+    numbers = pivots.odd(phase.constants(item.reads), pivot.parity)
+    return bool(numbers) and all(width(_met(item.pattern, c, decided)) for c in numbers)
+
+
+def lines(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]) -> list[str]:
+    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise.
+
+    ratios: pairs of rotations whose ratio of scales the factors are multiplied by.
+    """
+    elsewhere = phase.elsewhere(item.reads)
+    if any(elsewhere):
+        constants = phase.constants(item.reads)
+        return _table(body, phase, item, phase.selected(item.when), constants, elsewhere, ratios)
+    factors = _factors(body, phase, item, ratios)
+    return [line for r, (entry, at) in factors.items() for line in _factor(body, phase.a(r), entry, at)]
+
+
+def _factors(
+    body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]
+) -> dict[int, tuple[Entry, int]]:
+    """Pass the factors of a phase that only registers tell by value; return those that are not 1 by register."""
+    constants = phase.constants(item.reads)
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    if item.reads:
+        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
+    at: dict[int, int] = {}
+    factors: dict[int, tuple[Entry, int]] = {}
+    for r in phase.selected(item.when):
+        entry = Entry(item.pattern[constants[r]])
+        if constants[r] not in at and width(entry):
+            taken = packing.parts(numbers[constants[r]], entry)
+            at[constants[r]] = begin = body.by_value(taken)
+            for pivot in ratios:
+                if constants[r] in pivots.odd(constants, pivot.parity):
+                    pivot.folds += range(begin, begin + len(taken))
+        if entry is not Entry.ONE:
+            factors[r] = entry, at.get(constants[r], 0)
+    return factors
+
+
+def _factor(body: KernelBody, a: str, entry: Entry, at: int) -> list[str]:
+    """Multiply an amplitude by a number of a class that begins at ``v[at]``."""
+    match entry:
+        case Entry.ZERO:
+            return [body.call("clear", a)]
+        case Entry.ONE:
+            return []
+        case Entry.MINUS_ONE:
+            return [body.call("negate", a)]
+        case Entry.REAL:
+            return [body.call("scale", a, f"v[{at}]")]
+        case Entry.IMAG:
+            return [body.call("turn", a, f"v[{at}]")]
+        case Entry.COMPLEX:
+            return [body.call("times", a, f"v[{at}]", f"v[{at + 1}]")]
+        case _:
+            assert_never(entry)
+
+
+@functools.lru_cache(maxsize=4096)
+def _met(pattern: bytes, constant: int, decided: int) -> Entry:
+    """Return the class of the entries of a register: those whose number, under `decided`, is the constant's."""
+    if len(set(pattern)) == 1:
+        return Entry(pattern[0])
+    number = np.arange(len(pattern))
+    return merged(set(np.frombuffer(pattern, dtype=np.uint8)[(number ^ constant) & decided == 0].tolist()))
+
+
+def _table(
+    body: KernelBody,
+    phase: PhaseText,
+    item: Diagonal,
+    registers: list[int],
+    constants: list[int],
+    elsewhere: list[int],
+    ratios: Sequence[Pivot],
+) -> list[str]:
+    """Look factors up, one for each value that the registers' own bits contribute."""
+    decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
+    met = {c: _met(item.pattern, c, decided) for c in {constants[r] for r in registers}}
+    needed = {c for c, entry in met.items() if entry is not Entry.ONE}
+    if not needed:
+        return []
+    phase.reads = True
+    real = all(met[c] in _REAL for c in needed)
+    order = _order(phase, elsewhere) if body.style.near_lanes else list(range(len(elsewhere)))
+    at = body.in_table(_taken(item.slot.at, order, real))
+    lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
+    moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
+    met_by_both = sum(1 << to for to, k in enumerate(order) if elsewhere[k])
+    kind, cast = ("real", "") if real else ("amp", "(const amp*)")
+    for crossing in sorted({moved[c] & met_by_both for c in needed}):
+        index = f"s ^ {crossing:#x}" if crossing else "s"
+        lines.append(f"const {kind}* const e{crossing} = {cast}(table + {at}) + ({index});")
+    for c in sorted(needed, key=moved.__getitem__):
+        f, crossing = f"f{moved[c]}", moved[c] & met_by_both
+        scales = [pivot.ratio for pivot in ratios if c in pivots.odd(constants, pivot.parity)]
+        lines.append(f"{'' if scales else 'const '}{kind} {f} = __ldg(e{crossing} + {moved[c] ^ crossing});")
+        lines += [f"{f} *= {scale};" if real else body.call("scale", f, scale) for scale in scales]
+    for r in registers:
+        if constants[r] in needed:
+            f = f"f{moved[constants[r]]}"
+            lines.append(
+                body.call("scale", phase.a(r), f) if real else body.call("times", phase.a(r), f"{f}.x", f"{f}.y")
+            )
+    return lines
+
+
+def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
+    """Return the order of a table's reads: first those that differ between a warp's threads.
+
+    So the threads of a warp read neighbouring entries; if these were far apart, each would wait for its own line.
+    """
+    lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
+
+    def place(k: int) -> tuple[int, int]:
+        mask = elsewhere[k]
+        return (0 if mask & lanes else 1 if not mask else 2), mask & -mask
+
+    return sorted(range(len(elsewhere)), key=place)
+
+
+def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
+    """Return the positions of a table's numbers, rearranged: bit k of the new entry number is bit ``order[k]``."""
+    entries = np.array([first])
+    for k in order:
+        entries = np.concatenate([entries, entries + (1 << k)])
+    if real:
+        return [int(position) for position in (2 * entries).tolist()]
+    return [int(position) for position in np.stack([2 * entries, 2 * entries + 1], axis=1).ravel().tolist()]
+
+
+_WARP = 5
+"""The bits of a thread's number within its warp."""
+
+_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
