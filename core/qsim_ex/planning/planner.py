@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit.ops import Initialize, Op, Unitary
 from qsim_ex.errors import OptionError
-from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
+from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -96,6 +96,12 @@ def make_plan(
         if num_wires <= MOST_WIRES and not (shape.opens and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
+    else:
+        _check(levels, num_wires)
+        if num_wires <= MOST_WIRES:
+            plan = compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
+            if plan is not None:
+                return plan  # else Python says which operation is too wide
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
 
 

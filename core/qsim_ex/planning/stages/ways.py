@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from qsim_ex.planning.compiled import lows
 from qsim_ex.planning.cost.stage_cost import StageCost
+from qsim_ex.planning.cost.step_cost import added
 from qsim_ex.planning.ways import PlanWay
 from qsim_ex.steps.layout import Levels, Shape
 
@@ -83,7 +84,7 @@ def other_ways(way: StageWay, levels: Levels) -> list[StageWay]:
 def tries(costs: Sequence[StageCost], pieces: int, shape: Shape) -> int:
     """Return how many other ways may be tried for a run of these costs, in single precision, with so much work."""
     each = [max(cost.memory / (2 * SINGLE), cost.fma / shape.balance) / cost.devices for cost in costs]
-    starts = sum(each) / (
+    starts = added(each) / (
         1 << shape.start
     )  # sweeps that could be started while a device sweeps over so many amplitudes
     return int(_PATIENCE * starts / (_STARTS * max(1, pieces)))
