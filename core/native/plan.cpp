@@ -182,7 +182,7 @@ void Planner::finish() {
 void Planner::begin_stages() {
     Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
     staging_.reset(new Staging(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
-                               on_levels_->stays, shape_.relabels));
+                               on_levels_->stays, shape_.relabels ? on_levels_->parities : 0));
     state_ = State::stages;
 }
 
@@ -250,15 +250,16 @@ const Value* address(qx::Int integer) {
     return reinterpret_cast<const Value*>(integer);
 }
 
-// Reads levels: local, peers, slice, ranks, mesh, stays, place, how many layers, and their bits; and their rates, those of
-// `Rates` and then of the layers.
+// Reads levels: local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and their bits; and their rates,
+// those of `Rates` and then of the layers.
 std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
     if (!given) return nullptr;
     auto at = [&](int k) { return static_cast<int>(given[k]); };
-    std::unique_ptr<OnLevels> out(new OnLevels{{at(0), at(1), at(2), at(3), given[4] != 0, {}}, {}, given[5] != 0, given[6] != 0});
+    Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
+    std::unique_ptr<OnLevels> out(new OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
     std::memcpy(&out->rates, rates, sizeof out->rates);
     rates += sizeof out->rates / sizeof *rates;
-    for (int k = 0; k < at(7); ++k) out->levels.layers.push_back({at(8 + k), rates[k]});
+    for (int k = 0; k < at(8); ++k) out->levels.layers.push_back({at(9 + k), rates[k]});
     return out;
 }
 

@@ -12,11 +12,13 @@
 namespace qx::plan {
 
 // What is given for a state on several levels. stays: as in qsim_ex.steps.Shape. place: whether wires on fresh bits may begin
-// on other fresh bits.
+// on other fresh bits. parities: how many stages
+// a plan with far parities may have, which is taken then; -1: one is taken where it is faster, 0: none is looked for.
 struct OnLevels {
     Levels levels;
     Rates rates;
     bool stays, place;
+    int parities;
 };
 
 class Planner {

@@ -143,6 +143,15 @@ bool begins_alike(const std::vector<StageRow>& stages, const StepArrays& steps, 
 
 }  // namespace
 
+double LeastWork::upto(const StepArrays& steps, Book& book, Mask fresh) {
+    const int near = levels_.local + levels_.peers, parts = num_bits_ - levels_.ranks;
+    double windows = power(there(below(parts) & ~below(near), fresh));
+    for (; timed_ < steps.steps.size(); ++timed_)
+        time_ += windows *
+                 step_cost(steps.steps[timed_], steps, book.patterns, levels_.local, shape_, rates_).seconds(rates_);
+    return time_;
+}
+
 std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const StepArrays& steps, Book& book, int num_bits,
                                    const Levels& levels, const Shape& shape, const Rates& rates) {
     const int near = levels.local + levels.peers, parts = num_bits - levels.ranks;

@@ -260,9 +260,9 @@ Dividing::Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels&
               {{num_bits, shape, way.most, way.plan.low, way.plan.worth, way.steadily}, way.nested, way.plan.low}) {}
 
 Staging::Staging(Draft draft, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
-                 const std::vector<Mask>& lows, const Rates& rates, bool stays, bool linear)
+                 const std::vector<Mask>& lows, const Rates& rates, bool stays, int parities)
     : draft_(std::move(draft)), num_bits_(num_bits), levels_(levels), shape_(shape), fresh_(fresh), rates_(rates),
-      stays_(stays), linear_(linear), small_(num_bits < shape.start + wider),
+      stays_(stays), parities_(parities), small_(num_bits < shape.start + wider),
       grows_((levels.peers || levels.ranks) && fresh), layered_(levels.layers.size() > 1) {
     if (small_ && !grows_ && !layered_) ways_.push_back({});
     else ways_ = first_ways(levels_, shape_, fresh, fresh == below(num_bits), lows);
@@ -286,6 +286,7 @@ Making Staging::advance() {
             found = attempt_->advance();
             if (found == Making::stuck) return found;
             if (found == Making::done) timed();
+            else if (is_worse()) attempt_.reset(), passed({});
             break;
         case State::done: return Making::done;
     }
@@ -297,8 +298,8 @@ void Staging::divided() {
     dividing_.reset();
     if (state_ == State::divide) return begin(draft_.copy(), std::move(division), queue_.front());
     division_ = std::move(division);
-    if (linear_ && num_bits_ >= shape_.start) {
-        int most = motions(division_, num_bits_, levels_, fresh_) - 1;
+    if (parities_ && num_bits_ >= shape_.start) {
+        int most = parities_ > 0 ? parities_ : motions(division_, num_bits_, levels_, fresh_) - 1;
         search_.reset(new LinearSearch(draft_, num_bits_, levels_, fresh_, most, stays_));
         state_ = State::linear;
         return;
@@ -326,7 +327,16 @@ void Staging::begin(const StageWay& way) {
 
 void Staging::begin(Draft draft, Division division, const StageWay& way) {
     attempt_.reset(new StageAttempt(std::move(draft), std::move(division), way, num_bits_, levels_, shape_, fresh_));
+    least_.reset(new LeastWork(num_bits_, levels_, shape_, rates_));
     state_ = State::attempt;
+}
+
+// Whether the attempt is sure to be no better than the best one, so that it need not be made to the end. Before other ways
+// are listed the best one on bits counts, which they are made from.
+bool Staging::is_worse() const {
+    if (!has_best_) return false;
+    double most = trying_ == Trying::others ? made_whole_ : best_.whole;
+    return least_->upto(attempt_->steps, *attempt_->draft.book, attempt_->stage_fresh()) * (1 - 1e-9) >= most;
 }
 
 // Compares the plan that is made with the best one so far; the first of equals is kept.
@@ -347,11 +357,16 @@ void Staging::timed() {
     attempt_.reset();
     if (trying_ == Trying::parities) {
         trying_ = Trying::first;
-        if (made_whole_ <= least_seconds(division_, num_bits_, levels_, fresh_, rates_)) state_ = State::done;
+        if (parities_ > 0 || made_whole_ <= least_seconds(division_, num_bits_, levels_, fresh_, rates_)) state_ = State::done;
         else begin(draft_.copy(), division_, ways_[0]);
         return;
     }
     if (trying_ != Trying::others && (!has_best_ || times.whole < best_.whole)) best_ = times, has_best_ = true;
+    passed(costs);
+}
+
+// Goes on behind a plan on bits, with its costs.
+void Staging::passed(const std::vector<StageCost>& costs) {
     if (trying_ == Trying::first) list_more(costs);
     else queue_.pop_front();
     next();

@@ -24,6 +24,9 @@ class StageAttempt {
     // Does a bounded amount of work.
     Making advance();
 
+    // The positions that are fresh at the beginning of the current stage.
+    Mask stage_fresh() const { return stage_fresh_; }
+
     const StageWay way;
     Draft draft;
     StepArrays steps;
@@ -85,9 +88,9 @@ struct Dividing {
 class Staging {
   public:
     // lows: choices of the lowest bits of a new state. stays: whether a full state in host memory ends in the layout in
-    // which it begins. linear: whether parities may be far.
+    // which it begins. parities: see OnLevels.
     Staging(Draft draft, int num_bits, const Levels& levels, const Shape& shape, Mask fresh, const std::vector<Mask>& lows,
-            const Rates& rates, bool stays, bool linear);
+            const Rates& rates, bool stays, int parities);
 
     Making advance();
     // The plan that was made.
@@ -107,7 +110,9 @@ class Staging {
     void searched();
     void begin(const StageWay& way);
     void begin(Draft draft, Division division, const StageWay& way);
+    bool is_worse() const;
     void timed();
+    void passed(const std::vector<StageCost>& costs);
     void list_more(const std::vector<StageCost>& costs);
     void list_others();
     void next();
@@ -118,7 +123,9 @@ class Staging {
     const Shape shape_;
     Mask fresh_;
     const Rates rates_;
-    bool stays_, linear_, small_, grows_, layered_;
+    bool stays_;
+    int parities_;
+    bool small_, grows_, layered_;
     std::vector<StageWay> ways_;
     State state_ = State::divide_first;
     Trying trying_ = Trying::first;
@@ -127,6 +134,7 @@ class Staging {
     std::unique_ptr<LinearSearch> search_;
     std::deque<StageWay> queue_;
     std::unique_ptr<StageAttempt> attempt_, made_;
+    std::unique_ptr<LeastWork> least_;  // of the attempt
     double made_whole_ = 0;
     bool has_best_ = false, is_only_ = false;
     Times best_;  // of the plans on bits

@@ -22,7 +22,7 @@ from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels, Sweep
 from qsim_ex.steps.compiled import PlannedSweep
-from tools.same_plans import REAL_SHAPES, case, check, difference
+from tools.same_plans import REAL_SHAPES, case, check, check_levels, difference
 
 CPU = REAL_SHAPES[0]
 BATCHES, CASES = 8, 50
@@ -33,6 +33,14 @@ def test_compiled_plans_are_those_of_python(batch: int) -> None:
     """Steps, labels, layouts, numbers and encoded sweeps of drawn circuits are equal, one and all."""
     for number in range(batch * CASES, (batch + 1) * CASES):
         check(number)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_compiled_stages_are_those_of_python(batch: int) -> None:
+    """So are plans for several levels: devices near and far, host memory, ranks, and with far parities."""
+    made = [check_levels(number) for number in range(batch * CASES, (batch + 1) * CASES)]
+    assert sum(plan is not None for plan in made) > CASES / 2
+    assert any(plan is not None and plan.made_from[-1] == "far parities" for plan in made)
 
 
 def test_forecasts_are_asked_before_bits_are_moved() -> None:

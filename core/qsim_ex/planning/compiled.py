@@ -52,6 +52,11 @@ PROMISE = Promise(rich=1.0, piece=2.0, gain=0.85)
 ANY_PROMISE = Promise(rich=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
+PARITIES = -1
+"""−1: parities of bits are far where that is faster. To count what that gains, 0: they never are. For tests, another
+number: wherever there is such a plan of at most so many stages it is taken.
+"""
+
 MOST_WIRES = 62
 """Masks of more index bits do not fit into the integers of native code."""
 
@@ -59,7 +64,7 @@ _SLICE = 50
 """Milliseconds for which native code plans before it returns to Python."""
 
 _UNBOUNDED = -1
-_WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
+_WAITS, _TOO_LARGE = 2, -2
 _NO_MOTION, _EXCHANGE, _MIGRATION = range(3)
 
 Integers = NDArray[np.int64]
@@ -106,13 +111,14 @@ def compiled_stages(
     levels: Levels,
     place: bool,
 ) -> Plan | None:
-    """Return the plan of `make_plan` for a state on several levels; None if an operation mixes more bits than are local."""
+    """Return the plan of `make_plan` for a state on several levels; None if there is none, and Python says why."""
     fitted = shape.fit(levels.local)
     choices = lows(num_wires, fitted.low) if fresh == (1 << num_wires) - 1 else ()
     planner = _planned(instructions, num_wires, start, fitted, fresh, choices, levels, place)
-    if planner.is_too_wide:
+    if planner.fails:
         return None
     arrays, (flip, end_flip, *_) = planner.arrays()
+    arrays.staged = True
     rows, parities, left = planner.stages()
     return Plan(
         num_wires=num_wires,
@@ -184,6 +190,10 @@ def _planned(
     )
     planner = _Planner(_calls(), instructions, given, rates)
     planner.run()
+    if planner.fails and levels is None:
+        raise PlanError(
+            "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
+        )
     return planner
 
 
@@ -191,7 +201,7 @@ def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
     """Return levels as native code reads them."""
     sizes = levels.local, levels.peers, levels.slice, levels.ranks, levels.network == "mesh"
     layers = [layer.bits for layer in levels.layers]
-    return np.array([*sizes, shape.stays, place, len(layers), *layers], dtype=np.int64)
+    return np.array([*sizes, shape.stays, place, PARITIES, len(layers), *layers], dtype=np.int64)
 
 
 def _rates(levels: Levels) -> tuple[float, ...]:
@@ -202,7 +212,10 @@ def _rates(levels: Levels) -> tuple[float, ...]:
 
 
 class _Planner:
-    """A planner in native code, and the memory of the arrays that it makes."""
+    """A planner in native code, and the memory of the arrays that it makes.
+
+    fails: whether there is no plan: it would never end, or an operation mixes more bits than are local.
+    """
 
     def __init__(
         self, calls: _Calls, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]
@@ -211,26 +224,22 @@ class _Planner:
         self.handle = 0
         ops, types = _as_ops(instructions)
         self._read: tuple[object, object] | None = (ops, types)  # kept, since a large circuit is read part by part
-        self.is_too_wide = False
+        self.fails = False
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
     def run(self) -> None:
-        """Plan to the end; raises `NotSupported` for too many numbers, `PlanError` for a plan that would never end."""
+        """Plan to the end, or until it fails; raises `NotSupported` for too many numbers."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
                 self._calls.read(self.handle)
         self._read = None
-        self.is_too_wide = state == _TOO_WIDE
         if state == _TOO_LARGE:
             raise NotSupported(
                 f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
                 "divide it into several circuits."
             )
-        if state < 0 and not self.is_too_wide:
-            raise PlanError(
-                "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
-            )
+        self.fails = state < 0
 
     def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int, int]]:
         """Return the arrays, which keep this object, and the flips of both layouts.

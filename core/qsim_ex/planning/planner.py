@@ -101,7 +101,7 @@ def make_plan(
         if num_wires <= MOST_WIRES:
             plan = compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
             if plan is not None:
-                return plan  # else Python says which operation is too wide
+                return plan  # else Python says why not: an operation may be too wide
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
 
 
