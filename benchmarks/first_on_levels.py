@@ -91,9 +91,7 @@ def cells(names: list[str], chosen: list[str], tries: int) -> Iterator[dict[str,
                         begin = process_time()
                         plan = planned(circuit, place, new=new)
                         times.append(process_time() - begin)
-                    costs = stage_costs(
-                        plan.stages, wires, plan.levels, ITEMSIZE, place.rates, block=place.shape.block
-                    )
+                    costs = stage_costs(plan.stages, wires, plan.levels, ITEMSIZE, place.rates, block=place.shape.block)
                     yield {
                         "place": name,
                         "wires": wires,
@@ -126,7 +124,9 @@ def main() -> None:
         of = [cell for cell in found if (cell["place"], cell["wires"], cell["start"]) == (place, wires, start)]
         planning, run = [cell["planning_ms"] for cell in of], [cell["run_ms"] for cell in of]
         shares = [one / other for one, other in zip(planning, run, strict=True)]
-        row = f"{fmean(planning):.1f} | {max(planning):.0f} | {fmean(run):.1f} | {fmean(shares):.2f} | {max(shares):.2f}"
+        row = (
+            f"{fmean(planning):.1f} | {max(planning):.0f} | {fmean(run):.1f} | {fmean(shares):.2f} | {max(shares):.2f}"
+        )
         print(f"| {place} | {wires} | {start} | {row} |")
     if given.out:
         written = {"kind": "planning on levels", "commit": machine.commit(), "cells": found}

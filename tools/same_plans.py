@@ -47,7 +47,7 @@ LINEAR = 4
 """Each so many cases one is about plans over subspaces."""
 
 _LEAST_WIRES, _BITS_WITH_RANKS = 4, 2
-"""The fewest wires of a state that is divided, and the fewest bits above its devices with which one may divide ranks."""
+"""The fewest wires of a state that is divided, and the fewest bits above its devices of which one may divide ranks."""
 
 _MOST_STAGES = 12
 """The most stages of a plan with far parities that is taken wherever there is one."""

@@ -105,17 +105,18 @@ def rotations(wires: int, gates: int) -> Circuit:
     return builder.build()
 
 
+@pytest.mark.parametrize("levels", [Levels(20), Levels(18, 2, 10), Levels(18, 0, 10)], ids=["one", "peers", "migrated"])
 @pytest.mark.parametrize("python", [False, True])
-def test_planning_can_be_cancelled(*, python: bool) -> None:
+def test_planning_can_be_cancelled(levels: Levels, *, python: bool) -> None:
     """An event that is set ends planning with `Cancelled`, in native code and in Python, and nothing is kept."""
     circuit, event = rotations(20, 100_000 if not python else 200), threading.Event()
     event.set()
-    levels = Levels(18, 2, 10) if python else None
-    given = circuit.instructions, 20, Layout.identity(20), CPU, (1 << 20) - 1, levels
+    given = circuit.instructions, 20, Layout.identity(20), CPU, (1 << 20) - 1, levels, False
+    make = python_plan if python else make_plan
     with cancelled_by(event), pytest.raises(Cancelled, match="planned"):
-        make_plan(*given)
+        make(*given)
     with cancelled_by(threading.Event()):
-        assert make_plan(*given).num_gates == len(circuit.instructions)
+        assert make(*given).num_gates == len(circuit.instructions)
 
 
 def test_planning_that_has_begun_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

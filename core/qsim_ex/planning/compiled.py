@@ -20,8 +20,6 @@ from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.cost.stage_cost import H200
-from qsim_ex.precision import SINGLE
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
@@ -169,6 +167,7 @@ def _planned(
 ) -> _Planner:
     """Return a planner that is done. choices: of the lowest bits of a new state, which it may try."""
     tried = np.array(choices, dtype=np.int64)
+    above = None if levels is None else _on_levels(levels, fitted, place)
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
@@ -176,7 +175,7 @@ def _planned(
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.blocks_from, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
-            *(fitted.linear, fitted.fewer, 0 if levels is None else address(on_levels := _on_levels(levels, fitted, place))),
+            *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
         ],
         dtype=np.int64,
     )
@@ -206,6 +205,9 @@ def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
 
 def _rates(levels: Levels) -> tuple[float, ...]:
     """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
+    from qsim_ex.planning.cost.stage_cost import H200
+    from qsim_ex.precision import SINGLE
+
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
     within = H200.launch, H200.trade, SINGLE.phase_work, SINGLE.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)

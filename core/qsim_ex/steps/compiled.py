@@ -390,7 +390,7 @@ class PlannedSweep(Sweep):
 
 
 def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
-    """Return the arrays of the compiled plan whose steps these are, all of them; None for others, and between motions."""
+    """Return the arrays of the compiled plan whose steps these are, all of them; None for others, and for stages."""
     first = next((step for step in steps if isinstance(step, PlannedSweep)), None)
     arrays = first.arrays if first else None
     if arrays is None or arrays.staged or len(steps) != len(arrays.steps):

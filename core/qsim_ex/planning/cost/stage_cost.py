@@ -46,8 +46,8 @@ class Rates:
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
     plan_entry: float = 0.2e-6
-    levels: float = 20e-3
-    levels_gate: float = 16e-6
+    levels: float = 4e-3
+    levels_gate: float = 3e-6
 
     def shared(self, count: int) -> Rates:
         """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""

@@ -61,7 +61,7 @@ class Cost:
 
 
 def added(values: Iterable[float]) -> float:
-    """Return a sum, each value added to those before: `sum` rounds otherwise from Python 3.12 on, and native code so."""
+    """Return a sum as native code rounds it, each value added to those before; from Python 3.12 on `sum` does not."""
     total = 0.0
     for value in values:
         total += value
