@@ -11,8 +11,8 @@ namespace {
 constexpr double little = 0.1;     // the share of the time that exchanges may take before another plan is tried
 constexpr std::size_t pairs_at_once = 4;  // of bits that trade places in one permutation
 constexpr int larger = 4;          // a state may have so many bits more than `start` before it is spread over devices
-constexpr double patience = 14;    // how many times as long as a run other ways may be tried
-constexpr double starts = 6;       // how much longer making stages takes for a piece of work than starting a sweep
+constexpr double patience = 0.35;  // the share of a run for which other ways may be tried
+constexpr double starts = 0.15;    // how many times as long making stages takes for a piece of work as starting a sweep
 constexpr int wider = 6;           // other ways are tried for states of so many bits more than `start`
 constexpr double worths[] = {0.35, 0.0, 0.7, 0.0, 0.7};
 

@@ -4,9 +4,8 @@ absorb → cancel → fuse → join runs → gather → rotate → (grow a tile 
 where a state is larger than one device, the work is divided into stages in between. A new state full of CX may then be
 planned once more, over subspaces (`linear`), and the plan that is foretold to take less time is taken.
 
-Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
-this room plans states on several levels of memory and full states over subspaces, and is what tests compare compiled
-plans with.
+Plans are made by native code (`compiled`), which takes the same steps in the same order. The Python of this room plans
+states of more than `MOST_WIRES` wires and full states over subspaces, and is what tests compare compiled plans with.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ def python_plan(
     levels: Levels,
     place: bool,
 ) -> Plan:
-    """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
+    """Return the plan of `make_plan`, made in Python: for states of many wires, and to test native code against."""
     from qsim_ex.planning.stages.staging import make_stages
 
     if levels.local < num_wires:

@@ -23,11 +23,11 @@ _LARGER = 4
 """A state may have so many bits more than `Shape.start` before it is spread over devices: one of 2^24 amplitudes is
 exchanged in 0.2 ms on H200s."""
 
-_PATIENCE = 14.0
-"""How many times as long as a run other ways may be tried."""
+_PATIENCE = 0.35
+"""The share of a run for which other ways may be tried."""
 
-_STARTS = 6.0
-"""Making stages takes Python so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
+_STARTS = 0.15
+"""Making stages takes native code so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
 
 WIDER = 6
 """Other ways are tried for states of so many bits more than `Shape.start`, as on one device."""
