@@ -4,7 +4,8 @@ A case is drawn from its number alone: a circuit of all kinds of gates, matrices
 states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
 to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one is full of CX, and
 begins there or in a state that is there, in turns; of these two in three have a plan over subspaces wherever there is
-one. Plans have to be equal in everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
+one. Each case is planned for a state on several levels, too, of which one in three takes every plan with far parities.
+Plans have to be equal in everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from dataclasses import fields, replace
+from math import inf
 from time import perf_counter
 from typing import Any
 from unittest.mock import patch
@@ -22,11 +24,14 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
+from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.kernels.cpu.writer import encode, encode_in_python
+from qsim_ex.options.network import Layer
 from qsim_ex.planning import compiled as compiled_planning
-from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan
+from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan, compiled_stages
 from qsim_ex.planning.planner import python_plan
+from qsim_ex.planning.stages import staging
 from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
 
 REAL_SHAPES = (
@@ -40,6 +45,12 @@ REAL_SHAPES = (
 
 LINEAR = 4
 """Each so many cases one is about plans over subspaces."""
+
+_LEAST_WIRES, _BITS_WITH_RANKS = 4, 2
+"""The fewest wires of a state that is divided, and the fewest bits above its devices of which one may divide ranks."""
+
+_MOST_STAGES = 12
+"""The most stages of a plan with far parities that is taken wherever there is one."""
 
 _KRAUS = ("cccc", "cc0c", "r00r", "rr00", "0cc0")
 _LETTERS = "01-ric"
@@ -96,12 +107,61 @@ def _check(number: int, circuit: Circuit, given: dict[str, Any]) -> Plan:
     expected = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
     different = difference(compiled, expected)
     assert not different, f"case {number}: {different}"
+    _check_sweeps(number, compiled, given["num_wires"])
+    return compiled
+
+
+def _check_sweeps(number: int, compiled: Plan, num_bits: int) -> None:
+    """Encode the sweeps of a plan both ways; raises `AssertionError` at the first difference."""
     lane_bits, real_bytes = ((2, 4), (3, 4), (4, 4), (1, 8), (2, 8), (3, 8))[number % 6]
-    for step in compiled.sweeps:
-        ours, theirs = [make(step, given["num_wires"], lane_bits, real_bytes) for make in (encode, encode_in_python)]
+    for step in compiled.sweeps if num_bits >= lane_bits else ():
+        ours, theirs = [make(step, num_bits, lane_bits, real_bytes) for make in (encode, encode_in_python)]
         for name in [field.name for field in fields(EncodedSweep)]:
             assert np.array_equal(getattr(ours, name), getattr(theirs, name)), f"case {number}: {name} of a sweep"
+
+
+def check_levels(number: int) -> Plan | None:
+    """Plan a case for a state on several levels, both ways; None if there is no such plan.
+
+    Raises `AssertionError` at the first difference.
+    """
+    circuit, given = case(number)
+    if given["num_wires"] < _LEAST_WIRES:
+        return None
+    levels = _levels(np.random.default_rng([number]), given["num_wires"])
+    if number % 2:  # parities are far in states that are not small
+        given["shape"] = replace(given["shape"], start=min(given["shape"].start, 3))
+    if number % 3:
+        return _check_levels(number, circuit, given, levels)
+    in_python = patch.multiple(staging, motions=lambda *_: _MOST_STAGES + 1, least_seconds=lambda *_: inf)
+    with in_python, patch.object(compiled_planning, "PARITIES", _MOST_STAGES):
+        return _check_levels(number, circuit, given, levels)
+
+
+def _check_levels(number: int, circuit: Circuit, given: dict[str, Any], levels: Levels) -> Plan | None:
+    try:
+        expected = python_plan(circuit.instructions, **given, levels=levels)
+    except (NotSupported, PlanError):
+        assert compiled_stages(circuit.instructions, **given, levels=levels) is None, f"case {number}: it has a plan"
+        return None
+    compiled = compiled_stages(circuit.instructions, **given, levels=levels)
+    assert compiled is not None, f"case {number}: it has no plan"
+    different = difference(compiled, expected)
+    assert not different, f"case {number} on {levels}: {different}"
+    _check_sweeps(number, compiled, levels.local)
     return compiled
+
+
+def _levels(rng: np.random.Generator, wires: int) -> Levels:
+    """Devices, near and far ones, host memory, ranks, or some of these."""
+    local = int(rng.integers(wires // 2, wires))
+    peers = int(rng.integers(0, min(wires - local, 3) + 1))
+    ranks = int(wires - local - peers >= _BITS_WITH_RANKS and rng.random() < 0.3)
+    piece = int(rng.integers(local))
+    if peers > 1 and rng.random() < 0.4:
+        layers = (Layer(1, "near", 4e11), Layer(peers - 1, "far", 5e10))
+        return Levels(local, peers, piece, layers=layers, ranks=ranks)
+    return Levels(local, peers, piece, "mesh" if rng.random() < 0.4 else "switch", ranks=ranks)
 
 
 def difference(compiled: Plan, expected: Plan) -> str:
@@ -277,7 +337,11 @@ def main() -> None:
     given = parser.parse_args()
     begin, seen = perf_counter(), Counter[str]()
     for number in range(given.first, given.first + given.cases):
-        plan = check(number)
+        plan, staged = check(number), check_levels(number)
+        if staged:
+            seen.update(type(stage.motion).__name__ for stage in staged.stages if stage.motion)
+            seen["plans on levels"] += 1
+            seen["far parities"] += staged.made_from[-1] == "far parities"
         seen.update(type(step).__name__ for step in plan.steps)
         seen["linear plans"] += "linear" in plan.made_from
         seen["of states that are there"] += "linear" in plan.made_from and not plan.fresh

@@ -1,7 +1,7 @@
-// A plan for one device, from a circuit's instructions: the steps of planning in their order.
+// A plan from a circuit's instructions: the steps of planning in their order.
 //
 // absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
-// a circuit full of CX may then be planned once more, over subspaces.
+// a circuit full of CX may then be planned once more, over subspaces. On several levels work is divided into stages instead.
 
 #include "plan.hpp"
 
@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include <cstring>
 #include <limits>
 
 #include "plan_rotate.hpp"
@@ -30,11 +31,11 @@ bool fit(const Book& book, const NumberProgram& program) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows, const Promise& promise)
+                 std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
-      lows_(std::move(lows)), promise_(promise) {
+      lows_(std::move(lows)), promise_(promise), on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -54,10 +55,12 @@ Planner::State Planner::advance() {
         case State::attempt: attempt(); break;
         case State::linear: try_linear(); break;
         case State::others: choose_others(); break;
+        case State::stages: make_stages(); break;
         case State::read:
         case State::done:
         case State::stuck:
-        case State::too_large: break;
+        case State::too_large:
+        case State::too_wide: break;
     }
     bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : !book || fit(*book, program_);
     if (!fits) state_ = State::too_large;
@@ -107,6 +110,7 @@ void Planner::rotate_all() {
 
 // Finds the usual way by forecasts, one after another; see qsim_ex.planning.ways.
 void Planner::choose() {
+    if (on_levels_) return begin_stages();
     if (!ways_) {
         draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
         ways_.reset(new Ways(draft_->work, num_bits_, shape_, fresh_, lows_));
@@ -175,6 +179,46 @@ void Planner::finish() {
     state_ = State::done;
 }
 
+void Planner::begin_stages() {
+    Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
+    staging_.reset(new Staging(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
+                               on_levels_->stays, shape_.relabels ? on_levels_->parities : 0));
+    state_ = State::stages;
+}
+
+void Planner::make_stages() {
+    switch (staging_->advance()) {
+        case Making::busy: return;
+        case Making::stuck: state_ = State::stuck; return;
+        case Making::too_wide: state_ = State::too_wide; return;
+        case Making::done: break;
+    }
+    take(staging_->made());
+    staging_.reset();
+    state_ = State::done;
+}
+
+// Takes the steps of stages, and writes where bits begin and end.
+void Planner::take(StageAttempt& made) {
+    start = made.draft.start, end = made.draft.end;
+    parities = !made.renamed.at.empty();
+    if (parities) end = moved({end.address, end.flip ^ made.renamed.flip}, made.renamed.at);
+    std::vector<int> homes = made.positions.homes();
+    each(made.positions.fresh, [&](int bit) { left |= unit(homes[static_cast<std::size_t>(bit)]); });
+    if (on_levels_->place) start = moved(start, made.positions.starts());
+    end = moved(end, homes);
+    book = std::move(made.draft.book), program_ = std::move(made.draft.program), steps = std::move(made.steps);
+    lows = shape_.low;
+    for (const StageRow& stage : made.stages) {
+        const Motion& motion = stage.motion;
+        stages.insert(stages.end(), {static_cast<Int>(stage.end), static_cast<Int>(stage.fresh), motion.kind,
+                                     static_cast<Int>(motion.swaps.size())});
+        for (auto [one, other] : motion.swaps) stages.push_back(one), stages.push_back(other);
+        stages.push_back(static_cast<Int>(motion.bits.size()));
+        stages.insert(stages.end(), motion.bits.begin(), motion.bits.end());
+    }
+}
+
 const NumberArrays& Planner::listed() {
     if (!listed_) listed_.reset(new NumberArrays(program_.listed(*book, steps.packed)));
     return *listed_;
@@ -206,11 +250,24 @@ const Value* address(qx::Int integer) {
     return reinterpret_cast<const Value*>(integer);
 }
 
+// Reads levels: local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and their bits; and their rates,
+// those of `Rates` and then of the layers.
+std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
+    if (!given) return nullptr;
+    auto at = [&](int k) { return static_cast<int>(given[k]); };
+    Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
+    std::unique_ptr<OnLevels> out(new OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
+    std::memcpy(&out->rates, rates, sizeof out->rates);
+    rates += sizeof out->rates / sizeof *rates;
+    for (int k = 0; k < at(8); ++k) out->levels.layers.push_back({at(9 + k), rates[k]});
+    return out;
+}
+
 }  // namespace
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, and the numbers of `Promise`.
+// seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
@@ -229,7 +286,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     std::unique_ptr<Planner> made(
         new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows),
-                    Promise{rates[9], rates[10], rates[11]}));
+                    Promise{rates[9], rates[10], rates[11]}, on_levels(address<qx::Int>(given[20]), rates + 12)));
     return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
@@ -237,7 +294,7 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
 QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
 
 // Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
-// -1 for a broken plan, -2 for one with too many numbers.
+// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
 QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
     auto* made = reinterpret_cast<Planner*>(planner);
     qx::Int end = now() + milliseconds;
@@ -250,6 +307,7 @@ QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
         if (state == Planner::State::read) return 2;
         if (state == Planner::State::stuck) return -1;
         if (state == Planner::State::too_large) return -2;
+        if (state == Planner::State::too_wide) return -3;
         if (now() >= end) return 1;
     }
 }
@@ -271,6 +329,15 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
     *out++ = made->linear, *out++ = made->lows;
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
+    return 0;
+}
+
+// Writes of a finished plan on several levels address and length of `Planner::stages`, whether parities are far, and which
+// index bits are fresh in the end.
+QX_EXPORT(plan_stages)(qx::Int planner, qx::Int* out) {
+    auto* made = reinterpret_cast<Planner*>(planner);
+    out[0] = reinterpret_cast<qx::Int>(made->stages.data()), out[1] = static_cast<qx::Int>(made->stages.size());
+    out[2] = made->parities, out[3] = static_cast<qx::Int>(made->left);
     return 0;
 }
 

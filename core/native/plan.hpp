@@ -1,4 +1,4 @@
-// A plan for one device, from a circuit's instructions: the steps of planning in their order.
+// A plan from a circuit's instructions: the steps of planning in their order.
 #pragma once
 
 #include <memory>
@@ -7,19 +7,33 @@
 #include "plan_cancel.hpp"
 #include "plan_linear.hpp"
 #include "plan_runs.hpp"
+#include "plan_staging.hpp"
 
 namespace qx::plan {
 
+// What is given for a state on several levels. stays: as in qsim_ex.steps.Shape. place: whether wires on fresh bits may begin
+// on other fresh bits. parities: how many stages
+// a plan with far parities may have, which is taken then; -1: one is taken where it is faster, 0: none is looked for.
+struct OnLevels {
+    Levels levels;
+    Rates rates;
+    bool stays, place;
+    int parities;
+};
+
 class Planner {
   public:
-    // lows: as `Ways` takes them.
+    // lows: as `Ways` takes them. on_levels: null for a state on one device.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows, const Promise& promise);
+            std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels);
 
-    enum class State { read, absorb, join, rotate, choose, attempt, linear, others, done, stuck, too_large };
+    enum class State {
+        read, absorb, join, rotate, choose, attempt, linear, others, stages, done, stuck, too_large, too_wide
+    };
 
-    // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
-    // there are more numbers than an `Index` counts. In state `read` it waits for `read`.
+    // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, `too_large` if there
+    // are more numbers than an `Index` counts, or `too_wide` if an operation mixes more bits than can be local. In state
+    // `read` it waits for `read`.
     State advance();
     // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
     bool read();
@@ -30,6 +44,11 @@ class Planner {
     Layout start, end;
     bool reordered = false, floats = false, linear = false;
     int lows = 0;  // how many bits are lowest
+    // On several levels: of each stage the end of its steps, the fresh positions, the kind of motion, and how many pairs of
+    // positions, these pairs, how many bits, these bits. Whether parities are far; and the index bits that are fresh in the end.
+    std::vector<Int> stages;
+    bool parities = false;
+    Mask left = 0;
     StepArrays steps;
     std::unique_ptr<Book> book;
 
@@ -48,6 +67,9 @@ class Planner {
     void choose_others();
     void next_attempt();
     void finish();
+    void begin_stages();
+    void make_stages();
+    void take(StageAttempt& made);
 
     int num_bits_;
     Shape shape_;
@@ -68,6 +90,8 @@ class Planner {
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
     std::unique_ptr<LinearPlanner> linear_;
+    std::unique_ptr<OnLevels> on_levels_;
+    std::unique_ptr<Staging> staging_;
     std::unique_ptr<NumberArrays> listed_;
 };
 

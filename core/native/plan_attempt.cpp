@@ -39,6 +39,25 @@ Layout moved(const Layout& layout, const std::vector<int>& to) {
     return out;
 }
 
+SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape) {
+    constexpr int block_bits = 4;  // as in qsim_ex.steps.layout
+    SweepWork out;
+    int pairs = 0;
+    for (Int k = steps.phases[sweep.begin].begin; k < steps.phases[sweep.end - 1].end; ++k) {
+        const Item& item = steps.items[k];
+        if (item.kind == static_cast<Int>(Kind::rename)) continue;
+        Index pattern = static_cast<Index>(item.pattern);
+        bool mix = item.kind == static_cast<Int>(Kind::mix);
+        double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
+        own *= share(item.when_mask);
+        pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
+        if (mix && shape.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape.block);
+        out.work += own;
+    }
+    out.crowded = crowded * std::max(0, pairs - crowd);
+    return out;
+}
+
 Attempt::Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fresh, bool places)
     : draft(std::move(given)), floats(way.floats), lows(count(way.low)), num_bits_(num_bits), shape_(shape.with(lows)),
       places_(places) {
@@ -96,26 +115,13 @@ double Attempt::time() {
 }
 
 double Attempt::time_of(const Step& step) {
-    constexpr int block_bits = 4;  // as in qsim_ex.steps.layout
     double all_of_it = amplitudes(num_bits_), memory = all_of_it, work = 0;
     double before = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh)));
     if (step.type == Step::sweep) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
         memory = shape_.slowed() * (before + after) / 2;
-        Patterns& patterns = draft.book->patterns;
-        int pairs = 0;
-        for (Int k = steps.phases[step.begin].begin; k < steps.phases[step.end - 1].end; ++k) {
-            const Item& item = steps.items[k];
-            if (item.kind == static_cast<Int>(Kind::rename)) continue;
-            Index pattern = static_cast<Index>(item.pattern);
-            bool mix = item.kind == static_cast<Int>(Kind::mix);
-            double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
-            own *= share(item.when_mask);
-            pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
-            if (mix && shape_.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape_.block);
-            work += own;
-        }
-        work += crowded * std::max(0, pairs - crowd) * work;
+        SweepWork found = sweep_work(step, steps, draft.book->patterns, shape_);
+        work = found.work + found.crowded * found.work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
         work *= after;
     } else if (step.type == Step::zero_fill) {

@@ -51,6 +51,13 @@ class Attempt {
     double time_ = 0;
 };
 
+// The multiply-adds per amplitude of a sweep's items, and the share by which a kernel with many pairs takes longer.
+struct SweepWork {
+    double work = 0, crowded = 0;
+};
+
+SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape);
+
 // Returns a layout after bit b has become bit to[b].
 Layout moved(const Layout& layout, const std::vector<int>& to);
 

@@ -28,7 +28,8 @@ BitPlaces through(const BitPlaces& first, const BitPlaces& then) {
 
 }  // namespace
 
-Floating::Floating(int num_bits, const Shape& shape) : shape_(shape), at_(static_cast<std::size_t>(num_bits)) {
+Floating::Floating(int num_bits, const Shape& shape, Directions high)
+    : high(high), shape_(shape), at_(static_cast<std::size_t>(num_bits)) {
     std::iota(at_.begin(), at_.end(), 0);
     low_ = on(shape.low);
 }
@@ -59,14 +60,28 @@ BitPlaces Floating::beginning() const {
 }
 
 void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) const {
-    std::vector<Mask> words;  // those of steps and items alone: pieces may share theirs
+    book.words = settled(begin, 0, 0, steps, book);
+}
+
+void Floating::settle_from(std::size_t first, StepArrays& steps, Book& book) const {
+    BitPlaces begin(at_.size());
+    std::iota(begin.begin(), begin.end(), 0);
+    std::vector<Mask> words = settled(begin, first, static_cast<Int>(book.words.size()), steps, book);
+    book.words.insert(book.words.end(), words.begin(), words.end());
+}
+
+// Returns the words of steps from a number on, those of steps and items alone: pieces may share theirs. They will stand
+// behind `offset` others.
+std::vector<Mask> Floating::settled(
+    const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps, const Book& book) const {
+    std::vector<Mask> words;
     BitPlaces at = begin;
     auto take = [&](Int from, Int size) {
-        Int out = static_cast<Int>(words.size());
+        Int out = offset + static_cast<Int>(words.size());
         for (Int k = from; k < from + size; ++k) words.push_back(moved(book.words[k], at));
         return out;
     };
-    for (std::size_t number = 0; number < steps.steps.size(); ++number) {
+    for (std::size_t number = first; number < steps.steps.size(); ++number) {
         Step& step = steps.steps[number];
         BitPlaces after = through(trail_[number], begin);
         step.fresh = moved(step.fresh, at);
@@ -77,7 +92,7 @@ void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) con
             bool stays = true;
             each(static_cast<Mask>(step.tile), [&](int bit) { stays = stays && stored[bit] == unit(bit); });
             if (!stays) {
-                step.words = static_cast<Int>(words.size()), step.num_bits = count(static_cast<Mask>(step.tile));
+                step.words = offset + static_cast<Int>(words.size()), step.num_bits = count(static_cast<Mask>(step.tile));
                 each(static_cast<Mask>(step.tile), [&](int bit) { words.push_back(stored[bit]); });
             }
             for (Int k = step.begin; k < step.end; ++k) {
@@ -95,7 +110,7 @@ void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) con
         }
         at.swap(after);
     }
-    book.words.swap(words);
+    return words;
 }
 
 Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,

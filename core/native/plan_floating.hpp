@@ -16,7 +16,10 @@ using BitPlaces = std::vector<int>;  // for each bit that work names the index b
 // Where bits are while sweeps move them.
 class Floating {
   public:
-    Floating(int num_bits, const Shape& shape);
+    // high: bits that never become lowest.
+    Floating(int num_bits, const Shape& shape, Directions high = {});
+
+    const Directions high;
 
     // Lets the bits of `low` trade places with those that are lowest.
     void store(Directions low);
@@ -27,11 +30,15 @@ class Floating {
     const BitPlaces& at() const { return at_; }
     // Where bits may begin, in a new state, so that they are in order in the end.
     BitPlaces beginning() const;
-    // Puts all steps on the places of their bits, given where bits begin.
+    // Puts all steps on the places of their bits, given where bits begin. Of the words of the book only theirs are left.
     void settle(const BitPlaces& begin, StepArrays& steps, Book& book) const;
+    // Puts steps from a number on onto the places of their bits, which begin in order; work keeps its words.
+    void settle_from(std::size_t first, StepArrays& steps, Book& book) const;
 
   private:
     Directions on(int count) const;
+    std::vector<Mask> settled(
+        const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps, const Book& book) const;
 
     const Shape& shape_;
     BitPlaces at_;

@@ -68,7 +68,7 @@ void Scheduler::begin_sweep() {
     Directions reading{below(shape_.edge)}, writing = reading;
     if (floating_) {
         reading = floating_->edge();
-        growth_.float_low(ready_, pending_, tile_);
+        growth_.float_low(ready_, pending_, tile_.without(floating_->high));
         floating_->store(growth_.low());
         writing = floating_->edge();
     }

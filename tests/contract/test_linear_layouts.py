@@ -38,9 +38,11 @@ taken: list[int] = []
 """How many sweeps each linear plan for one device had, 0 for plans on bits."""
 
 
-def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
-    def made(*given: object) -> Plan:
+def _noted(make: Callable[..., Plan | None]) -> Callable[..., Plan | None]:
+    def made(*given: object) -> Plan | None:
         plan = make(*given)
+        if plan is None:
+            return None
         if plan.levels.local == plan.num_wires:
             taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
         else:
@@ -54,7 +56,7 @@ def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
 def _linear() -> Iterator[None]:
     """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("compiled_plan", "python_plan"):
+        for name in ("compiled_plan", "compiled_stages", "python_plan"):
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
         patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)

@@ -15,6 +15,7 @@ from support.written_by_0_1 import RUNS, STATES, circuit_of, run_circuit, run_of
 from qsim_ex import StateVector, reference
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.files import saved_state
+from qsim_ex.planning import planner
 from qsim_ex.planning.cost import step_cost
 from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.stages import staging
@@ -50,6 +51,7 @@ def _plans_of_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qsim_ex.devices.cpu.device._TILE_BYTES", 1 << 18)
     monkeypatch.setattr(CpuDevice, "shape", lambda self, dtype, now=CpuDevice.shape: replace(now(self, dtype), low=5))
     rates = replace(H200, fma=27e12, double=0.5, seen=0.4)
+    monkeypatch.setattr(planner, "compiled_stages", lambda *_: None)  # Python plans with the costs of then
     monkeypatch.setattr(staging, "stage_costs", partial(stage_costs, rates=rates))
     monkeypatch.setattr(step_cost, "exchange_work", lambda sweep, _itemsize: 4.0 if sweep.store else 0.0)
     monkeypatch.setattr(pipeline, "EDITION", 1)

@@ -22,7 +22,7 @@ from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels, Sweep
 from qsim_ex.steps.compiled import PlannedSweep
-from tools.same_plans import REAL_SHAPES, case, check, difference
+from tools.same_plans import REAL_SHAPES, case, check, check_levels, difference
 
 CPU = REAL_SHAPES[0]
 BATCHES, CASES = 8, 50
@@ -33,6 +33,14 @@ def test_compiled_plans_are_those_of_python(batch: int) -> None:
     """Steps, labels, layouts, numbers and encoded sweeps of drawn circuits are equal, one and all."""
     for number in range(batch * CASES, (batch + 1) * CASES):
         check(number)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_compiled_stages_are_those_of_python(batch: int) -> None:
+    """So are plans for several levels: devices near and far, host memory, ranks, and with far parities."""
+    made = [check_levels(number) for number in range(batch * CASES, (batch + 1) * CASES)]
+    assert sum(plan is not None for plan in made) > CASES / 2
+    assert any(plan is not None and plan.made_from[-1] == "far parities" for plan in made)
 
 
 def test_forecasts_are_asked_before_bits_are_moved() -> None:
@@ -97,17 +105,18 @@ def rotations(wires: int, gates: int) -> Circuit:
     return builder.build()
 
 
+@pytest.mark.parametrize("levels", [Levels(20), Levels(18, 2, 10), Levels(18, 0, 10)], ids=["one", "peers", "migrated"])
 @pytest.mark.parametrize("python", [False, True])
-def test_planning_can_be_cancelled(*, python: bool) -> None:
+def test_planning_can_be_cancelled(levels: Levels, *, python: bool) -> None:
     """An event that is set ends planning with `Cancelled`, in native code and in Python, and nothing is kept."""
     circuit, event = rotations(20, 100_000 if not python else 200), threading.Event()
     event.set()
-    levels = Levels(18, 2, 10) if python else None
-    given = circuit.instructions, 20, Layout.identity(20), CPU, (1 << 20) - 1, levels
+    given = circuit.instructions, 20, Layout.identity(20), CPU, (1 << 20) - 1, levels, False
+    make = python_plan if python else make_plan
     with cancelled_by(event), pytest.raises(Cancelled, match="planned"):
-        make_plan(*given)
+        make(*given)
     with cancelled_by(threading.Event()):
-        assert make_plan(*given).num_gates == len(circuit.instructions)
+        assert make(*given).num_gates == len(circuit.instructions)
 
 
 def test_planning_that_has_begun_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from math import inf
 from unittest.mock import patch
 
+from qsim_ex.planning import compiled
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.stages import staging
 
@@ -18,6 +19,7 @@ MOST = 12
 def far_parities_always() -> Iterator[None]:
     """Take every plan with far parities meanwhile."""
     make_plan.cache_clear()
-    with patch.multiple(staging, motions=lambda *_: MOST + 1, least_seconds=lambda *_: inf):
+    in_python = patch.multiple(staging, motions=lambda *_: MOST + 1, least_seconds=lambda *_: inf)
+    with in_python, patch.object(compiled, "PARITIES", MOST):
         yield
     make_plan.cache_clear()

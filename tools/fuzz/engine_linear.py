@@ -109,6 +109,7 @@ def check_linear(case: Case) -> str | None:
 def check_far(case: Case) -> str | None:
     """What another kind says of the program, with every plan with far parities."""
     from qsim_ex.execution.prepare import plan_of, plans_of
+    from qsim_ex.planning import compiled
     from qsim_ex.planning.planner import make_plan
     from qsim_ex.planning.stages import staging
 
@@ -117,7 +118,8 @@ def check_far(case: Case) -> str | None:
             kept.cache_clear()
 
     forget()
-    with patch.multiple(staging, motions=lambda *_: 1 + _MOST_PASSES, least_seconds=lambda *_: inf):
+    in_python = patch.multiple(staging, motions=lambda *_: 1 + _MOST_PASSES, least_seconds=lambda *_: inf)
+    with in_python, patch.object(compiled, "PARITIES", _MOST_PASSES):
         found = check_linear(case)
     forget()
     return found

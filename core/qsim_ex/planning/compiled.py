@@ -1,4 +1,4 @@
-"""`make_plan` in native code, for a state on one device: core/native/plan.cpp, which reads like the Python here.
+"""`make_plan` in native code: core/native/plan.cpp, which reads like the Python here.
 
 Native code reads the instructions, works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
 and its arrays become a `Plan` without being copied.
@@ -6,6 +6,7 @@ and its arrays become a `Plan` without being copied.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,9 +20,10 @@ from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.steps.compiled import LISTED, NAMES, NativeNumbers, PlanArrays
+from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.plan import Plan, Stage
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.step import Step
 
 TRIES = 4
 """The most choices of the lowest bits that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102
@@ -48,6 +50,11 @@ PROMISE = Promise(rich=1.0, piece=2.0, gain=0.85)
 ANY_PROMISE = Promise(rich=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
+PARITIES = -1
+"""−1: parities of bits are far where that is faster. To count what that gains, 0: they never are. For tests, another
+number: wherever there is such a plan of at most so many stages it is taken.
+"""
+
 MOST_WIRES = 62
 """Masks of more index bits do not fit into the integers of native code."""
 
@@ -56,6 +63,7 @@ _SLICE = 50
 
 _UNBOUNDED = -1
 _WAITS, _TOO_LARGE = 2, -2
+_NO_MOTION, _EXCHANGE, _MIGRATION = range(3)
 
 Integers = NDArray[np.int64]
 
@@ -72,27 +80,7 @@ def compiled_plan(
     fitted = shape.fit(num_wires)
     tries = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
     choices = lows(num_wires, fitted.low) + lows(num_wires, fitted.fewer) if tries else ()
-    tried = np.array(choices, dtype=np.int64)
-    bits = np.array(start.address, dtype=np.int64)
-    given = np.array(
-        [
-            *(fitted.tile, fitted.near, fitted.low, fitted.edge),
-            *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
-            *(fitted.block_made, fitted.block is not None),
-            *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
-            *(fitted.linear, fitted.fewer),
-        ],
-        dtype=np.int64,
-    )
-    rates = np.array(
-        [
-            *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
-            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
-            *(PROMISE.rich * (fitted.rich if fresh else fitted.rich_there), PROMISE.piece, PROMISE.gain),
-        ]
-    )
-    planner = _Planner(_calls(), instructions, given, rates)
-    planner.run()
+    planner = _planned(instructions, num_wires, start, fitted, fresh, choices)
     arrays, (flip, end_flip, *changes, low) = planner.arrays()
     reordered, floats, linear = map(bool, changes)
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
@@ -112,8 +100,124 @@ def compiled_plan(
     )
 
 
+def compiled_stages(
+    instructions: tuple[Unitary, ...],
+    num_wires: int,
+    start: Layout,
+    shape: Shape,
+    fresh: int,
+    levels: Levels,
+    place: bool,
+) -> Plan | None:
+    """Return the plan of `make_plan` for a state on several levels; None if there is none, and Python says why."""
+    fitted = shape.fit(levels.local)
+    choices = lows(num_wires, fitted.low) if fresh == (1 << num_wires) - 1 else ()
+    planner = _planned(instructions, num_wires, start, fitted, fresh, choices, levels, place)
+    if planner.fails:
+        return None
+    arrays, (flip, end_flip, *_) = planner.arrays()
+    arrays.staged = True
+    rows, parities, left = planner.stages()
+    return Plan(
+        num_wires=num_wires,
+        stages=_stages(rows, arrays.made_steps()),
+        start=Layout(tuple(arrays.start.tolist()), flip),
+        end=Layout(tuple(arrays.end.tolist()), end_flip),
+        numbers=NativeNumbers.of(arrays),
+        shape=fitted,
+        num_gates=len(instructions),
+        made_from=(
+            *(instructions, num_wires, start, shape, fresh, *(() if shape.relabels else ("ordered",)), levels, place),
+            *((shape.stays, "far parities") if parities else ()),
+        ),
+        levels=levels,
+        fresh=fresh,
+        left=left,
+    )
+
+
+def _stages(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:
+    """Return the stages of some steps; the integers of `rows` are those of `Planner::stages` in plan.hpp."""
+    integers = iter(rows)
+
+    def some(count: int) -> tuple[int, ...]:
+        return tuple(itertools.islice(integers, count))
+
+    found, begin = [], 0
+    for end in integers:
+        fresh, kind, count = some(3)
+        flat = some(2 * count)
+        swaps = tuple(zip(flat[::2], flat[1::2], strict=True))
+        bits = some(next(integers))
+        motion = {_NO_MOTION: None, _EXCHANGE: Exchange(swaps), _MIGRATION: Migration(bits, swaps)}[kind]
+        found.append(Stage(steps[begin:end], motion, fresh))
+        begin = end
+    return tuple(found)
+
+
+def _planned(
+    instructions: tuple[Unitary, ...],
+    num_wires: int,
+    start: Layout,
+    fitted: Shape,
+    fresh: int,
+    choices: tuple[int, ...],
+    levels: Levels | None = None,
+    place: bool = False,
+) -> _Planner:
+    """Return a planner that is done. choices: of the lowest bits of a new state, which it may try."""
+    tried = np.array(choices, dtype=np.int64)
+    above = None if levels is None else _on_levels(levels, fitted, place)
+    bits = np.array(start.address, dtype=np.int64)
+    given = np.array(
+        [
+            *(fitted.tile, fitted.near, fitted.low, fitted.edge),
+            *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
+            *(fitted.block_made, fitted.block is not None),
+            *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
+            *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
+        ],
+        dtype=np.int64,
+    )
+    rates = np.array(
+        [
+            *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
+            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
+            *(PROMISE.rich * (fitted.rich if fresh else fitted.rich_there), PROMISE.piece, PROMISE.gain),
+            *(() if levels is None else _rates(levels)),
+        ]
+    )
+    planner = _Planner(_calls(), instructions, given, rates)
+    planner.run()
+    if planner.fails and levels is None:
+        raise PlanError(
+            "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
+        )
+    return planner
+
+
+def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
+    """Return levels as native code reads them."""
+    sizes = levels.local, levels.peers, levels.slice, levels.ranks, levels.network == "mesh"
+    layers = [layer.bits for layer in levels.layers]
+    return np.array([*sizes, shape.stays, place, PARITIES, len(layers), *layers], dtype=np.int64)
+
+
+def _rates(levels: Levels) -> tuple[float, ...]:
+    """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
+    from qsim_ex.planning.cost.stage_cost import H200
+    from qsim_ex.precision import SINGLE
+
+    of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
+    within = H200.launch, H200.trade, SINGLE.phase_work, SINGLE.permuted_work
+    return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
+
+
 class _Planner:
-    """A planner in native code, and the memory of the arrays that it makes."""
+    """A planner in native code, and the memory of the arrays that it makes.
+
+    fails: whether there is no plan: it would never end, or an operation mixes more bits than are local.
+    """
 
     def __init__(
         self, calls: _Calls, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]
@@ -122,10 +226,11 @@ class _Planner:
         self.handle = 0
         ops, types = _as_ops(instructions)
         self._read: tuple[object, object] | None = (ops, types)  # kept, since a large circuit is read part by part
+        self.fails = False
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
     def run(self) -> None:
-        """Plan to the end; raises `NotSupported` for too many numbers, `PlanError` for a plan that would never end."""
+        """Plan to the end, or until it fails; raises `NotSupported` for too many numbers."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
@@ -136,10 +241,7 @@ class _Planner:
                 f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
                 "divide it into several circuits."
             )
-        if state < 0:
-            raise PlanError(
-                "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
-            )
+        self.fails = state < 0
 
     def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int, int]]:
         """Return the arrays, which keep this object, and the flips of both layouts.
@@ -152,6 +254,13 @@ class _Planner:
         *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes = out.tolist()
         changes = flip, end_flip, reordered, floats, linear, low
         return PlanArrays(self, found, num_operands, size, program_bytes), changes
+
+    def stages(self) -> tuple[list[int], bool, int]:
+        """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""
+        out = np.empty(4, dtype=np.int64)
+        self._calls.stages(self.handle, out.ctypes.data)
+        at, count, parities, left = out.tolist()
+        return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
 
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed number program, which this object keeps."""
@@ -171,6 +280,7 @@ class _Calls(NamedTuple):
     read: Callable[..., int]
     advance: Callable[..., int]
     arrays: Callable[..., int]
+    stages: Callable[..., int]
     listed: Callable[..., int]
     free: Callable[..., int]
 
@@ -182,6 +292,7 @@ def _calls() -> _Calls:
         objects.function("plan_read", "i"),
         function("plan_advance", "ii"),
         function("plan_arrays", "ip"),
+        function("plan_stages", "ip"),
         objects.function("plan_listed", "ip"),  # with the lock held
         function("plan_free", "i"),
     )

@@ -36,8 +36,8 @@ _MOST_BITS = 64
 EVERY = (1 << _MOST_BITS) - 1
 """All bits that work may mix."""
 
-_STAYS = 1e-3
-"""The weight, in pieces of work, of keeping a bit far that is far already: it breaks ties."""
+_STAYS = 1
+"""The weight, in thousandths of a piece of work, of keeping a bit far that is far already: it breaks ties."""
 
 _TENTHS = 10
 """Weights are compared as integers, in this part of a piece of work."""
@@ -205,10 +205,10 @@ def far_sets(
     if not weights.size:
         return []
     bits = bits_of_mask(allowed)
-    holds = (masks[:, None] >> np.array(bits, dtype=np.uint64) & 1).astype(np.float64)
+    holds = (masks[:, None] >> np.array(bits, dtype=np.uint64) & 1).astype(np.int64)
     liked = np.array([_STAYS * (stays >> bit & 1) for bit in bits])
-    kept = [(0, 0.0)]  # sets, and the weights of their bits
-    alive = np.ones((1, len(masks)))
+    kept = [(0, 0)]  # sets, and the weights of their bits
+    alive = np.ones((1, len(masks)), dtype=np.int64)
     for _ in range(count):
         runs = (alive @ weights)[:, None] - (alive * weights) @ holds
         values = runs + np.array([own for _, own in kept])[:, None] + liked
@@ -231,11 +231,11 @@ def far_sets(
 
 def _distinct(
     pending: Sequence[Work], found: Sequence[int], count: int, allowed: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the distinct reasons that some set of `count` bits does not meet, and the weight of the work of each."""
-    weights: dict[int, float] = {}
+    weights: dict[int, int] = {}
     for piece, reason in zip(pending, found, strict=True):
-        weights[reason] = weights.get(reason, 0.0) + piece.weight
+        weights[reason] = weights.get(reason, 0) + piece.thousandths
     fitting = {reason: w for reason, w in weights.items() if (allowed & ~reason).bit_count() >= count}
     masks = np.fromiter(fitting, dtype=np.uint64, count=len(fitting))
-    return masks, np.fromiter(fitting.values(), dtype=np.float64, count=len(fitting))
+    return masks, np.fromiter(fitting.values(), dtype=np.int64, count=len(fitting))

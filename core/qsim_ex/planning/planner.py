@@ -4,9 +4,8 @@ absorb → cancel → fuse → join runs → gather → rotate → (grow a tile 
 where a state is larger than one device, the work is divided into stages in between. A new state full of CX may then be
 planned once more, over subspaces (`linear`), and the plan that is foretold to take less time is taken.
 
-Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
-this room plans states on several levels of memory and full states over subspaces, and is what tests compare compiled
-plans with.
+Plans are made by native code (`compiled`), which takes the same steps in the same order. The Python of this room plans
+states of more than `MOST_WIRES` wires and full states over subspaces, and is what tests compare compiled plans with.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit.ops import Initialize, Op, Unitary
 from qsim_ex.errors import OptionError
-from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
+from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -96,6 +95,12 @@ def make_plan(
         if num_wires <= MOST_WIRES and not (shape.opens and not fresh):
             return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
+    else:
+        _check(levels, num_wires)
+        if num_wires <= MOST_WIRES:
+            plan = compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
+            if plan is not None:
+                return plan  # else Python says why not: an operation may be too wide
     return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
 
 
@@ -108,7 +113,7 @@ def python_plan(
     levels: Levels,
     place: bool,
 ) -> Plan:
-    """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
+    """Return the plan of `make_plan`, made in Python: for states of many wires, and to test native code against."""
     from qsim_ex.planning.stages.staging import make_stages
 
     if levels.local < num_wires:

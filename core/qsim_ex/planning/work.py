@@ -30,6 +30,7 @@ class Work:
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read; touched: the bits of the latter.
     parities: masks of all parities that the operation depends on: its reads, and each bit of its condition.
     weight: how much the work counts when bits are chosen; diagonals run wherever the work before them runs.
+    thousandths: the same as an integer, where sums have to be exact.
     """
 
     kind: Kind
@@ -50,6 +51,7 @@ class Work:
     touched: tuple[int, ...] = field(init=False)
     parities: tuple[int, ...] = field(init=False)
     weight: float = field(init=False)
+    thousandths: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.mix = mask_of(self.bits)
@@ -60,6 +62,7 @@ class Work:
         self.touched = bits_of_mask(touch)
         self.parities = self.reads + _each_bit(self.when.mask)
         self.weight = 0.1 if self.kind == "diagonal" else 1.0
+        self.thousandths = 100 if self.kind == "diagonal" else 1000
 
 
 bits_of_mask = wires_of

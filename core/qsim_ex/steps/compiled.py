@@ -121,6 +121,7 @@ class PlanArrays:
 
     owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`. size: how many
     numbers there are while a CPU runs the number program, the operands included; `packed` are places among these.
+    staged: whether the state has several levels, so that not all steps run one behind the other.
     """
 
     steps: Integers
@@ -140,6 +141,7 @@ class PlanArrays:
         self.owner = owner
         self.num_operands = num_operands
         self.size = size
+        self.staged = False
         self._program_bytes = program_bytes
         for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
             setattr(self, name, made)
@@ -388,10 +390,10 @@ class PlannedSweep(Sweep):
 
 
 def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
-    """Return the arrays of the compiled plan whose steps these are, all of them; None for other steps."""
+    """Return the arrays of the compiled plan whose steps these are, all of them; None for others, and for stages."""
     first = next((step for step in steps if isinstance(step, PlannedSweep)), None)
     arrays = first.arrays if first else None
-    if arrays is None or len(steps) != len(arrays.steps):
+    if arrays is None or arrays.staged or len(steps) != len(arrays.steps):
         return None
     for number, step in enumerate(steps):
         if isinstance(step, PlannedSweep) and (step.arrays is not arrays or step.number != number):

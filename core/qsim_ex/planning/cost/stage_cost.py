@@ -8,7 +8,7 @@ from math import log2
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning.cost.step_cost import step_cost
+from qsim_ex.planning.cost.step_cost import added, step_cost
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, begins_alike, fresh_after
@@ -46,8 +46,8 @@ class Rates:
     plan: float = 1.3e-3
     plan_gate: float = 0.8e-6
     plan_entry: float = 0.2e-6
-    levels: float = 20e-3
-    levels_gate: float = 16e-6
+    levels: float = 4e-3
+    levels_gate: float = 3e-6
 
     def shared(self, count: int) -> Rates:
         """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""
@@ -147,7 +147,7 @@ def seconds(stages: Sequence[Stage], costs: Sequence[StageCost]) -> float:
     """Return the time of a plan: for each pass the longer of work and copies, and the ends that do not overlap."""
     total = 0.0
     for group in passes(stages):
-        work = sum(costs[k].work + costs[k].moving for k in group)
+        work = added(costs[k].work + costs[k].moving for k in group)
         total += max(work, costs[group[0]].copying - costs[group[0]].ends) + costs[group[0]].ends
     return total
 
@@ -189,10 +189,10 @@ def _stage(
     if interpreted:
         rate, seen = rates.interpreted * 0.5 ** (halvings / 2), rates.interpreted_seen
     cost: dict[str, Any] = {
-        "memory": windows * devices * sum(step.bytes for step in each),
-        "fma": windows * devices * sum(step.fma for step in each),
+        "memory": windows * devices * added(step.bytes for step in each),
+        "fma": windows * devices * added(step.fma for step in each),
         "work": windows
-        * sum(cost.seconds(rates.memory / slowed, rate, seen) + each_rank * rates.launch for cost in each),
+        * added(cost.seconds(rates.memory / slowed, rate, seen) + each_rank * rates.launch for cost in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
@@ -261,10 +261,10 @@ def _exchange(
     cost: list[LayerCost] = []
     if levels.layers:
         rate = [layer.bytes_per_second for layer in levels.layers]
-        busiest = max(sends, receives, key=lambda each: sum(n / r for n, r in zip(each, rate, strict=True)))
+        busiest = max(sends, receives, key=lambda each: added(n / r for n, r in zip(each, rate, strict=True)))
         for every, most, r in zip(pieces, busiest, rate, strict=True):
             cost.append(LayerCost(windows * alike * every * piece, windows * most * piece, windows * most * piece / r))
-        time = sum(most * piece / r for most, r in zip(busiest, rate, strict=True))
+        time = added(most * piece / r for most, r in zip(busiest, rate, strict=True))
     return {
         "peers": windows * alike * sum(pieces) * piece,
         "sent": windows * sent,

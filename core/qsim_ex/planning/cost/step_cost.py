@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -59,6 +60,14 @@ class Cost:
         return max(memory, work) + seen * min(memory, work)
 
 
+def added(values: Iterable[float]) -> float:
+    """Return a sum as native code rounds it, each value added to those before; from Python 3.12 on `sum` does not."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 def item_work(item: Item, block: float | None = None) -> float:
     """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
 
@@ -113,7 +122,7 @@ def step_cost(
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
         case Sweep(tile, phases, _, _, fresh):
-            work = sum(item_work(item, block) for phase in phases for item in phase.items)
+            work = added(item_work(item, block) for phase in phases for item in phase.items)
             exchanged = exchange_work(step, itemsize) + crowded(step) * work
             if interpreted:
                 exchanged = interpreted_work(step, block) - work

@@ -318,5 +318,5 @@ def _mixed(work: Sequence[Work]) -> int:
     return mixed
 
 
-def _weight(work: Sequence[Work]) -> float:
-    return sum([piece.weight for piece in work])
+def _weight(work: Sequence[Work]) -> int:
+    return sum([piece.thousandths for piece in work])

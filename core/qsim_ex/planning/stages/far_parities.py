@@ -26,8 +26,8 @@ WIDTH = 6
 MOST_CANDIDATES = 512
 """The most parities that are compared, besides those of the start and of the end; the earliest first."""
 
-_STAYS = 1e-3
-"""The weight, in pieces of work, of keeping a parity far that is far already: it breaks ties."""
+_STAYS = 1
+"""The weight, in thousandths of a piece of work, of keeping a parity far that is far already: it breaks ties."""
 
 
 class FarStage(NamedTuple):
@@ -55,7 +55,7 @@ class _Set(NamedTuple):
 
     columns: tuple[int, ...]
     basis: tuple[int, ...]
-    liked: float
+    liked: int
 
 
 class FarParities:
@@ -73,7 +73,7 @@ class FarParities:
         self._new = new
         order = Order(pieces)
         self._before = _behind(order) if new else order.before
-        self._weights = np.array([one.piece.weight for one in pieces])
+        self._weights = np.array([one.piece.thousandths for one in pieces], dtype=np.int64)
         self._all = _candidates(work, end)
         self._every = (1 << len(self._all)) - 1
         self._ends = self._mask(end.parities[low:])
@@ -111,7 +111,7 @@ class FarParities:
             for way in found.values():
                 if not way.pending and not self._mask(way.far) & ~last and not (named and self._collides(way)):
                     return list(way.stages[::-1] if self._new else way.stages)
-            ways = sorted(found.values(), key=lambda way: float(self._weights[list(way.pending)].sum()))[:WIDTH]
+            ways = sorted(found.values(), key=lambda way: int(self._weights[list(way.pending)].sum()))[:WIDTH]
         return None
 
     def _collides(self, way: _Partial) -> bool:
@@ -157,18 +157,18 @@ class FarParities:
                 waiting |= 1 << number
         return blocked
 
-    def _sets(self, way: _Partial, table: NDArray[np.float64], among: int) -> list[tuple[int, ...]]:
+    def _sets(self, way: _Partial, table: NDArray[np.int64], among: int) -> list[tuple[int, ...]]:
         """Return the few sets of candidates that let most work run; each lets some work run."""
         columns = wires_of(among)
         holds = table if among == self._every else table[:, columns]
         weights = self._weights[list(way.pending)]
         stays = set(way.far)
         liked = np.array([_STAYS * (self._all[column] in stays) for column in columns])
-        kept = [_Set((), (), 0.0)]
-        alive = np.ones((1, len(weights)))
+        kept = [_Set((), (), 0)]
+        alive = np.ones((1, len(weights)), dtype=np.int64)
         for _ in range(self._count):
             runs = (alive @ weights)[:, None] - (alive * weights) @ holds
-            values = np.where(runs >= _STAYS, runs + np.array([one.liked for one in kept])[:, None] + liked, -1.0)
+            values = np.where(runs >= _STAYS, runs + np.array([one.liked for one in kept])[:, None] + liked, -1)
             chosen: dict[tuple[int, ...], tuple[_Set, int, int]] = {}
             for flat in np.argsort(-values, axis=None, kind="stable").tolist():
                 row, at = divmod(flat, len(columns))
@@ -177,19 +177,19 @@ class FarParities:
                 rest = reduced(self._all[columns[at]], kept[row].basis)
                 wider = tuple(sorted((*kept[row].columns, columns[at])))
                 if rest and wider not in chosen:
-                    chosen[wider] = _Set(wider, (*kept[row].basis, rest), kept[row].liked + float(liked[at])), row, at
+                    chosen[wider] = _Set(wider, (*kept[row].basis, rest), kept[row].liked + int(liked[at])), row, at
             if not chosen:
                 return []
             alive = np.array([alive[row] * (1 - holds[:, at]) for _, row, at in chosen.values()])
             kept = [one for one, _, _ in chosen.values()]
         return [one.columns for one in kept]
 
-    def _table(self, pending: Sequence[int], blocked: dict[int, int]) -> NDArray[np.float64]:
+    def _table(self, pending: Sequence[int], blocked: dict[int, int]) -> NDArray[np.int64]:
         """Return for each piece and each candidate 1 if the candidate keeps the piece waiting, else 0."""
         size = (len(self._all) + 7) // 8
         packed = b"".join([blocked[number].to_bytes(size, "little") for number in pending])
         rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(pending), size)
-        return np.unpackbits(rows, axis=1, bitorder="little")[:, : len(self._all)].astype(np.float64)
+        return np.unpackbits(rows, axis=1, bitorder="little")[:, : len(self._all)].astype(np.int64)
 
     def _mask(self, parities: Sequence[int]) -> int:
         """Return the candidates that are among some parities."""

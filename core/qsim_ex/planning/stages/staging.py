@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import StageCost, seconds, stage_costs
+from qsim_ex.planning.cost.step_cost import added
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.stages.division import Division, StageWork, divide
 from qsim_ex.planning.stages.early import EarlyGrowth
@@ -127,8 +128,8 @@ class _Staging:
         """Return the plan of a division, of that on bits by default, with its times."""
         found = self.staged(way, division or self.divided(way), renamed)
         costs = stage_costs(found.stages, self._num_bits, self._levels, SINGLE, block=self._shape.block)
-        moving = sum(cost.moving for cost in costs)
-        waiting = sum(cost.work for cost in costs if cost.devices < 1 << self._levels.peers)
+        moving = added(cost.moving for cost in costs)
+        waiting = added(cost.work for cost in costs if cost.devices < 1 << self._levels.peers)
         return _Timed(way, found, seconds(found.stages, costs), moving, waiting, costs)
 
     def on_bits(self, division: Division) -> list[_Timed]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from qsim_ex.planning.compiled import lows
 from qsim_ex.planning.cost.stage_cost import StageCost
+from qsim_ex.planning.cost.step_cost import added
 from qsim_ex.planning.ways import PlanWay
 from qsim_ex.steps.layout import Levels, Shape
 
@@ -22,11 +23,11 @@ _LARGER = 4
 """A state may have so many bits more than `Shape.start` before it is spread over devices: one of 2^24 amplitudes is
 exchanged in 0.2 ms on H200s."""
 
-_PATIENCE = 14.0
-"""How many times as long as a run other ways may be tried."""
+_PATIENCE = 0.35
+"""The share of a run for which other ways may be tried."""
 
-_STARTS = 6.0
-"""Making stages takes Python so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
+_STARTS = 0.15
+"""Making stages takes native code so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
 
 WIDER = 6
 """Other ways are tried for states of so many bits more than `Shape.start`, as on one device."""
@@ -83,7 +84,7 @@ def other_ways(way: StageWay, levels: Levels) -> list[StageWay]:
 def tries(costs: Sequence[StageCost], pieces: int, shape: Shape) -> int:
     """Return how many other ways may be tried for a run of these costs, in single precision, with so much work."""
     each = [max(cost.memory / (2 * SINGLE), cost.fma / shape.balance) / cost.devices for cost in costs]
-    starts = sum(each) / (
+    starts = added(each) / (
         1 << shape.start
     )  # sweeps that could be started while a device sweeps over so many amplitudes
     return int(_PATIENCE * starts / (_STARTS * max(1, pieces)))
