@@ -11,7 +11,7 @@ namespace {
 
 using Number = Trial::Number;
 
-constexpr double near = 1e-9;  // an entry that is so small beside the largest one is 0
+constexpr double near = 1e-9;  // a sum that is so small beside its terms is 0
 
 // A number between 1/2 and 3/2 or its negative: SplitMix64 (Steele, Lea, Flood, 2014) of a key.
 double number(std::uint64_t key) {
@@ -35,11 +35,15 @@ Number number_of(char kind, std::uint64_t key) {
         case minus_root_half: return -root;
         case imag_root_half: return {0, root};
         case minus_imag_root_half: return {0, -root};
-        case real: return number(2 * key);
-        case imag: return {0, number(2 * key + 1)};
-        default: return {number(2 * key), number(2 * key + 1)};
+        case real: return number(key);
+        case imag: return {0, number(key)};
+        default: break;
     }
+    const double drawn = number(key), square = drawn * drawn;
+    return {(1 - square) / (1 + square), 2 * drawn / (1 + square)};  // of modulus 1, so that products of phases stay as large
 }
+
+double size_of(Number number) { return std::abs(number.real()) + std::abs(number.imag()); }
 
 }  // namespace
 
@@ -49,21 +53,35 @@ void Trial::set(int at, char kind, Index place) {
 }
 
 void Trial::multiply(const Trial& left, int size) {
-    for (int draw = 0; draw < draws; ++draw) {
-        double made[most_entries][2] = {}, largest = 0;
+    double made[draws][most_entries][2] = {}, terms[draws][most_entries] = {};
+    for (int draw = 0; draw < draws; ++draw)
         for (int row = 0; row < size; ++row)
             for (int k = 0; k < size; ++k) {
-                const double re = left.entry[draw][row * size + k].real(), im = left.entry[draw][row * size + k].imag();
-                if (re == 0 && im == 0) continue;  // as half of the entries of a matrix on one of two bits
+                const Number by = left.entry[draw][row * size + k];
+                if (by == 0.0) continue;  // as half of the entries of a matrix on one of two bits
+                const double re = by.real(), im = by.imag(), weight = size_of(by);
                 for (int column = 0; column < size; ++column) {
                     const Number with = entry[draw][k * size + column];
-                    made[row * size + column][0] += re * with.real() - im * with.imag();
-                    made[row * size + column][1] += re * with.imag() + im * with.real();
+                    double* sum = made[draw][row * size + column];
+                    sum[0] += re * with.real() - im * with.imag();
+                    sum[1] += re * with.imag() + im * with.real();
+                    terms[draw][row * size + column] += weight * size_of(with);
                 }
             }
-        for (int k = 0; k < size * size; ++k) largest = std::max({largest, std::abs(made[k][0]), std::abs(made[k][1])});
-        for (int k = 0; k < size * size; ++k) entry[draw][k] = {made[k][0] / largest, made[k][1] / largest};
+    double largest[draws] = {};
+    for (int k = 0; k < size * size; ++k) {
+        bool gone = true;
+        for (int draw = 0; draw < draws; ++draw) {
+            entry[draw][k] = {made[draw][k][0], made[draw][k][1]};
+            gone = gone && size_of(entry[draw][k]) < near * terms[draw][k];
+        }
+        for (int draw = 0; draw < draws; ++draw) {
+            if (gone) entry[draw][k] = 0;
+            largest[draw] = std::max(largest[draw], size_of(entry[draw][k]));
+        }
     }
+    for (int draw = 0; draw < draws; ++draw)
+        for (int k = 0; k < size * size; ++k) entry[draw][k] /= largest[draw];
 }
 
 Index Trial::without_zeros(Index pattern, int entries, Patterns& patterns) const {
@@ -72,8 +90,7 @@ Index Trial::without_zeros(Index pattern, int entries, Patterns& patterns) const
     Interned::Bytes of = patterns[pattern];
     for (int k = 0; k < entries; ++k) {
         bool gone = true;
-        for (int draw = 0; draw < draws; ++draw)
-            gone = gone && std::max(std::abs(entry[draw][k].real()), std::abs(entry[draw][k].imag())) < near;
+        for (int draw = 0; draw < draws; ++draw) gone = gone && entry[draw][k] == 0.0;
         classes[k] = gone ? static_cast<char>(zero) : of[static_cast<std::size_t>(k)];
         changed = changed || classes[k] != of[static_cast<std::size_t>(k)];
     }

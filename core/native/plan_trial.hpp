@@ -17,7 +17,8 @@ struct Trial {
 
     // Sets an entry of a class to the number that it stands for, or to one that is drawn by its place.
     void set(int at, char kind, Index place);
-    // Multiplies by a matrix of the same size from the left, and scales the product so that it stays a number.
+    // Multiplies by a matrix of the same size from the left, with exact zeros where sums cancel, and scales the product so
+    // that it stays a number.
     void multiply(const Trial& left, int size);
     // Returns whether nothing is drawn in it.
     bool is_known(int entries) const { return std::equal(entry[0], entry[0] + entries, entry[1]); }

@@ -49,7 +49,7 @@ class Draw:
             return f"v[{self.values - 1}]"
         if random.random() < 0.4:
             chosen = random.choice(SHIFTS if name == "shift" else EXPONENTS if name in HALF_TURNS else ANGLES)
-            return f"{chosen} + {random.choice(NEARLY)}" if name != "shift" and random.random() < 0.2 else chosen
+            return f"({chosen} + {random.choice(NEARLY)})" if name != "shift" and random.random() < 0.2 else chosen
         return str(round(random.uniform(-2, 2) if name in HALF_TURNS else random.uniform(-7, 7), 3))
 
     def seed(self) -> int:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.plain_device import PlainDevice
 
-from qsim_ex import CircuitBuilder
+from qsim_ex import CircuitBuilder, reference
+from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import letters, pattern, plain
 from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.rewrite import trial
 from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.cancel import cancel
@@ -70,3 +73,25 @@ def test_numbers_that_are_known_stand_for_themselves() -> None:
     assert (drawn[:, 10].real == 0).all()
     assert (drawn[0, 9:] != drawn[1, 9:]).all()
     assert letters(plain(of)) == "01-iirriiric"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_runs_lose_nothing(seed: int) -> None:
+    """Of thousands of gates on two wires in one matrix no entry is taken for 0 that is not, whatever grew meanwhile."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(2)
+    kinds = ("rxx", "ryy", "rzz", "rz") if seed else ("h", "cx", "rz", "sx", "s", "ry")
+    builder.gate("h", [0]).gate("h", [1])
+    for _ in range(4000):
+        name = kinds[rng.integers(len(kinds))]
+        gate = GATES[name]
+        wires = rng.permutation(2)[: gate.qubits].tolist()
+        builder.gate(name, wires, *rng.uniform(-3, 3, len(gate.parameters)).tolist())
+    builder.gate("h", [0]).gate("h", [1])
+    circuit = builder.build()
+    plan = make_plan(circuit.instructions, 2, Layout.identity(2), SHAPE)
+    buffer = np.zeros(4, dtype=np.complex128)
+    buffer[0] = 1
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        PlainDevice(SHAPE).run(buffer, 2, step, numbers)
+    found = buffer[[plan.end.index(value) for value in range(4)]]
+    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-11

@@ -3,7 +3,8 @@
 H·H⊗·diag·H⊗H has eight zeros, which no product of patterns shows: they are sums of numbers that cancel, whatever the
 phases of the diagonal are. So products with a known √½ in them, as H and √X have, are also computed at trial numbers:
 what is known stands for itself, every other number is drawn by its place. An entry is a polynomial in the drawn
-numbers. If it is 0 at two draws it is 0 for all numbers, but for a chance of 1e-18 that both draws hit a root.
+numbers. If it is 0 at two draws it is 0 for all numbers, but for a chance of 1e-18 that both draws hit a root. What
+cancels is made 0 in each product at once, so long products have no more doubtful entries than short ones.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CONSTANTS = np.tile(np.array([0, 1], dtype=np.complex128), (_DRAWS, 1))
 """The numbers 0 and 1 at each of the draws."""
 
 _NEAR = 1e-9
-"""An entry that is so small beside the largest one is 0."""
+"""A sum that is so small beside its terms is 0."""
 
 OTHERS = bytes(range(Known.ROOT))
 """What may stand in patterns but √½: where nothing else does, nothing cancels that patterns do not show."""
@@ -38,25 +39,32 @@ def drawn(of: Pattern, places: NDArray[np.int64]) -> NDArray[np.complex128]:
     out = np.tile(_KNOWN[kinds], (_DRAWS, 1))
     for draw in range(_DRAWS):
         for entry in np.flatnonzero((kinds >= Entry.REAL) & (kinds <= Entry.COMPLEX)).tolist():
-            kind, key = kinds[entry], (int(places[entry]) * _DRAWS + draw) * 2
-            real = 0.0 if kind == Entry.IMAG else _number(key)
-            imag = 0.0 if kind == Entry.REAL else _number(key + 1)
-            out[draw, entry] = complex(real, imag)
+            kind, key = kinds[entry], int(places[entry]) * _DRAWS + draw
+            number = _number(key)
+            if kind == Entry.COMPLEX:  # of modulus 1, so that products of phases stay as large as they are
+                out[draw, entry] = complex(1 - number * number, 2 * number) / (1 + number * number)
+            else:
+                out[draw, entry] = number if kind == Entry.REAL else complex(0, number)
     return out
 
 
 def without_zeros(of: Pattern, trial: Trial) -> Pattern:
-    """Return a pattern with zeros where both draws have them."""
-    size = np.abs(trial).reshape(_DRAWS, -1)
-    gone = (size < _NEAR * size.max(axis=1, keepdims=True)).all(axis=0)
+    """Return a pattern with zeros where all draws have them."""
+    gone = (trial == 0).all(axis=0).reshape(-1)
     return np.where(gone, 0, np.frombuffer(of, dtype=np.uint8)).astype(np.uint8).tobytes()
 
 
 def product(left: Trial, right: Trial) -> Trial:
-    """Return the product, scaled so that products of many matrices stay numbers."""
-    made = left @ right
-    scaled: Trial = made / np.abs(made).max(axis=(1, 2), keepdims=True)
+    """Return the product, with exact zeros where sums cancel, and scaled so that long products stay numbers."""
+    made, terms = left @ right, _size(left) @ _size(right)
+    made[:, (_size(made) < _NEAR * terms).all(axis=0)] = 0
+    scaled: Trial = made / _size(made).max(axis=(1, 2), keepdims=True)
     return scaled
+
+
+def _size(trial: Trial) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.abs(trial.real) + np.abs(trial.imag)
+    return found
 
 
 _MASK = (1 << 64) - 1
