@@ -307,7 +307,17 @@ def _ladder(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int])
         builder.gate("cx", list(pair))
 
 
-_KINDS = [_gate, _gate, _plain, _plain, _matrix, _other, _ladder]
+def _bond(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    """Rotations by Pauli matrices of two wires as transpilers write them: quarter turns around CX, RZ, CX."""
+    pair = wires[:2]
+    for _ in range(int(rng.integers(1, 4)) if len(pair) == 2 else 0):
+        for wire in pair:
+            for _ in range(int(rng.integers(0, 3))):
+                builder.gate(("h", "sx", "root_xdg", "s", "sdg", "x")[rng.integers(6)], [wire])
+        builder.gate("cx", pair).gate("rz", pair[1:], float(rng.normal())).gate("cx", pair)
+
+
+_KINDS = [_bond, _gate, _gate, _plain, _plain, _matrix, _other, _ladder]
 
 
 def _disturbed(rng: np.random.Generator, circuit: Circuit) -> Circuit:

@@ -34,7 +34,7 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
-      absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, shape_.item_work)),
+      absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, trials_, shape_.item_work)),
       lows_(std::move(lows)), promise_(promise), on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
@@ -89,7 +89,7 @@ void Planner::absorb() {
     fuser_.reset();
     state_ = State::rotate;
     if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits) {
-        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, shape_.item_work));
+        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, trials_, shape_.item_work));
         state_ = State::join;
     }
 }
@@ -102,6 +102,7 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
+    trials_ = Trials();
     bool cheap = shape_.item_work <= most_item_work;
     work_ = gather(std::move(work_), *book, program_, cheap);
     if (cheap) work_ = rotate(std::move(work_), *book, program_);

@@ -78,6 +78,7 @@ class Planner {
     std::unique_ptr<Reader> reader_;
     Circuit circuit_;  // the part that was read last
     NumberProgram program_;
+    Trials trials_;  // of the pieces that are fused
     std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;

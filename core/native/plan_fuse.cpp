@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t longest_label = 40;
 
+bool all_complex(Index pattern, const Book& book) {
+    return book.patterns[pattern].find_first_not_of(complex_) == Interned::Bytes::npos;
+}
+
 bool begins_character(char byte) { return (byte & 0xc0) != 0x80; }
 
 }  // namespace
@@ -50,6 +54,8 @@ void number_pieces(std::vector<Piece>& work, Book& book) {
 }
 
 void Fuser::add(Piece piece) {
+    Index plain = book_.patterns.plain(piece.pattern);
+    if (plain != piece.pattern) piece.known = piece.pattern, piece.pattern = plain;
     if (!small(piece) || settle(piece)) push(piece);
 }
 
@@ -151,11 +157,11 @@ Fuser::Bits Fuser::bits_of(const Piece& piece) const {
     return out;
 }
 
-// Returns a piece of work as a dense matrix on `bits`.
-Fuser::Embedding Fuser::embed(const Piece& piece, const Bits& bits) {
+// Returns a piece of work with some pattern as a dense matrix on `bits`.
+Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bits) {
     Embedding out;
     int size = 1 << bits.size, inner = piece.size();
-    Interned::Bytes of = book_.patterns[piece.pattern];
+    Interned::Bytes of = book_.patterns[pattern];
     Mask condition = bits.local(piece.when.mask), value = bits.local(piece.when.value);
     Mask mixed = bits.local(piece.mixed.units);
     int at[most_bits] = {0, 0};
@@ -189,6 +195,39 @@ Fuser::Embedding Fuser::embed(const Piece& piece, const Bits& bits) {
     return out;
 }
 
+// Returns a piece of work as a dense matrix on `bits` at trial numbers.
+Trial Fuser::trial_of(const Piece& piece, const Bits& bits) {
+    Embedding made = embed(piece, piece.known == Piece::none ? piece.pattern : piece.known, bits);
+    Interned::Bytes classes = book_.patterns[made.pattern];
+    int inner = piece.size() * piece.size();
+    Trial out;
+    for (int k = 0; k < 1 << 2 * bits.size; ++k) {
+        Index entry = made.entry[k];
+        if (entry >= 2 && piece.trial != Piece::none) {
+            for (int draw = 0; draw < Trial::draws; ++draw)
+                out.entry[draw][k] = trials_.entry(piece.trial, inner, draw, static_cast<int>(entry) - 2);
+        } else {
+            out.set(k, classes[static_cast<std::size_t>(k)], entry < 2 ? entry : book_.place(piece.source, entry - 2));
+        }
+    }
+    return out;
+}
+
+// Makes the product of pieces, the earliest first, at trial numbers if something may cancel in it.
+bool Fuser::try_numbers(const Piece* const* pieces, int number, const Bits& bits, Trial& out) {
+    bool some = false;
+    for (int k = 0; k < number; ++k) some = some || cancels(*pieces[k], book_);
+    if (!some) return false;
+    // With a matrix of complex numbers alone, of which nothing else is known, nothing cancels.
+    for (int k = 0; k < number; ++k) {
+        const Piece& piece = *pieces[k];
+        if (piece.trial == Piece::none && piece.kind == Kind::mix && all_complex(piece.pattern, book_)) return false;
+    }
+    out = trial_of(*pieces[0], bits);
+    for (int k = 1; k < number; ++k) out.multiply(trial_of(*pieces[k], bits), 1 << bits.size);
+    return true;
+}
+
 // Makes one matrix on `bits` of pieces, the earliest first, if it costs no more (with `gain`: less).
 bool Fuser::merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out) {
     double before = 0;
@@ -196,20 +235,25 @@ bool Fuser::merge(const Piece* const* pieces, int number, const Bits& bits, bool
     return multiply(pieces, number, bits, before, gain, out);
 }
 
-bool Fuser::product(const Piece* const* pieces, int number, Mask on, double most, Piece& out) {
+bool Fuser::product(const Piece* const* pieces, int number, Mask on, double most, bool less, Piece& out) {
     Bits bits{{0, 0}, 0};
     each(on, [&](int bit) { bits.bit[bits.size++] = bit; });
-    return multiply(pieces, number, bits, most, false, out);
+    return multiply(pieces, number, bits, most, less, out);
 }
 
 bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, double most, bool less, Piece& out) {
     int size = 1 << bits.size;
     embedded_.clear();
-    for (int k = 0; k < number; ++k) embedded_.push_back(embed(*pieces[k], bits));
+    for (int k = 0; k < number; ++k) embedded_.push_back(embed(*pieces[k], pieces[k]->pattern, bits));
     Index of = embedded_[0].pattern;
     for (int k = 1; k < number; ++k) of = book_.patterns.product(embedded_[static_cast<std::size_t>(k)].pattern, of, size);
+    Trial trial;
+    bool tried = try_numbers(pieces, number, bits, trial);
+    if (tried) of = trial.without_zeros(of, size * size, book_.patterns);
     double cost = book_.patterns.mix_work(of, size) + item_work_;
     if (cost > most || (less && cost == most)) return false;
+    // What is drawn in all entries seldom cancels in products.
+    tried = tried && (trial.is_known(size * size) || !all_complex(of, book_));
 
     auto factor = [&](int k) {
         return book_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry, static_cast<Index>(size * size));
@@ -226,6 +270,9 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
         right = Book::factor(out.source);
     }
     out.pattern = of;
+    for (int k = 0; k < number; ++k)
+        if (pieces[k]->trial != Piece::none) trials_.drop(pieces[k]->trial, pieces[k]->size() * pieces[k]->size());
+    if (tried) out.trial = trials_.put(trial, size * size);
     book_.put(out, bits.bit, bits.size, nullptr, 0);
     std::vector<Index> labels;
     for (int k = 0; k < number; ++k) labels.push_back(pieces[k]->label);

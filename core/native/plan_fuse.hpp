@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plan_numbers.hpp"
+#include "plan_trial.hpp"
 
 namespace qx::plan {
 
@@ -24,17 +25,17 @@ class Fuser {
   public:
     static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
 
-    // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic.
-    Fuser(Book& book, NumberProgram& program, double item_work)
-        : book_(book), program_(program), item_work_(item_work), on_bit_(64) {}
+    // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic. trials: those of the pieces.
+    Fuser(Book& book, NumberProgram& program, Trials& trials, double item_work)
+        : book_(book), program_(program), trials_(trials), item_work_(item_work), on_bit_(64) {}
     // Makes room for so many pieces, so that they are never copied; room that is not used takes no memory.
     void reserve(std::size_t pieces) { kept_.reserve(pieces); }
 
     void add(Piece piece);
     // Returns the work with neighbours merged.
     std::vector<Piece> finish();
-    // Makes one matrix on some bits of pieces, the earliest first, if it costs at most so much.
-    bool product(const Piece* const* pieces, int number, Mask on, double most, Piece& out);
+    // Makes one matrix on some bits of pieces, the earliest first, if it costs at most so much. less: it has to cost less.
+    bool product(const Piece* const* pieces, int number, Mask on, double most, bool less, Piece& out);
     static bool small(const Piece& piece) {
         return piece.in_a_sweep() && piece.touched && count(piece.touched) <= most_bits;
     }
@@ -63,7 +64,9 @@ class Fuser {
         return piece.kind == Kind::mix && !piece.num_reads && !piece.when.mask && piece.num_mixed <= most_bits;
     }
     Bits bits_of(const Piece& piece) const;
-    Embedding embed(const Piece& piece, const Bits& bits);
+    Embedding embed(const Piece& piece, Index pattern, const Bits& bits);
+    Trial trial_of(const Piece& piece, const Bits& bits);
+    bool try_numbers(const Piece* const* pieces, int number, const Bits& bits, Trial& out);
     bool merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out);
     bool multiply(const Piece* const* pieces, int number, const Bits& bits, double most, bool less, Piece& out);
     bool settle(Piece& piece);
@@ -76,6 +79,7 @@ class Fuser {
 
     Book& book_;
     NumberProgram& program_;
+    Trials& trials_;
     double item_work_;
     std::vector<Piece> kept_;
     std::vector<bool> gone_;

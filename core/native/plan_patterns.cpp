@@ -72,6 +72,16 @@ Index Patterns::product(Index left, Index right, int size) {
     return known = known_.of({out.data(), out.size()});
 }
 
+Index Patterns::plain(Index pattern) {
+    Index& known = plain_[pattern];
+    if (known != Memo::none) return known;
+    constexpr char class_of[] = {zero, one, minus_one, real, imag, complex_, imag, imag, real, real, imag, imag};
+    Interned::Bytes of = known_[pattern];
+    std::vector<char> out;
+    for (char entry : of) out.push_back(class_of[static_cast<int>(entry)]);
+    return known = known_.of({out.data(), out.size()});
+}
+
 double Patterns::mix_work(Index pattern, int size) {
     Index& known = works_[key(pattern, size)];
     if (known == Memo::none) {

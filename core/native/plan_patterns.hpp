@@ -6,7 +6,11 @@
 namespace qx::plan {
 
 // The class of one entry of a matrix, as in qsim_ex.circuit.ops.
-enum Entry : char { zero, one, minus_one, real, imag, complex_ };
+// From unit_imag on they are numbers, which only the first steps of planning know.
+enum Entry : char {
+    zero, one, minus_one, real, imag, complex_, unit_imag, minus_unit_imag, root_half, minus_root_half, imag_root_half,
+    minus_imag_root_half
+};
 constexpr int entry_classes = 6;
 
 // Tells whether a kernel is given the number of such an entry; 0, 1 and -1 are written into its code.
@@ -34,6 +38,8 @@ class Patterns {
 
     // The pattern of left * right, two square matrices of one size.
     Index product(Index left, Index right, int size);
+    // The pattern with classes for the numbers that only the first steps of planning know.
+    Index plain(Index pattern);
     // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a renaming.
     double mix_work(Index pattern, int size);
     // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
@@ -44,7 +50,7 @@ class Patterns {
 
   private:
     Interned known_;
-    Memo products_, works_, renamings_, relabelings_;
+    Memo products_, plain_, works_, renamings_, relabelings_;
     std::vector<double> work_;
     std::vector<std::vector<Index>> renaming_;
     std::vector<Relabeling> relabeling_;

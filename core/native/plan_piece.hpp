@@ -64,9 +64,13 @@ struct Glance : Outline {
 // the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
 // the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.
 struct Piece : Outline {
+    static constexpr Index none = ~Index{0};
+
     When when;             // where it applies
     std::uint32_t words = 0;
     Index pattern = 0;     // classes of the entries [2^reads, 2^mixed, 2^mixed]
+    Index known = none;    // the pattern with the numbers that are known, where fusing has put classes for them
+    Index trial = none;    // a product at trial numbers, at `trial` of `Fuser::trials`
     Index label = 0;
     Index order = 0;       // position in the program
     Places source;         // of each entry of the pattern

@@ -13,6 +13,14 @@ namespace {
 constexpr char rotation_classes[] = {real, real, real, real};
 constexpr char phase_classes[] = {complex_};
 
+// Two rotations on two bits, by what the values differ that they mix.
+constexpr char r = real, o = zero;
+constexpr char rotations[4][16] = {{},
+                                   {r, r, o, o, r, r, o, o, o, o, r, r, o, o, r, r},
+                                   {r, o, r, o, o, r, o, r, r, o, r, o, o, r, o, r},
+                                   {r, o, o, r, o, r, r, o, o, r, r, o, r, o, o, r}};
+constexpr Mask tells[] = {0, 2, 1, 3};  // the bits whose parity says which of the two it is
+
 // Groups of pieces: each kept piece, and what joins it.
 class Groups {
   public:
@@ -79,7 +87,50 @@ Piece joined(std::vector<Piece>& group, Book& book, NumberProgram& program) {
     return group.front();
 }
 
+// Appends two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases.
+void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program) {
+    Index rotation[16] = {}, before[4] = {1, 1, 1, 1}, after[4] = {1, 1, 1, 1}, scales[2];
+    char classes[] = {one, one, one, one};
+    for (int which = 0; which < 2; ++which) {
+        int low = which ? (apart == 1 ? 2 : 1) : 0, values[] = {low, low ^ apart};
+        Index entries[4];
+        for (int k = 0; k < 4; ++k) entries[k] = static_cast<Index>(4 * values[k >> 1] + values[k & 1]);
+        Index numbers = program.euler(book.picked(piece.source, entries, 4)).first;
+        for (Index k = 0; k < 4; ++k) rotation[entries[k]] = numbers + k;
+        before[values[1]] = numbers + 5, after[values[1]] = numbers + 4, scales[which] = numbers + 6;
+        classes[values[1]] = complex_;
+    }
+    int bits[] = {book.bit(piece, 0), book.bit(piece, 1)};
+    Mask reads[] = {unit(bits[0]), unit(bits[1])}, which = 0;
+    for (int k = 0; k < 2; ++k) which |= tells[apart] >> k & 1 ? reads[k] : 0;
+    auto add = [&](Interned::Bytes of, const Index* places, const Mask* parities, int number) {
+        Piece made;
+        made.kind = number ? Kind::diagonal : Kind::mix, made.label = piece.label;
+        made.pattern = book.patterns.of(of);
+        made.source = {0, static_cast<Index>(of.size()), static_cast<Index>(book.places.size())};
+        book.places.insert(book.places.end(), places, places + of.size());
+        book.put(made, bits, number ? 0 : 2, parities, number);
+        out.push_back(made);
+    };
+    constexpr char phases[] = {complex_, complex_};
+    add({classes, 4}, before, reads, 2);
+    add({rotations[apart], 16}, rotation, nullptr, 0);
+    add({classes, 4}, after, reads, 2);
+    add({phases, 2}, scales, &which, 1);
+}
+
 }  // namespace
+
+int direction(const Piece& piece, const Book& book) {
+    if (!piece.unitary || piece.kind != Kind::mix || piece.num_mixed != 2 || piece.num_reads || piece.when.mask) return 0;
+    Interned::Bytes of = book.patterns[piece.pattern];
+    for (int apart = 1; apart <= 3; ++apart) {
+        bool same = true;
+        for (std::size_t k = 0; k < 16; ++k) same = same && (of[k] == zero) == (rotations[apart][k] == zero);
+        if (same) return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 6 ? apart : 0;
+    }
+    return 0;
+}
 
 bool splits(const Piece& piece, const Book& book) {
     if (!piece.unitary || piece.kind != Kind::mix || piece.num_mixed != 1 || piece.num_reads || piece.when.mask)
@@ -89,13 +140,17 @@ bool splits(const Piece& piece, const Book& book) {
 }
 
 std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program) {
-    std::ptrdiff_t found = std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return splits(piece, book); });
+    std::ptrdiff_t found = std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return splits(piece, book) || direction(piece, book); });
     if (!found) return work;
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
     Index label = book.labels.of("phase");
     std::vector<Piece> out;
     out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
+        if (int apart = direction(piece, book)) {
+            add_two(piece, apart, out, book, program);
+            continue;
+        }
         if (!splits(piece, book)) {
             out.push_back(piece);
             continue;

@@ -11,7 +11,10 @@ constexpr double most_item_work = 1.0;
 // Returns whether a piece is a unitary matrix on one bit with complex numbers.
 bool splits(const Piece& piece, const Book& book);
 
-// Returns the work with complex one-bit matrices split up. As a complex matrix each costs 8 multiply-adds per amplitude;
+// Returns by what values differ that a piece mixes, if it is two complex matrices on two bits; 0 for others.
+int direction(const Piece& piece, const Book& book);
+
+// Returns the work with complex one-bit matrices split up, and pairs of them on two bits. As a complex matrix each costs 8 multiply-adds per amplitude;
 // in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
 std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program);
 

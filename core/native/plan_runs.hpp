@@ -10,14 +10,17 @@ namespace qx::plan {
 // What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.
 class RunJoiner {
   public:
-    // Work on two bits. anchor: the first piece that touches both, where the whole run may stand.
+    // Work on two bits. anchor: the first piece that touches both, where the whole run may stand. core: how many members
+    // there are up to the last one that touches both. leads: what stood behind the cores of earlier runs on these bits, and
+    // may belong to this one.
     struct Run {
         Mask bits;
         Index anchor;
-        std::vector<Index> members;
+        std::vector<Index> members, leads;
+        std::size_t core = 0;
     };
 
-    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, double item_work);
+    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work);
 
     // Does a bounded amount of work; returns false when all is done.
     bool advance();
@@ -26,6 +29,9 @@ class RunJoiner {
 
   private:
     void join(const Run& run);
+    bool whole(const std::vector<Index>& members, Mask bits, Piece& made);
+    void lengthen(const Run& run, std::vector<Index>& members, Piece& made);
+    std::vector<Index> leads_of(const Run& run) const;
 
     Book& book_;
     double item_work_;

@@ -16,7 +16,7 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import placed_gate
 from qsim_ex.circuit.gates import GATES, Gate
-from qsim_ex.circuit.ops import Entry, letters
+from qsim_ex.circuit.ops import Entry, Known, letters
 from tools.packages import packages
 
 ROOT = Path(__file__).parents[2]
@@ -51,9 +51,11 @@ def test_pattern_holds(gate: Gate) -> None:
     entries = gate.entries(angles)
     assert entries.shape == (5, len(gate.pattern))
     assert len(gate.pattern) == 1 << (2 * len(gate.mixes) + len(gate.reads)), letters(gate.pattern)
-    exact = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
+    root = np.sqrt(0.5)
+    exact = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1, Known.I: 1j, Known.MINUS_I: -1j, Known.ROOT: root}
+    exact |= {Known.MINUS_ROOT: -root, Known.I_ROOT: 1j * root, Known.MINUS_I_ROOT: -1j * root}
     for column, kind in zip(entries.T, gate.pattern, strict=True):
-        match Entry(kind):
+        match kind:
             case Entry.REAL:
                 assert (column.imag == 0).all()
             case Entry.IMAG:

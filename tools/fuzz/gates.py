@@ -6,7 +6,7 @@ Nothing here is read from the engine. Index bit k of a matrix is argument k of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -144,6 +144,9 @@ DEFINITIONS: dict[str, Definition] = {
     "rx": rotation("X"),
     "ry": rotation("Y"),
     "rz": rotation("Z"),
+    "root_x": lambda: turn(X, np.pi / 2),
+    "root_xdg": lambda: turn(X, -np.pi / 2),
+    **{f"rz_{k}_quarters": partial(turn, Z, np.pi / 2 * k) for k in (1, 2, 3, 5, 6, 7)},
     "r": _about,
     "u": u,
     "u3": u,

@@ -7,7 +7,9 @@ from random import Random
 
 from tools.fuzz.case import WIRE, Line
 
-ANGLES = ("0.0", "pi", "-pi", "pi/2", "-pi/2", "pi/4", "2*pi", "-3*pi/4", "4*pi")
+ANGLES = ("0.0", "pi", "-pi", "pi/2", "-pi/2", "pi/4", "2*pi", "-3*pi/4", "4*pi", "7*pi/2")
+NEARLY = ("1e-15", "-4e-16", "3e-15", "1e-12", "-1e-9")
+"""What some quarter turns are off by: of these the first two are rounding."""
 EXPONENTS = ("0.0", "1.0", "-1.0", "0.5", "-0.5", "2.0", "0.25", "1.5")
 SHIFTS = ("0.0", "0.0", "-0.5", "1.0")
 HALF_TURNS = frozenset({"exponent", "shift", "phase_exponent"})
@@ -46,7 +48,8 @@ class Draw:
             self.values += 1
             return f"v[{self.values - 1}]"
         if random.random() < 0.4:
-            return random.choice(SHIFTS if name == "shift" else EXPONENTS if name in HALF_TURNS else ANGLES)
+            chosen = random.choice(SHIFTS if name == "shift" else EXPONENTS if name in HALF_TURNS else ANGLES)
+            return f"({chosen} + {random.choice(NEARLY)})" if name != "shift" and random.random() < 0.2 else chosen
         return str(round(random.uniform(-2, 2) if name in HALF_TURNS else random.uniform(-7, 7), 3))
 
     def seed(self) -> int:
@@ -77,7 +80,7 @@ class Draw:
     def unitary_line(self) -> str:
         """A statement that needs no chance."""
         kinds = [self.row, self.matrix, self.diagonal, self.multiplexer, self.rotation, self.permutation, self.phase]
-        return self.random.choices(kinds, [12, 3, 2, 2, 2, 2, 0.5])[0]()
+        return self.random.choices([*kinds, self.bond], [12, 3, 2, 2, 2, 2, 0.5, 2])[0]()
 
     def conditional_line(self) -> str:
         """A statement that may stand under a condition."""
@@ -90,6 +93,22 @@ class Draw:
         wires = self.some(row.qubits)
         parameters = "".join(f", {self.angle(name)}" for name in row.parameters)
         return f"b.gate({row.name!r}, {self.on(wires)}{parameters}{self.controls(wires)})"
+
+    def bond(self) -> str:
+        """Rotations by Pauli matrices of two wires as transpilers write them: quarter turns around CX, RZ, CX."""
+        if self.wires < 2:
+            return self.row()
+        random, pair = self.random, self.some(2)
+        text = "b"
+        for _ in range(random.randint(1, 3)):
+            for wire in random.sample(pair, 2):
+                for _ in range(random.randint(0, 2)):
+                    name = random.choice(["h", "sx", "sx", "s", "rz", "x"])
+                    angle = f", {random.choice(ANGLES)}" if name == "rz" else ""
+                    text += f".gate({name!r}, {self.on([wire])}{angle})"
+            cx = f".gate('cx', {self.on(pair)})"
+            text += f"{cx}.gate('rz', {self.on(pair[1:])}, {self.angle()}){cx}"
+        return text
 
     def matrix(self) -> str:
         """A unitary matrix with or without structure."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check, many, saves
+from qsim_ex.circuit import check, many, quarters, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
@@ -67,6 +67,7 @@ class CircuitBuilder(BlockBuilder):
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
         self.num_clbits = check.count(num_clbits, "num_clbits")
+        self._takes_quarters = self.num_qubits >= quarters.LEAST
         self._instructions: list[Instruction] = []
         self._open: list[OpenBlock] = []
         self._variables: list[int] = []
@@ -128,6 +129,8 @@ class CircuitBuilder(BlockBuilder):
             )
         if parameters:
             self._check_finite(parameters, name)
+            if self._takes_quarters and not controls and (turned := quarters.quarter(name, *parameters)):
+                name, parameters = turned, ()
         values = -1 if control_values is None else control_values
         self._put(placed_gate(name, tuple(wires), self.num_qubits, tuple(controls), values), parameters)
         return self
@@ -140,6 +143,8 @@ class CircuitBuilder(BlockBuilder):
         It takes a fraction of the time of many calls of `gate`. Raises what `gate` raises, for the first gate that is
         wrong; the gates before it are appended then.
         """
+        if self._takes_quarters:
+            names, parameters = quarters.without_quarters(names, parameters)
         try:
             placed = list(map(placed_gate, names, wires, repeat(self.num_qubits)))
             right = [gate.row.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(

@@ -159,23 +159,26 @@ def _phase(angle: Any) -> Any:
 
 _row("global_phase", 0, "c", lambda a: [_phase(a)], parameters="angle", qiskit="global_phase")
 _row("x", 1, "0110", [0, 1, 1, 0], mixes=(0,), qiskit="x", cirq=[OnePower("XPowGate", 1)])
-_row("y", 1, "0ii0", [0, -_i, _i, 0], mixes=(0,), qiskit="y", cirq=[OnePower("YPowGate", 1)])
+_row("y", 1, "0Jj0", [0, -_i, _i, 0], mixes=(0,), qiskit="y", cirq=[OnePower("YPowGate", 1)])
 _row("z", 1, "-", [-1], when=(0,), qiskit="z", cirq=[OnePower("ZPowGate", 1)])
-_row("h", 1, "rrrr", [_r, _r, _r, -_r], mixes=(0,), qiskit="h", cirq=[OnePower("HPowGate", 1)])
-_row("s", 1, "i", [_i], when=(0,), qiskit="s", cirq=[OnePower("ZPowGate", 0.5)])
-_row("sdg", 1, "i", [-_i], when=(0,), qiskit="sdg", cirq=[OnePower("ZPowGate", -0.5)])
+_row("h", 1, "hhhH", [_r, _r, _r, -_r], mixes=(0,), qiskit="h", cirq=[OnePower("HPowGate", 1)])
+_row("s", 1, "j", [_i], when=(0,), qiskit="s", cirq=[OnePower("ZPowGate", 0.5)])
+_row("sdg", 1, "J", [-_i], when=(0,), qiskit="sdg", cirq=[OnePower("ZPowGate", -0.5)])
 _row("t", 1, "c", [np.exp(0.25j * np.pi)], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)])
 _row("tdg", 1, "c", [np.exp(-0.25j * np.pi)], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
 
 
-def _root_of_x(sign: int) -> Callable[..., tuple[Factor, ...]]:
-    factors = (Factor("rx", (sign * np.pi / 2,)), Factor("global_phase", (sign * np.pi / 4,)))
-    return lambda: factors
+def _up_to_phase(of: str, angle: float) -> Callable[[], tuple[Factor, ...]]:
+    """Return a row without parameters and a global phase as factors."""
+    return lambda: (Factor(of, ()), Factor("global_phase", (angle,)))
 
+
+_row("root_x", 1, "hKKh", [_r, -_i * _r, -_i * _r, _r], mixes=(0,))
+_row("root_xdg", 1, "hkkh", [_r, _i * _r, _i * _r, _r], mixes=(0,))
 
 _SX = [0.5 + 0.5j, 0.5 - 0.5j, 0.5 - 0.5j, 0.5 + 0.5j]
-_row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=_root_of_x(1))
-_row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), qiskit="sxdg", factors=_root_of_x(-1))
+_row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=_up_to_phase("root_x", np.pi / 4))
+_row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), qiskit="sxdg", factors=_up_to_phase("root_xdg", -np.pi / 4))
 _row("p", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", qiskit="p", cirq=[OneShift("ZPowGate", 0)])
 _row("u1", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", qiskit="u1")
 
@@ -240,6 +243,10 @@ _row(
     factors=lambda phi, lam: _euler(np.pi / 2, phi, lam),
     qiskit="u2",
 )
+
+for _k, _of in ((1, "s"), (2, "z"), (3, "sdg"), (5, "s"), (6, "z"), (7, "sdg")):  # in place of RZ: see `quarters`
+    _entries, _factors = list(map(complex, _rz(np.pi / 2 * _k))), _up_to_phase(_of, -np.pi / 4 * _k)
+    _row(f"rz_{_k}_quarters", 1, "cc", _entries, reads=(0b1,), factors=_factors)
 
 # --- two qubits --------------------------------------------------------------------------------------------------
 

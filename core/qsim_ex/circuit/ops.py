@@ -35,15 +35,48 @@ class Entry(IntEnum):
     COMPLEX = 5
 
 
-Pattern = bytes
-"""One `Entry` for each entry of an array [2^reads, 2^mixes, 2^mixes], in C order."""
+class Known(IntEnum):
+    """Numbers that stand in patterns of H, S and √X beside classes, until fusing has seen what cancels.
 
-_LETTERS = "01-ric"
+    A plan has none of them: `plain` makes classes of them.
+    """
+
+    I = 6  # noqa: E741
+    MINUS_I = 7
+    ROOT = 8
+    MINUS_ROOT = 9
+    I_ROOT = 10
+    MINUS_I_ROOT = 11
+
+
+Pattern = bytes
+"""One `Entry`, or `Known` number, for each entry of an array [2^reads, 2^mixes, 2^mixes], in C order."""
+
+_LETTERS = "01-ricjJhHkK"
 
 
 def pattern(text: str) -> Pattern:
-    """Read a pattern from letters ``0 1 - r i c`` (zero, one, minus one, real, imaginary, complex)."""
+    """Read a pattern from letters.
+
+    ``0 1 - r i c``: zero, one, minus one, real, imaginary, complex. ``j J h H k K``: i, −i, √½, −√½, i√½, −i√½.
+    """
     return bytes(_LETTERS.index(letter) for letter in text)
+
+
+PLAIN = bytes.maketrans(pattern("jJhHkK"), pattern("iirrii"))
+"""What `bytes.translate` makes a class of each `Known` number with."""
+
+_CONJUGATES = bytes.maketrans(pattern("jJkK"), pattern("JjKk"))
+
+
+def plain(of: Pattern) -> Pattern:
+    """Return a pattern with a class for each `Known` number."""
+    return of.translate(PLAIN)
+
+
+def conjugate(of: Pattern) -> Pattern:
+    """Return the pattern of the conjugate."""
+    return of.translate(_CONJUGATES)
 
 
 def letters(of: Pattern) -> str:

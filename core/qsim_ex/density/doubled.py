@@ -28,6 +28,7 @@ from qsim_ex.circuit.ops import (
     Entry,
     Initialize,
     Instruction,
+    Known,
     Measure,
     Op,
     Pattern,
@@ -37,6 +38,7 @@ from qsim_ex.circuit.ops import (
     SetState,
     Structure,
     When,
+    conjugate,
     mask_of,
     pattern,
     structure_of,
@@ -53,7 +55,7 @@ Wires = tuple[int, ...]
 Places = dict[int, int]
 """Classical bit -> the wire that holds its value; a bit that is 0 is missing."""
 
-_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
+_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL, Known.ROOT, Known.MINUS_ROOT})
 _NO_AMPLITUDES = ("statevector", "amplitudes", "unitary")
 
 _FLIP = np.array([0, 1, 1, 0], dtype=np.complex128)
@@ -250,7 +252,7 @@ class Doubler:
         real = all(entry in _REAL for entry in op.pattern)
         reads, when = tuple(read << n for read in op.reads), When(op.when.mask << n, op.when.value << n)
         operand = op.operand if real else self._total + op.operand
-        return Op(self._columns(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
+        return Op(self._columns(op.mixes), reads, when, conjugate(op.pattern), operand, op.name, op.unitary)
 
     def _superoperator(self, channel: Channel, offsets: dict[KrausPlace, int]) -> Op:
         key = KrausPlace(channel.operand, channel.count, len(channel.wires))

@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import quarters
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.quarters import QuarterKeys
 from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 
@@ -44,8 +46,9 @@ class ReadRows:
     """Rows of the gate table, by a reader's own numbers."""
 
     def __init__(self, rows: Sequence[str]) -> None:
-        assert len(rows) <= MOST_ROWS
-        self._rows = rows
+        self._quarters = QuarterKeys(rows, ROW_BITS)
+        self._rows = (*rows, *self._quarters.added)
+        assert len(self._rows) <= MOST_ROWS
 
     def decoded(self, key: int) -> tuple[str, Wires]:
         """Return the row and the wires of a key."""
@@ -54,6 +57,11 @@ class ReadRows:
             wires.append((rest & (1 << WIRE_BITS) - 1) - 1)
             rest >>= WIRE_BITS
         return row, tuple(wires)
+
+    @property
+    def quarters(self) -> QuarterKeys:
+        """What puts other rows in place of quarter turns."""
+        return self._quarters
 
     @cached_property
     def gates(self) -> RowGates:
@@ -157,7 +165,11 @@ class ReadGates:
             if end - begin + len(self.others) + len(self.measured) < len(self.numbers):  # not all gates
                 distinct, inverse = np.unique(numbers, return_inverse=True)
                 numbers, keys = inverse.astype(np.uint32), keys[distinct]
-            parameters = self.parameters[self.starts[begin] : self.starts[end]]
+            first = self.starts[begin]
+            parameters = self.parameters[first : self.starts[end]]
+            if builder.num_qubits >= quarters.LEAST:
+                starts = self.starts[begin:end] - first
+                keys, numbers, parameters = self.rows.quarters.replaced(keys, numbers, parameters, starts)
             wires = builder.row_gates(self.rows.gates, keys, numbers, parameters)
             if wires is not None:
                 return set(wires_of(wires))

@@ -26,6 +26,8 @@ class Work:
     to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.InitialAmplitudes`.
     order: position in the program, by which earlier and later work are compared.
     work: multiply-adds per amplitude.
+    known: the pattern with the numbers that are known, where fusing has put classes for them; None if there are none.
+    trial: a product at trial numbers, if something may cancel in products with it; see `rewrite.trial`.
     unitary: whether the operation is unitary: only then can it be split into a rotation between phases.
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read; touched: the bits of the latter.
     parities: masks of all parities that the operation depends on: its reads, and each bit of its condition.
@@ -45,6 +47,8 @@ class Work:
     held: int = 0
     level: int = 0
     work: float = 0.0
+    known: Pattern | None = None
+    trial: NDArray[np.complex128] | None = None
     unitary: bool = True
     mix: int = field(init=False)
     touch: int = field(init=False)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Channel, Entry, Initialize, Instruction, Measure, Op, Pattern, Reset
+from qsim_ex.circuit.ops import Channel, Entry, Initialize, Instruction, Measure, Op, Pattern, Reset, plain
 
 
 # It is never changed; but a noisy circuit has many, and a frozen one takes three times as long to make.
@@ -101,7 +101,7 @@ class Conditioned:
     def classes(self) -> Pattern:
         """Return the class of each entry, which is the operation's entry or that of 1."""
         known = []
-        for entry, is_one in zip(self.operation.pattern, self.identity() == 1, strict=True):
+        for entry, is_one in zip(plain(self.operation.pattern), self.identity() == 1, strict=True):
             match Entry(entry):
                 case Entry.ZERO:
                     known.append(Entry.REAL if is_one else Entry.ZERO)

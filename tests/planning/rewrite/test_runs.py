@@ -12,6 +12,7 @@ from benchmarks.counts import circuit_of
 from benchmarks.cx_rich import Named
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.ops import letters
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Mix, Plan, Shape
 
@@ -52,6 +53,26 @@ def test_a_run_ends_where_its_wires_are_touched() -> None:
     assert mixes(planned(gates, 3)) == [(0, 1), (0, 1)]
 
 
+def rotations(a: int, b: int) -> list[Named]:
+    """Return RXX·RYY·RZZ as transpilers write it: CX, RZ, CX between quarter turns, at the end those of a next one."""
+    gates: list[Named] = []
+    for name in ("h", "sx", "sxdg"):
+        around: list[Named] = [(name, (wire,), ()) for wire in (a, b)]
+        gates += [*(around if name != "sxdg" else ()), ("cx", (a, b), ()), ("rz", (b,), (0.3,)), ("cx", (a, b), ())]
+        gates += around if name != "sx" else [("sxdg", (wire,), ()) for wire in (a, b)]
+    return gates[:-2]
+
+
+def test_bonds_that_share_wires_keep_their_zeros() -> None:
+    """Of rotations on overlapping pairs each is one matrix of two rotations: an H between two is in the later one."""
+    gates: list[Named] = []
+    for first in (0, 1, 0, 1):
+        gates += rotations(first, first + 1)
+    plan = planned(gates, 3)
+    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
+    assert [letters(item.pattern) for item in items if len(item.bits) == 2] == ["r00r0rr00rr0r00r"] * 4
+
+
 @pytest.mark.parametrize("gates", [
     [("h", (0,), ()), ("h", (1,), ()), ("cx", (0, 1), ()), ("h", (0,), ()), ("u", (1,), U)],
     [("cx", (0, 1), ()), ("u", (1,), U)] * 6,
@@ -82,7 +103,7 @@ def test_runs_keep_their_meaning(seed: int) -> None:
         a, b = rng.permutation(n)[:2].tolist()
         if rng.random() < 0.7:
             a, b = min(a, b), (min(a, b) + 1) % n
-        name = ("u", "u", "cx", "rz", "cp", "sx")[rng.integers(6)]
+        name = ("u", "h", "cx", "rz", "cp", "sx")[rng.integers(6)]
         angles = rng.uniform(-3, 3, {"u": 3, "rz": 1, "cp": 1}.get(name, 0)).tolist()
         builder.gate(name, [a, b] if name in ("cx", "cp") else [a], *angles)
     circuit = builder.build()

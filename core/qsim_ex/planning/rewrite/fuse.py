@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When, mask_of
+from qsim_ex.circuit.ops import ALWAYS, PLAIN, Entry, Pattern, When, mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.rewrite import trial
 from qsim_ex.planning.work import Work
 
 MOST_BITS = 2
@@ -67,22 +68,23 @@ def _embedding(
         for r in range(inner):
             row = column & ~mixed | sum((r >> k & 1) << bit for k, bit in enumerate(bits))
             if to:
-                entry, kind = (1, Entry.ONE) if to[c] == r else (0, Entry.ZERO)
+                template[row, column], classes[row, column] = (1, Entry.ONE) if to[c] == r else (0, Entry.ZERO)
             else:
                 number = (block * inner + r) * inner + c
-                entry, kind = 2 + number, Entry(of[number])
-            template[row, column], classes[row, column] = entry, kind
+                template[row, column], classes[row, column] = 2 + number, of[number]
     return _Embedding(template, classes.tobytes())
 
 
+_COMPLEX = bytes([Entry.COMPLEX])
 _CONSTANTS = np.array([ZERO_AT, ONE_AT], dtype=np.int64)
 
 
-def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
-    """Return a piece of work as a dense matrix on `bits`."""
+def _embed(work: Work, bits: tuple[int, ...], *, known: bool = False) -> _Embedding:
+    """Return a piece of work as a dense matrix on `bits`; known: with the numbers that are known."""
     own = work.bits == bits
+    of = work.known if known and work.known is not None else work.pattern
     return _embedding(
-        work.pattern if work.kind != "rename" else b"",
+        of if work.kind != "rename" else b"",
         tuple(range(len(bits))) if own else tuple([bits.index(bit) for bit in work.bits]),
         tuple([_local(mask, bits) for mask in work.reads]),
         When(_local(work.when.mask, bits), _local(work.when.value, bits)) if work.when.mask else ALWAYS,
@@ -94,6 +96,26 @@ def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
 def _local(mask: int, bits: tuple[int, ...]) -> int:
     """Return a mask of index bits as a mask of their places among `bits`."""
     return sum([1 << k for k, bit in enumerate(bits) if mask >> bit & 1])
+
+
+def _trial(work: Work, bits: tuple[int, ...]) -> trial.Trial:
+    """Return a piece of work as a dense matrix on `bits` at trial numbers."""
+    template, of = _embed(work, bits, known=True)
+    if work.trial is None:
+        return trial.drawn(of, np.concatenate((_CONSTANTS, work.source))[template].ravel()).reshape(-1, *template.shape)
+    numbers = np.concatenate((trial.CONSTANTS, work.trial.reshape(len(work.trial), -1)), axis=1)
+    taken: trial.Trial = numbers[:, template]
+    return taken
+
+
+def cancels(work: Work) -> bool:
+    """Return whether something may cancel in products with a piece of work, which patterns do not show."""
+    return work.trial is not None or (work.known is not None and bool(work.known.strip(trial.OTHERS)))
+
+
+def _is_any(work: Work) -> bool:
+    """Return whether work is a matrix of complex numbers of which nothing else is known: with it nothing cancels."""
+    return work.trial is None and work.kind == "mix" and not work.pattern.strip(_COMPLEX)
 
 
 def _places(work: Work, embedding: _Embedding) -> NDArray[np.int64]:
@@ -163,15 +185,31 @@ def product_of(
     of = embedded[0].pattern
     for embedding in embedded[1:]:
         of = patterns.product(embedding.pattern, of, 1)
+    made = _tried(pieces, bits)
+    if made is not None:
+        of = trial.without_zeros(of, made)
     cost = patterns.mix_work(of, 1 << len(bits)) + item_work
     if cost > most or (less and cost == most):
         return None
+    if made is not None and not of.strip(_COMPLEX) and not np.array_equal(*made):
+        made = None  # something is drawn in all of it, so seldom does anything cancel in products with it
     right, level = _places(pieces[0], embedded[0]), pieces[0].level
     for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
         level = 1 + max(level, piece.level)
         right = program.product(_places(piece, embedding), right, level)
     unitary = all(piece.unitary for piece in pieces)
-    return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level, unitary=unitary)
+    label = label_of(pieces)
+    return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label, level=level, trial=made, unitary=unitary)
+
+
+def _tried(pieces: list[Work], bits: tuple[int, ...]) -> trial.Trial | None:
+    """Return the product of pieces, the earliest first, at trial numbers; None if nothing may cancel in it."""
+    if not any(cancels(piece) for piece in pieces) or any(_is_any(piece) for piece in pieces):
+        return None
+    made = _trial(pieces[0], bits)
+    for piece in pieces[1:]:
+        made = trial.product(_trial(piece, bits), made)
+    return made
 
 
 def label_of(pieces: list[Work]) -> str:
@@ -187,6 +225,9 @@ def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> li
     """
     neighbours = _Neighbours(program, item_work)
     for at, piece in enumerate(work):
+        of = piece.pattern.translate(PLAIN)
+        if of != piece.pattern:
+            piece.known, piece.pattern = piece.pattern, of
         left = _settle(piece, neighbours) if small(piece) else piece
         if left is not None:
             neighbours.push(left, at)

@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, pattern
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers.program import NumberProgram
@@ -23,6 +26,12 @@ from qsim_ex.planning.work import Work
 
 _ROTATION = pattern("rrrr")
 _PHASE = pattern("c")
+
+_ROTATIONS = {1: pattern("rr00rr0000rr00rr"), 2: pattern("r0r00r0rr0r00r0r"), 3: pattern("r00r0rr00rr0r00r")}
+"""Two rotations on two bits, by what the values differ that they mix."""
+
+_TELLS = {1: 2, 2: 1, 3: 3}
+"""The bits whose parity says which of the two it is."""
 
 MOST_ITEM_WORK = 1.0
 """The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix."""
@@ -77,7 +86,10 @@ def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
     """Return the work with complex one-bit matrices split up; it pays where an item costs `MOST_ITEM_WORK` or less."""
     out: list[Work] = []
     for piece in work:
-        if splits(piece):
+        apart = direction(piece)
+        if apart:
+            out += _two(piece, apart, program)
+        elif splits(piece):
             numbers = program.euler(piece.source)
             bit = When(piece.mix, piece.mix)
             out.append(Work("diagonal", (), (), bit, _PHASE, numbers[5:6], piece.label))
@@ -87,6 +99,37 @@ def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
         else:
             out.append(piece)
     return numbered(out)
+
+
+def _two(piece: Work, apart: int, program: NumberProgram) -> list[Work]:
+    """Return two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases."""
+    source, reads = piece.source.reshape(4, 4), tuple(1 << bit for bit in piece.bits)
+    rotation, phases = np.full((4, 4), ZERO_AT, dtype=np.int64), np.full((2, 4), ONE_AT, dtype=np.int64)
+    scales = []
+    for low in (0, 2 if apart == 1 else 1):
+        values = np.array([low, low ^ apart])
+        numbers = program.euler(source[np.ix_(values, values)].reshape(-1))
+        rotation[np.ix_(values, values)] = numbers[:4].reshape(2, 2)
+        phases[:, low ^ apart] = numbers[5], numbers[4]
+        scales.append(numbers[6])
+    of = pattern("".join("1c"[int(place != ONE_AT)] for place in phases[0]))
+    which = sum([1 << bit for k, bit in enumerate(piece.bits) if _TELLS[apart] >> k & 1])
+    return [
+        Work("diagonal", (), reads, ALWAYS, of, phases[0], piece.label),
+        Work("mix", piece.bits, (), ALWAYS, _ROTATIONS[apart], rotation.reshape(-1), piece.label),
+        Work("diagonal", (), reads, ALWAYS, of, phases[1], piece.label),
+        Work("diagonal", (), (which,), ALWAYS, pattern("cc"), np.array(scales), piece.label),
+    ]
+
+
+def direction(piece: Work) -> int:
+    """Return by what values differ that a piece mixes, if it is two complex matrices on two bits; 0 for others."""
+    if not piece.unitary or piece.kind != "mix" or len(piece.bits) != 2 or piece.reads or piece.when.mask:
+        return 0
+    for apart, of in _ROTATIONS.items():
+        if bytes(map(bool, of)) == bytes(map(bool, piece.pattern)):
+            return apart if piece.pattern.count(Entry.COMPLEX) >= 6 else 0
+    return 0
 
 
 def splits(piece: Work) -> bool:

@@ -8,10 +8,11 @@ host computes, would take longer than they save.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.rewrite.fuse import TABLE_WORK, fuse, product_of, small, work_of
+from qsim_ex.planning.rewrite.fuse import TABLE_WORK, cancels, fuse, product_of, small, work_of
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, splits
 from qsim_ex.planning.work import Work
 
@@ -26,11 +27,17 @@ _ROTATION = 4.0
 
 @dataclass
 class _Run:
-    """Work on two bits. anchor: the first piece that touches both, where the whole run may stand."""
+    """Work on two bits. anchor: the first piece that touches both, where the whole run may stand.
+
+    core: how many members there are up to the last one that touches both. leads: what stood behind the cores of
+    earlier runs on these bits, and may belong to this one.
+    """
 
     bits: tuple[int, ...]
     anchor: int
     members: list[int] = field(default_factory=list)
+    core: int = 0
+    leads: list[int] = field(default_factory=list)
 
 
 def join_runs(work: list[Work], program: NumberProgram, item_work: float) -> list[Work]:
@@ -40,17 +47,74 @@ def join_runs(work: list[Work], program: NumberProgram, item_work: float) -> lis
     """
     joined: dict[int, Work | None] = {}
     for run in _runs(work):
-        pieces = [work[at] for at in run.members]
-        if _mixes_both(pieces, run.bits):
-            before = sum([_cost(piece, item_work) + item_work for piece in pieces])
-            made = product_of(pieces, run.bits, program, item_work, before) if before >= _LEAST else None
-            if made is not None:
-                joined |= dict.fromkeys(run.members)
-                joined[run.anchor] = made
+        made, taken = _joined(run, work, joined, program, item_work)
+        if made is not None:
+            joined |= dict.fromkeys(taken)
+            joined[run.anchor] = made
     if not joined:
         return work
     kept = [joined.get(at, piece) for at, piece in enumerate(work)]
     return fuse([piece for piece in kept if piece is not None], program, item_work)
+
+
+def _joined(
+    run: _Run, work: list[Work], gone: Collection[int], program: NumberProgram, item_work: float
+) -> tuple[Work | None, list[int]]:
+    """Return a run as one matrix, and the pieces that it is made of; None if it stays as it is.
+
+    Where something may cancel, the last pieces on one bit need not be part of it: an H there is most often one of the
+    next run. What no run takes is merged into a matrix beside it afterwards.
+    """
+    leads = _from_roots([at for at in run.leads if at not in gone], work)
+    if leads or any(cancels(work[at]) for at in run.members):
+        members = sorted(leads + run.members[: run.core])
+        made = _whole(members, run.bits, work, program, item_work)
+        if made is not None:
+            return _lengthened(made, members, run, work, program, item_work)
+    return _whole(run.members, run.bits, work, program, item_work), run.members
+
+
+def _from_roots(leads: list[int], work: list[Work]) -> list[int]:
+    """Return what may lead a run: on each bit, the first piece that may cancel with others and what follows it."""
+    begun: set[int] = set()
+    found = []
+    for at in leads:
+        if cancels(work[at]):
+            begun.add(work[at].touched[0])
+        if work[at].touched[0] in begun:
+            found.append(at)
+    return found
+
+
+def _lengthened(
+    made: Work, members: list[int], run: _Run, work: list[Work], program: NumberProgram, item_work: float
+) -> tuple[Work, list[int]]:
+    """Return a run with those of its last pieces that cost nothing in it; one that may cancel has to cost less."""
+    stopped: set[int] = set()
+    for at in run.members[run.core :]:
+        piece = work[at]
+        if piece.touched[0] in stopped:
+            continue
+        roots = cancels(piece)
+        most = work_of(made) + item_work + (0.0 if roots else work_of(piece) + item_work)
+        longer = product_of([made, piece], run.bits, program, item_work, most, less=roots)
+        if longer is None:
+            stopped.add(piece.touched[0])
+        else:
+            made = longer
+            members.append(at)
+    return made, members
+
+
+def _whole(
+    members: list[int], bits: tuple[int, ...], work: list[Work], program: NumberProgram, item_work: float
+) -> Work | None:
+    """Return some work on two bits as one matrix if that saves enough."""
+    pieces = [work[at] for at in members]
+    if len(pieces) < 2 or not _mixes_both(pieces, bits):
+        return None
+    before = sum([_cost(piece, item_work) + item_work for piece in pieces])
+    return product_of(pieces, bits, program, item_work, before) if before >= _LEAST else None
 
 
 def _runs(work: list[Work]) -> list[_Run]:
@@ -71,10 +135,15 @@ def _runs(work: list[Work]) -> list[_Run]:
             first, second = (of_bit.get(bit) for bit in bits)
             if first is None or first is not second:
                 first = _Run(bits, at, sorted(before.pop(bits[0], []) + before.pop(bits[1], [])))
+                for bit in bits:
+                    if bit in of_bit:
+                        earlier = of_bit[bit]
+                        first.leads += [k for k in earlier.members[earlier.core :] if work[k].touched == (bit,)]
                 of_bit[bits[0]] = of_bit[bits[1]] = first
                 runs.append(first)
             first.members.append(at)
-    return [run for run in runs if len(run.members) > 1]
+            first.core = len(first.members)
+    return runs
 
 
 def _mixes_both(pieces: list[Work], bits: tuple[int, ...]) -> bool:

@@ -1,0 +1,97 @@
+"""Quarter turns are structure in wide circuits, and angles everywhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import pi
+
+import numpy as np
+import pytest
+from qiskit import QuantumCircuit
+
+from qsim_ex import CircuitBuilder, Options, Simulator
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
+from qsim_ex.circuit.quarters import LEAST, QUARTERS, quarter
+from qsim_ex_provider.translation.circuits import translate_noisy
+
+ANGLED = [("rz", (0.3,)), ("sx", ()), ("p", (0.4,)), ("rz", (pi / 2,)), ("h", ()), ("rz", (-pi,)), ("p", (-pi / 2,))]
+"""Gates on one wire; three of them turn by quarters."""
+
+
+def names(circuit: Circuit) -> Counter[str]:
+    """Return how often each row stands in a circuit."""
+    return Counter(op.name for op in circuit.instructions)
+
+
+@pytest.mark.parametrize("name", QUARTERS)
+@pytest.mark.parametrize("turns", range(-9, 10))
+@pytest.mark.parametrize("off", [0.0, 9e-16, -9e-16])
+def test_a_row_in_place_of_an_angle_is_the_same_gate(name: str, turns: int, off: float) -> None:
+    """The matrix of the row that stands for a quarter turn is that of the angle, to the last place but one."""
+    angle = turns * pi / 2 + off
+    row = quarter(name, angle)
+    if not row:
+        assert turns % (8 if name == "rz" else 4) in (0, 4)
+        return
+
+    def phases(gate: str, *angles: float) -> list[complex]:
+        entries = GATES[gate].entries(np.array([angles]))[0]
+        return [1, *entries] if len(entries) == 1 else list(entries)
+
+    assert phases(row) == pytest.approx(phases(name, angle), abs=3e-15)
+
+
+@pytest.mark.parametrize("angle", [0.0, 2 * pi, pi / 4, pi / 2 + 1e-14, pi / 2 - 1e-12, 1e-15, 0.3])
+def test_other_angles_stay(angle: float) -> None:
+    """Nothing stands for what is no quarter turn, nor for zero, with which loops over angles begin."""
+    assert quarter("rz", angle) == ""
+
+
+def test_every_way_of_building_finds_them() -> None:
+    """Gate by gate, many at a time, and read from Qiskit, a wide circuit has the same structure."""
+    given = [(name, (wire,), angles) for wire in range(LEAST) for name, angles in ANGLED]
+    one, qiskit = CircuitBuilder(LEAST), QuantumCircuit(LEAST)
+    for name, wires, angles in given:
+        one.gate(name, wires, *angles)
+        getattr(qiskit, name)(*angles, *wires)
+    many = CircuitBuilder(LEAST).gates(*map(list, zip(*given, strict=True)))
+    few = CircuitBuilder(LEAST)
+    for begin in range(0, len(given), 7):
+        few.gates(*map(list, zip(*given[begin : begin + 7], strict=True)))
+    made = [one.build(), many.build(), few.build(), translate_noisy(qiskit, None).circuit]
+    assert len({circuit.structure for circuit in made}) == 1
+    assert names(made[0])["rz_1_quarters"] == 2 * LEAST
+    assert names(made[0])["sdg"] == LEAST
+
+
+def test_narrow_circuits_and_controlled_gates_keep_their_angles() -> None:
+    """With few wires, and under controls, a quarter turn is an angle as any other."""
+    narrow = CircuitBuilder(LEAST - 1).gate("rz", [0], pi / 2).gate("p", [0], pi).build()
+    controlled = CircuitBuilder(LEAST).gate("rz", [0], pi / 2, controls=[1]).gate("crz", [0, 1], pi).build()
+    assert set(names(narrow)) == {"rz", "p"}
+    assert set(names(controlled)) == {"rz", "crz"}
+
+
+def test_angles_of_a_sweep_stay_angles() -> None:
+    """All values of a parameter share one structure; the angles beside it that are quarter turns are no numbers."""
+    builder = ParameterSweepBuilder(LEAST, 0)
+    builder.gate("rz", [0], np.array([0.0, pi / 2, 0.3])).gate("rz", [0], pi / 2)  # type: ignore[arg-type]
+    assert names(builder.build()) == {"rz": 2, "rz_1_quarters": 2}
+
+
+def test_amplitudes_are_those_of_the_angles() -> None:
+    """A circuit of exact and nearly exact quarter turns has the amplitudes of the same circuit with matrices."""
+    rng = np.random.default_rng(1)
+    one, other = CircuitBuilder(LEAST), CircuitBuilder(LEAST)
+    for _ in range(300):
+        a, b = rng.permutation(LEAST)[:2].tolist()
+        angle = float(rng.integers(-8, 9) * pi / 2 + rng.choice([0, 4e-16, -1e-15, 1e-12, 1e-9]))
+        for builder in (one, other):
+            builder.gate("sx", [a]).gate("cx", [a, b]).gate("sx", [b])
+        one.gate("rz", [a], angle)
+        other.diagonal(np.exp(np.array([-0.5j, 0.5j]) * angle), [a])
+    simulator, values = Simulator(Options(precision="double")), range(1 << LEAST)
+    found, expected = (simulator.state(builder.build()).amplitudes(values) for builder in (one, other))
+    assert np.abs(found - expected).max() < 1e-13
