@@ -8,7 +8,11 @@ there may be some, and that of any matrix. All threads take the same way.
 
 RXX, RYY and their products are two rotations: of the amplitudes at which two bits are alike, and of those at which they
 differ. The first one gives the scale. By how much the second one's scale differs goes into a phase of the bits' parity,
-where a phase beside them tells it; else the second one stays a matrix, with its numbers divided by the scale.
+where a phase beside them tells it, or into a factor beside one that only registers tell; else the second one stays a
+matrix, with its numbers divided by the scale.
+
+Usually RXX and RYY have the same angle, and a small one: then the first rotation is none, and the second one takes a
+tangent. A phase of a kernel is written twice, for pairs that are all like that and for any, and the host says which.
 """
 
 from __future__ import annotations
