@@ -27,7 +27,7 @@ _PATIENCE = 0.35
 """The share of a run for which other ways may be tried."""
 
 _STARTS = 0.15
-"""Making stages takes native code so many times as long for each piece of work as starting a sweep, which takes 5 µs."""
+"""Native code makes stages so many times as long, for each piece of work, as a sweep takes to start, which is 5 µs."""
 
 WIDER = 6
 """Other ways are tried for states of so many bits more than `Shape.start`, as on one device."""
