@@ -21,7 +21,7 @@ from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels, Sweep
-from qsim_ex.steps.compiled import PlannedSweep
+from qsim_ex.steps.compiled import PlannedSweep, arrays_of
 from tools.same_plans import REAL_SHAPES, case, check, check_levels, difference
 
 CPU = REAL_SHAPES[0]
@@ -41,6 +41,16 @@ def test_compiled_stages_are_those_of_python(batch: int) -> None:
     made = [check_levels(number) for number in range(batch * CASES, (batch + 1) * CASES)]
     assert sum(plan is not None for plan in made) > CASES / 2
     assert any(plan is not None and plan.made_from[-1] == "far parities" for plan in made)
+
+
+def test_steps_of_stages_are_not_launched_at_once() -> None:
+    """Between the steps of stages amplitudes move, so their arrays are not those of one run; each sweep has them."""
+    circuit = rotations(14, 300)
+    given = circuit.instructions, 14, Layout.identity(14), CPU, (1 << 14) - 1
+    whole, divided = make_plan(*given), make_plan(*given, Levels(12, 2, 6))
+    assert arrays_of(whole.steps) is not None
+    assert arrays_of(divided.steps) is None
+    assert all(isinstance(sweep, PlannedSweep) and sweep.arrays is not None for sweep in divided.sweeps)
 
 
 def test_forecasts_are_asked_before_bits_are_moved() -> None:
