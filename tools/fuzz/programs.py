@@ -9,7 +9,7 @@ from tools.fuzz.case import WIRE, Line
 
 ANGLES = ("0.0", "pi", "-pi", "pi/2", "-pi/2", "pi/4", "2*pi", "-3*pi/4", "4*pi", "7*pi/2")
 NEARLY = ("1e-15", "-4e-16", "3e-15", "1e-12", "-1e-9")
-"""What some quarter turns are off by: of these the first two are rounding."""
+"""What some quarter turns are off by: of these the first three are rounding."""
 EXPONENTS = ("0.0", "1.0", "-1.0", "0.5", "-0.5", "2.0", "0.25", "1.5")
 SHIFTS = ("0.0", "0.0", "-0.5", "1.0")
 HALF_TURNS = frozenset({"exponent", "shift", "phase_exponent"})

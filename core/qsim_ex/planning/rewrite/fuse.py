@@ -98,11 +98,11 @@ def _local(mask: int, bits: tuple[int, ...]) -> int:
     return sum([1 << k for k, bit in enumerate(bits) if mask >> bit & 1])
 
 
-def _trial(work: Work, bits: tuple[int, ...]) -> trial.Trial:
-    """Return a piece of work as a dense matrix on `bits` at trial numbers."""
+def _factor(work: Work, bits: tuple[int, ...]) -> trial.Factor:
+    """Return a piece of work as a dense matrix on `bits` at trial numbers, or as what they are drawn for."""
     template, of = _embed(work, bits, known=True)
     if work.trial is None:
-        return trial.drawn(of, np.concatenate((_CONSTANTS, work.source))[template].ravel()).reshape(-1, *template.shape)
+        return of, np.concatenate((_CONSTANTS, work.source))[template]
     numbers = np.concatenate((trial.CONSTANTS, work.trial.reshape(len(work.trial), -1)), axis=1)
     taken: trial.Trial = numbers[:, template]
     return taken
@@ -206,10 +206,7 @@ def _tried(pieces: list[Work], bits: tuple[int, ...]) -> trial.Trial | None:
     """Return the product of pieces, the earliest first, at trial numbers; None if nothing may cancel in it."""
     if not any(cancels(piece) for piece in pieces) or any(_is_any(piece) for piece in pieces):
         return None
-    made = _trial(pieces[0], bits)
-    for piece in pieces[1:]:
-        made = trial.product(_trial(piece, bits), made)
-    return made
+    return trial.product([_factor(piece, bits) for piece in pieces])
 
 
 def label_of(pieces: list[Work]) -> str:

@@ -9,6 +9,8 @@ cancels is made 0 in each product at once, so long products have no more doubtfu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,9 @@ from qsim_ex.circuit.ops import Entry, Known, Pattern
 
 Trial = NDArray[np.complex128]
 """A matrix at each of the draws: [draws, size, size]."""
+
+Factor = Trial | tuple[Pattern, NDArray[np.int64]]
+"""A matrix at each of the draws, or its pattern and the places of its numbers [size, size] for drawing them."""
 
 _DRAWS = 2
 
@@ -54,7 +59,19 @@ def without_zeros(of: Pattern, trial: Trial) -> Pattern:
     return np.where(gone, 0, np.frombuffer(of, dtype=np.uint8)).astype(np.uint8).tobytes()
 
 
-def product(left: Trial, right: Trial) -> Trial:
+def product(factors: Sequence[Factor]) -> Trial:
+    """Return the product of matrices, the earliest first."""
+    first, *others = [factor if isinstance(factor, np.ndarray) else _matrix(*factor) for factor in factors]
+    for other in others:
+        first = _product(other, first)
+    return first
+
+
+def _matrix(of: Pattern, places: NDArray[np.int64]) -> Trial:
+    return drawn(of, places.reshape(-1)).reshape(-1, *places.shape)
+
+
+def _product(left: Trial, right: Trial) -> Trial:
     """Return the product, with exact zeros where sums cancel, and scaled so that long products stay numbers."""
     made, terms = left @ right, _size(left) @ _size(right)
     made[:, (_size(made) < _NEAR * terms).all(axis=0)] = 0
