@@ -1,9 +1,10 @@
 """First runs on a GPU: ``python -m benchmarks.first_gpu --n 20 24 28 --out first_gpu.json``.
 
 For each family a structure that this process has not seen is run ten times, with numbers that stay: the first run
-plans, and no kernel of it is compiled. Another circuit has run as often before. A run is the whole call of ``Simulator.state`` until the GPU is done; circuits
-are built before. ``--kernels`` also times the sweeps alone, interpreted and as kernels of their own. With ``--peer``
-the circuits are run by cuStateVec Ex too, behind ours; its gates are queued before its clock starts.
+plans, and no kernel of it is compiled. Another circuit has run as often before. A run is the whole call of
+``Simulator.state`` until the GPU is done; circuits are built before. ``--kernels`` also times the sweeps alone,
+interpreted and as kernels of their own. With ``--peer`` the circuits are run by cuStateVec Ex too, behind ours; its
+gates are queued before its clock starts.
 
 Compiled kernels are kept in a folder of their own, which is new in each process.
 """
