@@ -30,6 +30,7 @@ TESTS = (
     "tests/planning/linear",
     "tests/planning/numbers",
     "tests/planning/rewrite",
+    "tests/planning/stages",
     "tests/planning/tiles",
     "tests/observe",
     "tests/run/test_narrow_density.py",
