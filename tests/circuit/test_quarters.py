@@ -12,17 +12,19 @@ from qiskit import QuantumCircuit
 from qsim_ex import CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.ops import letters
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 from qsim_ex.circuit.quarters import LEAST, QUARTERS, quarter
+from qsim_ex.errors import ParameterError, WireError
 from qsim_ex_provider.translation.circuits import translate_noisy
 
 ANGLED = [("rz", (0.3,)), ("sx", ()), ("p", (0.4,)), ("rz", (pi / 2,)), ("h", ()), ("rz", (-pi,)), ("p", (-pi / 2,))]
 """Gates on one wire; three of them turn by quarters."""
 
 
-def names(circuit: Circuit) -> Counter[str]:
-    """Return how often each row stands in a circuit."""
-    return Counter(op.name for op in circuit.instructions)
+def kinds(circuit: Circuit) -> Counter[tuple[str, str]]:
+    """Return how often operations stand in a circuit, by their names and what is known of their entries."""
+    return Counter((op.name, letters(op.pattern)) for op in circuit.instructions)
 
 
 @pytest.mark.parametrize("name", QUARTERS)
@@ -31,7 +33,7 @@ def names(circuit: Circuit) -> Counter[str]:
 def test_a_row_in_place_of_an_angle_is_the_same_gate(name: str, turns: int, off: float) -> None:
     """The matrix of the row that stands for a quarter turn is that of the angle, to the last place but one."""
     angle = turns * pi / 2 + off
-    row = quarter(name, angle)
+    row = quarter(name, [angle])
     if not row:
         assert turns % (8 if name == "rz" else 4) in (0, 4)
         return
@@ -46,7 +48,7 @@ def test_a_row_in_place_of_an_angle_is_the_same_gate(name: str, turns: int, off:
 @pytest.mark.parametrize("angle", [0.0, 2 * pi, pi / 4, pi / 2 + 1e-14, pi / 2 - 1e-12, 1e-15, 0.3])
 def test_other_angles_stay(angle: float) -> None:
     """Nothing stands for what is no quarter turn, nor for zero, with which loops over angles begin."""
-    assert quarter("rz", angle) == ""
+    assert quarter("rz", [angle]) == ""
 
 
 def test_every_way_of_building_finds_them() -> None:
@@ -62,23 +64,45 @@ def test_every_way_of_building_finds_them() -> None:
         few.gates(*map(list, zip(*given[begin : begin + 7], strict=True)))
     made = [one.build(), many.build(), few.build(), translate_noisy(qiskit, None).circuit]
     assert len({circuit.structure for circuit in made}) == 1
-    assert names(made[0])["rz_1_quarters"] == 2 * LEAST
-    assert names(made[0])["sdg"] == LEAST
+    assert kinds(made[0])["rz", "j"] == LEAST
+    assert kinds(made[0])["sdg", "J"] == LEAST
 
 
 def test_narrow_circuits_and_controlled_gates_keep_their_angles() -> None:
     """With few wires, and under controls, a quarter turn is an angle as any other."""
     narrow = CircuitBuilder(LEAST - 1).gate("rz", [0], pi / 2).gate("p", [0], pi).build()
     controlled = CircuitBuilder(LEAST).gate("rz", [0], pi / 2, controls=[1]).gate("crz", [0, 1], pi).build()
-    assert set(names(narrow)) == {"rz", "p"}
-    assert set(names(controlled)) == {"rz", "crz"}
+    assert set(kinds(narrow)) == {("rz", "c"), ("p", "c")}
+    assert set(kinds(controlled)) == {("rz", "c"), ("crz", "c")}
 
 
 def test_angles_of_a_sweep_stay_angles() -> None:
     """All values of a parameter share one structure; the angles beside it that are quarter turns are no numbers."""
     builder = ParameterSweepBuilder(LEAST, 0)
     builder.gate("rz", [0], np.array([0.0, pi / 2, 0.3])).gate("rz", [0], pi / 2)  # type: ignore[arg-type]
-    assert names(builder.build()) == {"rz": 2, "rz_1_quarters": 2}
+    assert kinds(builder.build()) == {("rz", "c"): 3, ("rz", "j"): 1}
+
+
+@pytest.mark.parametrize(
+    ("wires", "angles", "error", "words"),
+    [
+        ((99,), (pi / 2,), WireError, "^rz: .*wire 99"),
+        ((1, 2), (pi / 2,), WireError, "gate 'rz': expected 1 wires"),
+        ((1,), (pi / 2, 3.0), ParameterError, "gate 'rz'.*got 2"),
+        ((1,), (), ParameterError, "gate 'rz'.*got 0"),
+        ((1,), (float("nan"),), ParameterError, "rz"),
+        ((1,), (float("inf"),), ParameterError, "rz"),
+        ((1,), ("pi",), ParameterError, "rz"),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_was_written(
+    wires: tuple[int, ...], angles: tuple[float, ...], error: type[Exception], words: str
+) -> None:
+    """A gate that is wrong is refused by its own name, also where its angle is a quarter turn, alone and among many."""
+    with pytest.raises(error, match=words):
+        CircuitBuilder(LEAST).gate("rz", wires, *angles)
+    with pytest.raises(error, match=words):
+        CircuitBuilder(LEAST).gates(["h", "rz"], [(0,), wires], [(), angles])
 
 
 def test_amplitudes_are_those_of_the_angles() -> None:

@@ -129,10 +129,11 @@ class CircuitBuilder(BlockBuilder):
             )
         if parameters:
             self._check_finite(parameters, name)
-            if self._takes_quarters and not controls and (turned := quarters.quarter(name, *parameters)):
-                name, parameters = turned, ()
         values = -1 if control_values is None else control_values
-        self._put(placed_gate(name, tuple(wires), self.num_qubits, tuple(controls), values), parameters)
+        placed = placed_gate(name, tuple(wires), self.num_qubits, tuple(controls), values)
+        if self._takes_quarters and not controls and (turned := quarters.quarter(name, parameters)):
+            placed, parameters = placed_gate(turned, placed.wires, self.num_qubits), ()
+        self._put(placed, parameters)
         return self
 
     def gates(
@@ -143,21 +144,18 @@ class CircuitBuilder(BlockBuilder):
         It takes a fraction of the time of many calls of `gate`. Raises what `gate` raises, for the first gate that is
         wrong; the gates before it are appended then.
         """
-        if self._takes_quarters:
-            names, parameters = quarters.without_quarters(names, parameters)
+        rows, angles = quarters.without_quarters(names, parameters) if self._takes_quarters else (names, parameters)
         try:
-            placed = list(map(placed_gate, names, wires, repeat(self.num_qubits)))
-            right = [gate.row.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(
-                parameters
-            )
+            placed = list(map(placed_gate, rows, wires, repeat(self.num_qubits)))
+            right = [gate.row.parameters for gate in placed] == list(map(len, angles)) and self._are_finite(angles)
         except (InvalidInput, TypeError):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
             distinct, numbers = objects.numbered(placed)
-            values = np.fromiter(chain.from_iterable(parameters), np.float64)
+            values = np.fromiter(chain.from_iterable(angles), np.float64)
             self.row_gates(*many.RowGates.of(distinct), numbers, values)
         elif right:
-            self._put_all(placed, parameters)
+            self._put_all(placed, angles)
         else:
             for name, on, given in zip(names, wires, parameters, strict=True):
                 self.gate(name, on, *given)

@@ -26,6 +26,7 @@ from qsim_ex import moved
 from qsim_ex.circuit import check
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, Gate
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
+from qsim_ex.circuit.quarters import written
 from qsim_ex.errors import UnknownInstruction, WireError, nearest
 
 __getattr__ = moved.names_of(__name__)
@@ -119,7 +120,7 @@ class PlacedGate:
         """Return a row of the gate table as these operations."""
         ops, size = [], 0
         for mixes, reads, when, of in factors:
-            ops.append(Op(mixes, reads, when, of, size, row.name))
+            ops.append(Op(mixes, reads, when, of, size, written(row.name)))
             size += len(of)
         return cls(_placed_row(row.name, of_factors, size), tuple(ops), wires)
 

@@ -25,6 +25,8 @@ QUARTERS: dict[str, tuple[str, ...]] = {
 }
 """The rows that stand for those with one angle, by its quarter turns modulo 8; "" where the row stays what it is."""
 
+_WRITTEN = {row: name for name, rows in QUARTERS.items() for row in rows if row not in _PHASES}
+
 LEAST = 16
 """The fewest wires of circuits whose quarter turns are structure: of fewer, sweeps take less time than planning."""
 
@@ -35,11 +37,20 @@ in the last place, and what is dropped changes an amplitude by 1e-15 of it, less
 _QUARTER = math.pi / 2
 
 
-def quarter(name: str, angle: Any, *_others: Any) -> str:
-    """Return the row that stands for a row with an angle; "" if it stays what it is."""
+def written(row: str) -> str:
+    """Return the name that people know: that of RZ for a row that only stands for quarter turns of it."""
+    return _WRITTEN.get(row, row)
+
+
+def quarter(name: str, parameters: Sequence[Any]) -> str:
+    """Return the row that stands for a row with one angle; "" if it stays what it is, as what is wrong does."""
     rows = QUARTERS.get(name)
-    if rows is None or isinstance(angle, np.ndarray):  # the angles of a sweep
+    if rows is None or len(parameters) != 1:
         return ""
+    given = parameters[0]
+    if not isinstance(given, (float, int, np.number)) or not math.isfinite(given):  # arrays are the angles of a sweep
+        return ""
+    angle = float(given)
     turns = round(angle / _QUARTER)
     near = abs(angle - turns * _QUARTER) <= _ROUNDING * max(1.0, abs(angle))
     return rows[turns & 7] if near else ""
@@ -51,7 +62,7 @@ def without_quarters(
     """Return the rows and parameters of gates, with other rows in place of quarter turns."""
     if QUARTERS.keys().isdisjoint(names):
         return names, parameters
-    others = [quarter(name, *given) if name in QUARTERS else "" for name, given in zip(names, parameters, strict=True)]
+    others = [quarter(name, given) if name in QUARTERS else "" for name, given in zip(names, parameters, strict=True)]
     if not any(others):
         return names, parameters
     return (
