@@ -164,8 +164,8 @@ _row("z", 1, "-", [-1], when=(0,), qiskit="z", cirq=[OnePower("ZPowGate", 1)])
 _row("h", 1, "hhhH", [_r, _r, _r, -_r], mixes=(0,), qiskit="h", cirq=[OnePower("HPowGate", 1)])
 _row("s", 1, "j", [_i], when=(0,), qiskit="s", cirq=[OnePower("ZPowGate", 0.5)])
 _row("sdg", 1, "J", [-_i], when=(0,), qiskit="sdg", cirq=[OnePower("ZPowGate", -0.5)])
-_row("t", 1, "c", [np.exp(0.25j * np.pi)], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)])
-_row("tdg", 1, "c", [np.exp(-0.25j * np.pi)], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
+_row("t", 1, "w", [np.exp(0.25j * np.pi)], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)])
+_row("tdg", 1, "W", [np.exp(-0.25j * np.pi)], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
 
 
 def _up_to_phase(of: str, angle: float) -> Callable[[], tuple[Factor, ...]]:
@@ -244,9 +244,15 @@ _row(
     qiskit="u2",
 )
 
-for _k, _of in ((1, "s"), (2, "z"), (3, "sdg"), (5, "s"), (6, "z"), (7, "sdg")):  # in place of RZ: see `quarters`
-    _entries, _factors = list(map(complex, _rz(np.pi / 2 * _k))), _up_to_phase(_of, -np.pi / 4 * _k)
-    _row(f"rz_{_k}_quarters", 1, "cc", _entries, reads=(0b1,), factors=_factors)
+# In place of P and RZ by multiples of an eighth turn: see `quarters`.
+_row("p_3_eighths", 1, "v", [np.exp(0.75j * np.pi)], when=(0,))
+_row("p_5_eighths", 1, "V", [np.exp(1.25j * np.pi)], when=(0,))
+_EIGHTHS = ("", "t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg")
+for _k in range(1, 16):
+    if _k != 8:
+        _entries, _factors = list(map(complex, _rz(np.pi / 4 * _k))), _up_to_phase(_EIGHTHS[_k % 8], -np.pi / 8 * _k)
+        _name = f"rz_{_k}_eighths" if _k % 2 else f"rz_{_k // 2}_quarters"
+        _row(_name, 1, "cc", _entries, reads=(0b1,), factors=_factors)
 
 # --- two qubits --------------------------------------------------------------------------------------------------
 

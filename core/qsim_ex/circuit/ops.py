@@ -36,9 +36,9 @@ class Entry(IntEnum):
 
 
 class Known(IntEnum):
-    """Numbers that stand in patterns of H, S and √X beside classes, until fusing has seen what cancels.
+    """Numbers that stand in patterns of H, S, T and √X beside classes, until rewriting has seen what cancels.
 
-    A plan has none of them: `plain` makes classes of them.
+    A plan has none of them: `plain` makes classes of them. Eighth turns are known as far as `rewrite.controls`.
     """
 
     I = 6  # noqa: E741
@@ -47,26 +47,34 @@ class Known(IntEnum):
     MINUS_ROOT = 9
     I_ROOT = 10
     MINUS_I_ROOT = 11
+    EIGHTH = 12
+    MINUS_EIGHTH = 13
+    THREE_EIGHTHS = 14
+    MINUS_THREE_EIGHTHS = 15
 
 
 Pattern = bytes
 """One `Entry`, or `Known` number, for each entry of an array [2^reads, 2^mixes, 2^mixes], in C order."""
 
-_LETTERS = "01-ricjJhHkK"
+_LETTERS = "01-ricjJhHkKwWvV"
 
 
 def pattern(text: str) -> Pattern:
     """Read a pattern from letters.
 
     ``0 1 - r i c``: zero, one, minus one, real, imaginary, complex. ``j J h H k K``: i, −i, √½, −√½, i√½, −i√½.
+    ``w W v V``: e^{iφ} for φ = π/4, −π/4, 3π/4, −3π/4.
     """
     return bytes(_LETTERS.index(letter) for letter in text)
 
 
-PLAIN = bytes.maketrans(pattern("jJhHkK"), pattern("iirrii"))
+PLAIN = bytes.maketrans(pattern("jJhHkKwWvV"), pattern("iirriicccc"))
 """What `bytes.translate` makes a class of each `Known` number with."""
 
-_CONJUGATES = bytes.maketrans(pattern("jJkK"), pattern("JjKk"))
+WITHOUT_EIGHTHS = bytes.maketrans(pattern("wWvV"), pattern("cccc"))
+"""What `bytes.translate` makes classes of eighth turns with, and leaves other numbers known."""
+
+_CONJUGATES = bytes.maketrans(pattern("jJkKwWvV"), pattern("JjKkWwVv"))
 
 
 def plain(of: Pattern) -> Pattern:

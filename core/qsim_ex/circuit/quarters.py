@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_PHASES = ("", "s", "z", "sdg") * 2
+_PHASES = ("", "t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg") * 2
 QUARTERS: dict[str, tuple[str, ...]] = {
-    "rz": ("", *(f"rz_{k}_quarters" if k != 4 else "" for k in range(1, 8))),
+    "rz": tuple("" if k % 8 == 0 else f"rz_{k}_eighths" if k % 2 else f"rz_{k // 2}_quarters" for k in range(16)),
     "p": _PHASES,
     "u1": _PHASES,
 }
-"""The rows that stand for those with one angle, by its quarter turns modulo 8; "" where the row stays what it is."""
+"""The rows that stand for those with one angle, by its quarter turns modulo 16; "" where the row stays what it is."""
 
 _WRITTEN = {row: name for name, rows in QUARTERS.items() for row in rows if row not in _PHASES}
 
@@ -34,7 +34,7 @@ _ROUNDING = 2e-15
 """How far an angle up to 1 is from a quarter turn at most, and a larger one times as much: transpilers leave some units
 in the last place, and what is dropped changes an amplitude by 1e-15 of it, less than its own rounding in a circuit."""
 
-_QUARTER = math.pi / 2
+_EIGHTH = math.pi / 4
 
 
 def written(row: str) -> str:
@@ -51,9 +51,9 @@ def quarter(name: str, parameters: Sequence[Any]) -> str:
     if not isinstance(given, (float, int, np.number)) or not math.isfinite(given):  # arrays are the angles of a sweep
         return ""
     angle = float(given)
-    turns = round(angle / _QUARTER)
-    near = abs(angle - turns * _QUARTER) <= _ROUNDING * max(1.0, abs(angle))
-    return rows[turns & 7] if near else ""
+    turns = round(angle / _EIGHTH)
+    near = abs(angle - turns * _EIGHTH) <= _ROUNDING * max(1.0, abs(angle))
+    return rows[turns & 15] if near else ""
 
 
 def without_quarters(
@@ -81,9 +81,9 @@ class QuarterKeys:
         self.added = tuple(dict.fromkeys(row for name in rows for row in QUARTERS.get(name, ()) if row))
         self._mask = np.uint64((1 << row_bits) - 1)
         number_of = {name: len(rows) + k for k, name in enumerate(self.added)}
-        self._turned = np.zeros((1 << row_bits, 8), dtype=np.uint64)
+        self._turned = np.zeros((1 << row_bits, 16), dtype=np.uint64)
         for number, name in enumerate(rows):
-            self._turned[number] = [number_of.get(row, 0) for row in QUARTERS.get(name, ("",) * 8)]
+            self._turned[number] = [number_of.get(row, 0) for row in QUARTERS.get(name, ("",) * 16)]
         self._has_angle = np.asarray(self._turned.any(axis=1))
 
     def replaced(
@@ -101,12 +101,12 @@ class QuarterKeys:
         gates = np.flatnonzero(self._has_angle[of_key][numbers])
         places = starts[gates]
         angles = parameters[places]
-        turns = np.rint(angles / _QUARTER)
-        near = np.abs(angles - turns * _QUARTER) <= _ROUNDING * np.maximum(1.0, np.abs(angles))
+        turns = np.rint(angles / _EIGHTH)
+        near = np.abs(angles - turns * _EIGHTH) <= _ROUNDING * np.maximum(1.0, np.abs(angles))
         if not near.any():
             return keys, numbers, parameters
         which = np.flatnonzero(near)
-        gates, places, turned = gates[which], places[which], turns.take(which).astype(np.int64) & 7
+        gates, places, turned = gates[which], places[which], turns.take(which).astype(np.int64) & 15
         own = keys[numbers[gates]]
         rows = self._turned[own & self._mask, turned]
         stay = rows == 0

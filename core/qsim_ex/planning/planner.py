@@ -187,6 +187,10 @@ def _rewritten(
         work, exchanged = cancel(work, num_wires)
         end = end.moved(exchanged)
     program = NumberProgram(_num_operands(instructions))
+    if shape.relabels:
+        from qsim_ex.planning.rewrite.controls import controls
+
+        work = controls(work, program)
     work = fuse(work, program, shape.item_work)
     if num_wires >= shape.start and shape.dense >= MOST_BITS:
         from qsim_ex.planning.rewrite.runs import join_runs

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import ALWAYS, PLAIN, Entry, Pattern, When, mask_of
+from qsim_ex.circuit.ops import ALWAYS, PLAIN, WITHOUT_EIGHTHS, Entry, Pattern, When, mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.rewrite import trial
@@ -222,9 +222,10 @@ def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> li
     """
     neighbours = _Neighbours(program, item_work)
     for at, piece in enumerate(work):
-        of = piece.pattern.translate(PLAIN)
-        if of != piece.pattern:
-            piece.known, piece.pattern = piece.pattern, of
+        known = piece.pattern.translate(WITHOUT_EIGHTHS)
+        piece.pattern = known.translate(PLAIN)
+        if known != piece.pattern:
+            piece.known = known
         left = _settle(piece, neighbours) if small(piece) else piece
         if left is not None:
             neighbours.push(left, at)
