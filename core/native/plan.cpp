@@ -1,6 +1,6 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
 // a circuit full of CX may then be planned once more, over subspaces. On several levels work is divided into stages instead.
 
 #include "plan.hpp"
@@ -34,6 +34,7 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
+      controls_(new Controls(*book, program_, reader_->size())),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, trials_, shape_.item_work)),
       lows_(std::move(lows)), promise_(promise), on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
@@ -70,9 +71,10 @@ Planner::State Planner::advance() {
 void Planner::absorb() {
     Piece piece;
     auto fuse = [&](const Piece& next) { fuser_->add(next); };
+    auto control = [&](const Piece& next) { controls_->add(next, fuse); };
     for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
         if (absorber_->next(piece)) {
-            if (shape_.relabels) canceller_->add(piece, fuse);  // which may exchange bits
+            if (shape_.relabels) canceller_->add(piece, control);  // which may exchange bits
             else fuse(piece);
         }
     if (!absorber_->done()) return;
@@ -80,11 +82,11 @@ void Planner::absorb() {
         state_ = State::read;
         return;
     }
-    if (!canceller_->finish(instructions_at_once, fuse)) return;
+    if (!canceller_->finish(instructions_at_once, control) || !controls_->finish(instructions_at_once, fuse)) return;
     circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
-    canceller_.reset();
+    canceller_.reset(), controls_.reset();
     work_ = fuser_->finish();
     fuser_.reset();
     state_ = State::rotate;

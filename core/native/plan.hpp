@@ -5,6 +5,7 @@
 
 #include "plan_attempt.hpp"
 #include "plan_cancel.hpp"
+#include "plan_controls.hpp"
 #include "plan_linear.hpp"
 #include "plan_runs.hpp"
 #include "plan_staging.hpp"
@@ -80,6 +81,7 @@ class Planner {
     NumberProgram program_;
     Trials trials_;  // of the pieces that are fused
     std::unique_ptr<Canceller> canceller_;
+    std::unique_ptr<Controls> controls_;
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::unique_ptr<RunJoiner> joiner_;

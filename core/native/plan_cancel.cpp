@@ -27,7 +27,7 @@ bool Canceller::is_cx(const Piece& piece, CX& out) const {
 bool Canceller::takes(const Piece& piece) {
     CX cx, other;
     if (!is_cx(piece, cx)) return false;
-    const std::vector<Index>&first = on_bit_[cx.control], &second = on_bit_[cx.target];
+    const std::vector<Index>&first = kept_.on(cx.control), &second = kept_.on(cx.target);
     std::size_t i = first.size(), j = second.size();
     passed_.clear();
     for (int looked = 0; looked < looked_at && (i || j); ++looked) {
@@ -35,17 +35,16 @@ bool Canceller::takes(const Piece& piece) {
         if (i && first[i - 1] == position) --i;
         if (j && second[j - 1] == position) --j;
         if (!in_reach(position)) return false;
-        const Piece& before = at(position);
+        const Piece& before = kept_.at(position);
         if (is_cx(before, other) && other == cx) {
             pass(cx);
-            leave(position);
-            is_held_[position % window_] = false;
+            kept_.remove(position);
             return true;
         }
         if (cx.value && is_cx(before, other) && other == CX{cx.target, cx.control, true}) {
             pass(cx);
             exchange(cx);
-            at(position) = piece;
+            kept_.at(position) = piece;
             return true;
         }
         if (!passes(before, cx.control, cx.target)) return false;
@@ -57,7 +56,7 @@ bool Canceller::takes(const Piece& piece) {
 // Changes the phases that a CX has passed.
 void Canceller::pass(const CX& cx) {
     for (Index position : passed_) {
-        const Piece& piece = at(position);
+        const Piece& piece = kept_.at(position);
         if (piece.kind == Kind::diagonal && piece.touched & unit(cx.target)) change(position, through(piece, cx));
     }
 }
@@ -67,7 +66,7 @@ void Canceller::exchange(const CX& cx) {
     std::vector<int> swapped(64);
     for (int bit = 0; bit < 64; ++bit) swapped[bit] = bit == cx.control ? cx.target : bit == cx.target ? cx.control : bit;
     for (Index position : passed_) {
-        Piece piece = at(position);
+        Piece piece = kept_.at(position);
         move(piece, swapped);
         change(position, piece);
     }
@@ -76,9 +75,8 @@ void Canceller::exchange(const CX& cx) {
 }
 
 void Canceller::change(Index position, const Piece& piece) {
-    leave(position);
-    at(position) = piece;
-    enter(position);
+    kept_.remove(position);
+    kept_.put(piece, position);
 }
 
 // Puts a piece on other bits: bit b becomes bit to[b].
@@ -93,31 +91,6 @@ void Canceller::move(Piece& piece, const std::vector<int>& to) {
     piece.mixed.units = moved(piece.mixed.units);
     piece.touched = moved(piece.touched);
     piece.when = {moved(piece.when.mask), moved(piece.when.value)};
-}
-
-void Canceller::push(const Piece& piece) {
-    at(now_) = piece;
-    is_held_[now_ % window_] = true;
-    each(piece.touched, [&](int bit) {
-        std::vector<Index>& places = on_bit_[bit];
-        if (places.size() > 2 * window_)
-            places.erase(places.begin(), std::lower_bound(places.begin(), places.end(), now_ - window_));
-        places.push_back(now_);
-    });
-}
-
-void Canceller::enter(Index position) {
-    each(at(position).touched, [&](int bit) {
-        std::vector<Index>& places = on_bit_[bit];
-        places.insert(std::lower_bound(places.begin(), places.end(), position), position);
-    });
-}
-
-void Canceller::leave(Index position) {
-    each(at(position).touched, [&](int bit) {
-        std::vector<Index>& places = on_bit_[bit];
-        places.erase(std::lower_bound(places.begin(), places.end(), position));
-    });
 }
 
 // Returns a phase as it is between two equal CX: where it read the target, it reads target + control (+ 1).

@@ -1,9 +1,7 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
 #pragma once
 
-#include <algorithm>
-
-#include "plan_piece.hpp"
+#include "plan_window.hpp"
 
 namespace qx::plan {
 
@@ -14,8 +12,7 @@ class Canceller {
   public:
     // num_pieces: the most that will be added.
     Canceller(Book& book, Int num_pieces)
-        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), held_(window_), is_held_(window_),
-          on_bit_(64), to_(64) {
+        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(window_), to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 
@@ -24,14 +21,14 @@ class Canceller {
     void add(Piece piece, Take take) {
         if (exchanged_) move(piece, to_);
         bool taken = takes(piece);
-        pass_on(take);
-        if (!taken) push(piece);
+        kept_.pass_on(now_, take);
+        if (!taken) kept_.push(piece, now_);
         ++now_;
     }
     // Goes on for some positions; returns whether nothing is held any more.
     template <class Take>
     bool finish(int positions, Take take) {
-        for (int k = 0; k < positions && left_ < window_; ++k, ++left_, ++now_) pass_on(take);
+        for (int k = 0; k < positions && left_ < window_; ++k, ++left_, ++now_) kept_.pass_on(now_, take);
         return left_ == window_;
     }
 
@@ -49,13 +46,6 @@ class Canceller {
         bool operator==(const CX&) const = default;
     };
 
-    template <class Take>
-    void pass_on(Take take) {
-        Index slot = now_ % window_;
-        if (is_held_[slot]) take(held_[slot]);
-        is_held_[slot] = false;
-    }
-    Piece& at(Index position) { return held_[position % window_]; }
     bool in_reach(Index position) const { return position + window_ >= now_; }
     bool is_cx(const Piece& piece, CX& out) const;
     bool takes(const Piece& piece);
@@ -63,16 +53,11 @@ class Canceller {
     void exchange(const CX& cx);
     void change(Index position, const Piece& piece);
     void move(Piece& piece, const std::vector<int>& to);
-    void push(const Piece& piece);
-    void enter(Index position);
-    void leave(Index position);
     Piece through(const Piece& phase, const CX& cx);
 
     Book& book_;
     const Index window_;
-    std::vector<Piece> held_;
-    std::vector<bool> is_held_;
-    std::vector<std::vector<Index>> on_bit_;  // for each bit the positions of the pieces that touch it, ascending
+    Window kept_;
     std::vector<Index> passed_;
     std::vector<int> to_;
     bool exchanged_ = false;

@@ -54,8 +54,9 @@ void number_pieces(std::vector<Piece>& work, Book& book) {
 }
 
 void Fuser::add(Piece piece) {
-    Index plain = book_.patterns.plain(piece.pattern);
-    if (plain != piece.pattern) piece.known = piece.pattern, piece.pattern = plain;
+    Index known = book_.patterns.without_eighths(piece.pattern);
+    piece.pattern = book_.patterns.plain(known);
+    if (known != piece.pattern) piece.known = known;
     if (!small(piece) || settle(piece)) push(piece);
 }
 

@@ -75,10 +75,19 @@ Index Patterns::product(Index left, Index right, int size) {
 Index Patterns::plain(Index pattern) {
     Index& known = plain_[pattern];
     if (known != Memo::none) return known;
-    constexpr char class_of[] = {zero, one, minus_one, real, imag, complex_, imag, imag, real, real, imag, imag};
+    constexpr char class_of[] = {zero, one,  minus_one, real, imag,     complex_, imag,     imag,
+                                 real, real, imag,      imag, complex_, complex_, complex_, complex_};
     Interned::Bytes of = known_[pattern];
     std::vector<char> out;
     for (char entry : of) out.push_back(class_of[static_cast<int>(entry)]);
+    return known = known_.of({out.data(), out.size()});
+}
+
+Index Patterns::without_eighths(Index pattern) {
+    Index& known = without_eighths_[pattern];
+    if (known != Memo::none) return known;
+    std::vector<char> out;
+    for (char entry : known_[pattern]) out.push_back(entry >= eighth ? static_cast<char>(complex_) : entry);
     return known = known_.of({out.data(), out.size()});
 }
 

@@ -9,7 +9,7 @@ namespace qx::plan {
 // From unit_imag on they are numbers, which only the first steps of planning know.
 enum Entry : char {
     zero, one, minus_one, real, imag, complex_, unit_imag, minus_unit_imag, root_half, minus_root_half, imag_root_half,
-    minus_imag_root_half
+    minus_imag_root_half, eighth, minus_eighth, three_eighths, minus_three_eighths
 };
 constexpr int entry_classes = 6;
 
@@ -40,6 +40,8 @@ class Patterns {
     Index product(Index left, Index right, int size);
     // The pattern with classes for the numbers that only the first steps of planning know.
     Index plain(Index pattern);
+    // The pattern with classes for eighth turns; other numbers stay known.
+    Index without_eighths(Index pattern);
     // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a renaming.
     double mix_work(Index pattern, int size);
     // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
@@ -50,7 +52,7 @@ class Patterns {
 
   private:
     Interned known_;
-    Memo products_, plain_, works_, renamings_, relabelings_;
+    Memo products_, plain_, without_eighths_, works_, renamings_, relabelings_;
     std::vector<double> work_;
     std::vector<std::vector<Index>> renaming_;
     std::vector<Relabeling> relabeling_;

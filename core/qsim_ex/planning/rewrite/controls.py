@@ -203,14 +203,14 @@ def _orthogonal(span: Span, size: int) -> list[int]:
 
 
 def _reduced(masks: list[int]) -> list[int]:
-    """Return a basis of the same span of masks in which each has a highest bit that no other has."""
+    """Return the basis of the same span in which no other has the highest bit of each, the highest first."""
     out: list[int] = []
     for mask in masks:
         for other in out:
             mask = min(mask, mask ^ other)
         out = [min(other, other ^ mask) if other >> mask.bit_length() - 1 & 1 else other for other in out]
         out.append(mask)
-    return sorted(out)
+    return sorted(out, reverse=True)
 
 
 def _value(mask: int, x: int, parities: list[int]) -> int:
