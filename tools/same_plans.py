@@ -317,7 +317,29 @@ def _bond(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -
         builder.gate("cx", pair).gate("rz", pair[1:], float(rng.normal())).gate("cx", pair)
 
 
-_KINDS = [_bond, _gate, _gate, _plain, _plain, _matrix, _other, _ladder]
+def _turned(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    """Two H on a wire, or √X, and between them phases by eighth turns and CX, as transpilers write Toffolis."""
+    on, *others = wires
+    ends = [("h", "h", "sx", "sxdg")[rng.integers(4)] for _ in range(2)]
+    builder.gate(ends[0], [on])
+    for _ in range(int(rng.integers(1, 9))):
+        name = ("t", "tdg", "s", "sdg", "z", "cz", "ccz", "h")[rng.choice(8, p=[0.25, 0.25, *[0.1] * 4, 0.07, 0.03])]
+        if GATES[name].qubits > len(wires):
+            continue
+        if name == "h":  # on another wire
+            builder.gate(name, others[:1] or [on])
+        elif GATES[name].qubits > 1:
+            builder.gate(name, [on, *rng.permutation(others)[: GATES[name].qubits - 1].tolist()])
+        else:
+            around = [int(rng.choice(others)), on] if others and rng.random() < 0.7 else []
+            twice = rng.random() < 0.8
+            for kind, wanted in (("cx", bool(around)), (name, True), ("cx", bool(around) and twice)):
+                if wanted:
+                    builder.gate(kind, around if kind == "cx" else [on])
+    builder.gate(ends[1], [on])
+
+
+_KINDS = [_bond, _turned, _turned, _gate, _gate, _plain, _plain, _matrix, _other, _ladder]
 
 
 def _disturbed(rng: np.random.Generator, circuit: Circuit) -> Circuit:

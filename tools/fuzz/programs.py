@@ -80,7 +80,7 @@ class Draw:
     def unitary_line(self) -> str:
         """A statement that needs no chance."""
         kinds = [self.row, self.matrix, self.diagonal, self.multiplexer, self.rotation, self.permutation, self.phase]
-        return self.random.choices([*kinds, self.bond], [12, 3, 2, 2, 2, 2, 0.5, 2])[0]()
+        return self.random.choices([*kinds, self.bond, self.turned], [12, 3, 2, 2, 2, 2, 0.5, 2, 3])[0]()
 
     def conditional_line(self) -> str:
         """A statement that may stand under a condition."""
@@ -109,6 +109,24 @@ class Draw:
             cx = f".gate('cx', {self.on(pair)})"
             text += f"{cx}.gate('rz', {self.on(pair[1:])}, {self.angle()}){cx}"
         return text
+
+    def turned(self) -> str:
+        """An X under conditions as transpilers write it: two H or √X, and eighth turns and CX between them."""
+        random = self.random
+        on, *others = self.some(self.wires)
+        ends = random.choices(["h", "sx", "sxdg"], k=1 + (random.random() < 0.3))
+        text = f"b.gate({ends[0]!r}, {self.on([on])})"
+        if len(others) > 1 and random.random() < 0.5:
+            around, names = [others[0], others[1]] * 2, ["tdg", "t", "tdg", "t"]
+        else:
+            around = random.choices([*others, on], k=random.randint(1, 6))
+            names = random.choices(["t", "tdg", "s", "z"], k=len(around))
+        held = self.on([on])
+        for control, name in zip(around, names, strict=True):
+            cx = f".gate('cx', {self.on([control, on])})" if control != on else ""
+            angle = f".gate('rz', {held}, {random.choice(ANGLES)})" if random.random() < 0.1 else ""
+            text += f"{cx}.gate({name!r}, {held}){angle}{cx if random.random() < 0.3 else ''}"
+        return f"{text}.gate({ends[-1]!r}, {held})"
 
     def matrix(self) -> str:
         """A unitary matrix with or without structure."""
