@@ -1,7 +1,7 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
 #pragma once
 
-#include "plan_window.hpp"
+#include "plan_held.hpp"
 
 namespace qx::plan {
 
@@ -57,7 +57,7 @@ class Canceller {
 
     Book& book_;
     const Index window_;
-    Window kept_;
+    Held kept_;
     std::vector<Index> passed_;
     std::vector<int> to_;
     bool exchanged_ = false;

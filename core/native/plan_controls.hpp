@@ -5,7 +5,7 @@
 #pragma once
 
 #include "plan_flips.hpp"
-#include "plan_window.hpp"
+#include "plan_held.hpp"
 
 namespace qx::plan {
 
@@ -63,7 +63,7 @@ class Controls {
     Book& book_;
     Eighths eighths_;
     const Index window_;
-    Window kept_;
+    Held kept_;
     std::vector<Between> between_;  // two H
     std::vector<Index> xs_;         // the positions of those that are an X under one condition or none
     Shift shift_;                   // what all of these have added

@@ -133,9 +133,10 @@ bool Eighths::made(const Piece& like, Phases& of, Piece& out) {
     if (alike && is(one)) return false;
     if (alike && !of.when.mask) {
         of.reads.clear(), of.places.resize(1), of.classes.resize(1);
-    } else if (of.reads.size() == 1 && count(of.reads[0]) == 1 && !of.when.mask && is(one)) {
-        of.when = {of.reads[0], of.reads[0]};
-        of.reads.clear(), of.places.erase(of.places.begin()), of.classes.erase(of.classes.begin());
+    } else if (of.reads.size() == 1 && count(of.reads[0]) == 1 && !of.when.mask && (is(one) || of.classes[1] == one)) {
+        int other = is(one) ? 0 : 1;  // the value at which the phase is 1
+        of.when = {of.reads[0], other ? 0 : of.reads[0]};
+        of.reads.clear(), of.places.erase(of.places.begin() + other), of.classes.erase(of.classes.begin() + other);
     }
     out = like;
     out.when = of.when;

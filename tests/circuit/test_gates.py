@@ -54,6 +54,8 @@ def test_pattern_holds(gate: Gate) -> None:
     root = np.sqrt(0.5)
     exact = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1, Known.I: 1j, Known.MINUS_I: -1j, Known.ROOT: root}
     exact |= {Known.MINUS_ROOT: -root, Known.I_ROOT: 1j * root, Known.MINUS_I_ROOT: -1j * root}
+    exact |= {Known.EIGHTH: root * (1 + 1j), Known.MINUS_EIGHTH: root * (1 - 1j)}
+    exact |= {Known.THREE_EIGHTHS: root * (-1 + 1j), Known.MINUS_THREE_EIGHTHS: root * (-1 - 1j)}
     for column, kind in zip(entries.T, gate.pattern, strict=True):
         match kind:
             case Entry.REAL:

@@ -1,4 +1,4 @@
-"""Quarter turns are structure in wide circuits, and angles everywhere else."""
+"""Quarter and eighth turns are structure in wide circuits, and angles everywhere else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from qsim_ex.circuit.quarters import LEAST, QUARTERS, quarter
 from qsim_ex.errors import ParameterError, WireError
 from qsim_ex_provider.translation.circuits import translate_noisy
 
-ANGLED = [("rz", (0.3,)), ("sx", ()), ("p", (0.4,)), ("rz", (pi / 2,)), ("h", ()), ("rz", (-pi,)), ("p", (-pi / 2,))]
-"""Gates on one wire; three of them turn by quarters."""
+ANGLED = [
+    ("rz", (0.3,)),
+    ("sx", ()),
+    ("p", (0.4,)),
+    ("rz", (pi / 2,)),
+    ("h", ()),
+    ("rz", (-pi,)),
+    ("p", (-pi / 2,)),
+    ("rz", (pi / 4,)),
+]
+"""Gates on one wire; three of them turn by quarters, and one by an eighth."""
 
 
 def kinds(circuit: Circuit) -> Counter[tuple[str, str]]:
@@ -28,26 +37,26 @@ def kinds(circuit: Circuit) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", QUARTERS)
-@pytest.mark.parametrize("turns", range(-9, 10))
+@pytest.mark.parametrize("turns", range(-18, 19))
 @pytest.mark.parametrize("off", [0.0, 9e-16, -9e-16])
 def test_a_row_in_place_of_an_angle_is_the_same_gate(name: str, turns: int, off: float) -> None:
-    """The matrix of the row that stands for a quarter turn is that of the angle, to the last place but one."""
-    angle = turns * pi / 2 + off
+    """The matrix of the row that stands for some eighth turns is that of the angle, to the last place but one."""
+    angle = turns * pi / 4 + off
     row = quarter(name, [angle])
     if not row:
-        assert turns % (8 if name == "rz" else 4) in (0, 4)
+        assert turns % 8 == 0
         return
 
     def phases(gate: str, *angles: float) -> list[complex]:
         entries = GATES[gate].entries(np.array([angles]))[0]
         return [1, *entries] if len(entries) == 1 else list(entries)
 
-    assert phases(row) == pytest.approx(phases(name, angle), abs=3e-15)
+    assert phases(row) == pytest.approx(phases(name, angle), abs=6e-15)
 
 
-@pytest.mark.parametrize("angle", [0.0, 2 * pi, pi / 4, pi / 2 + 1e-14, pi / 2 - 1e-12, 1e-15, 0.3])
+@pytest.mark.parametrize("angle", [0.0, 2 * pi, pi / 8, pi / 4 + 1e-14, pi / 2 + 1e-14, pi / 2 - 1e-12, 1e-15, 0.3])
 def test_other_angles_stay(angle: float) -> None:
-    """Nothing stands for what is no quarter turn, nor for zero, with which loops over angles begin."""
+    """Nothing stands for what is no eighth turn, nor for zero, with which loops over angles begin."""
     assert quarter("rz", [angle]) == ""
 
 
@@ -60,16 +69,23 @@ def test_every_way_of_building_finds_them() -> None:
         getattr(qiskit, name)(*angles, *wires)
     many = CircuitBuilder(LEAST).gates(*map(list, zip(*given, strict=True)))
     few = CircuitBuilder(LEAST)
-    for begin in range(0, len(given), 7):
-        few.gates(*map(list, zip(*given[begin : begin + 7], strict=True)))
+    for begin in range(0, len(given), len(ANGLED)):
+        few.gates(*map(list, zip(*given[begin : begin + len(ANGLED)], strict=True)))
     made = [one.build(), many.build(), few.build(), translate_noisy(qiskit, None).circuit]
     assert len({circuit.structure for circuit in made}) == 1
     assert kinds(made[0])["rz", "j"] == LEAST
+    assert kinds(made[0])["rz", "w"] == LEAST
     assert kinds(made[0])["sdg", "J"] == LEAST
 
 
+def test_gates_are_named_as_they_were_written() -> None:
+    """A row that only stands for turns is shown by the name of the gate that somebody wrote."""
+    circuit = CircuitBuilder(LEAST).gate("p", [0], 3 * pi / 4).gate("rz", [0], -pi / 4).gate("p", [0], pi / 4).build()
+    assert set(kinds(circuit)) == {("p", "v"), ("rz", "W"), ("rz", "c"), ("t", "w")}
+
+
 def test_narrow_circuits_and_controlled_gates_keep_their_angles() -> None:
-    """With few wires, and under controls, a quarter turn is an angle as any other."""
+    """With few wires, and under controls, such a turn is an angle as any other."""
     narrow = CircuitBuilder(LEAST - 1).gate("rz", [0], pi / 2).gate("p", [0], pi).build()
     controlled = CircuitBuilder(LEAST).gate("rz", [0], pi / 2, controls=[1]).gate("crz", [0, 1], pi).build()
     assert set(kinds(narrow)) == {("rz", "c"), ("p", "c")}
@@ -106,12 +122,12 @@ def test_what_is_wrong_is_named_as_it_was_written(
 
 
 def test_amplitudes_are_those_of_the_angles() -> None:
-    """A circuit of exact and nearly exact quarter turns has the amplitudes of the same circuit with matrices."""
+    """A circuit of exact and nearly exact eighth turns has the amplitudes of the same circuit with matrices."""
     rng = np.random.default_rng(1)
     one, other = CircuitBuilder(LEAST), CircuitBuilder(LEAST)
     for _ in range(300):
         a, b = rng.permutation(LEAST)[:2].tolist()
-        angle = float(rng.integers(-8, 9) * pi / 2 + rng.choice([0, 4e-16, -1e-15, 1e-12, 1e-9]))
+        angle = float(rng.integers(-16, 17) * pi / 4 + rng.choice([0, 4e-16, -1e-15, 1e-12, 1e-9]))
         for builder in (one, other):
             builder.gate("sx", [a]).gate("cx", [a, b]).gate("sx", [b])
         one.gate("rz", [a], angle)

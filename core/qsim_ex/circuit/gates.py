@@ -36,6 +36,7 @@ from qsim_ex.circuit.phases import phases
 Entries = Sequence[Any]
 _i = 1j
 _r = float(np.sqrt(0.5))
+_w = complex(_r, _r)
 
 
 class Factor(NamedTuple):
@@ -164,8 +165,8 @@ _row("z", 1, "-", [-1], when=(0,), qiskit="z", cirq=[OnePower("ZPowGate", 1)])
 _row("h", 1, "hhhH", [_r, _r, _r, -_r], mixes=(0,), qiskit="h", cirq=[OnePower("HPowGate", 1)])
 _row("s", 1, "j", [_i], when=(0,), qiskit="s", cirq=[OnePower("ZPowGate", 0.5)])
 _row("sdg", 1, "J", [-_i], when=(0,), qiskit="sdg", cirq=[OnePower("ZPowGate", -0.5)])
-_row("t", 1, "w", [np.exp(0.25j * np.pi)], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)])
-_row("tdg", 1, "W", [np.exp(-0.25j * np.pi)], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
+_row("t", 1, "w", [_w], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)])
+_row("tdg", 1, "W", [_w.conjugate()], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
 
 
 def _up_to_phase(of: str, angle: float) -> Callable[[], tuple[Factor, ...]]:
@@ -244,9 +245,9 @@ _row(
     qiskit="u2",
 )
 
-# In place of P and RZ by multiples of an eighth turn: see `quarters`.
-_row("p_3_eighths", 1, "v", [np.exp(0.75j * np.pi)], when=(0,))
-_row("p_5_eighths", 1, "V", [np.exp(1.25j * np.pi)], when=(0,))
+# In place of P and RZ by quarter and eighth turns: see `quarters`.
+_row("p_3_eighths", 1, "v", [_i * _w], when=(0,))
+_row("p_5_eighths", 1, "V", [-_w], when=(0,))
 _EIGHTHS = ("", "t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg")
 for _k in range(1, 16):
     if _k != 8:
@@ -256,15 +257,8 @@ for _k in range(1, 16):
 
 # --- two qubits --------------------------------------------------------------------------------------------------
 
-_row(
-    "swap",
-    2,
-    "1000 0010 0100 0001",
-    [1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1],
-    mixes=(0, 1),
-    qiskit="swap",
-    cirq=[OnePower("SwapPowGate", 1)],
-)
+_SWAP = [1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1]
+_row("swap", 2, "1000 0010 0100 0001", _SWAP, mixes=(0, 1), qiskit="swap", cirq=[OnePower("SwapPowGate", 1)])
 _ISWAP = [1, 0, 0, 0, 0, 0, _i, 0, 0, _i, 0, 0, 0, 0, 0, 1]
 _row("iswap", 2, "1000 00i0 0i00 0001", _ISWAP, mixes=(0, 1), qiskit="iswap", cirq=[OnePower("ISwapPowGate", 1)])
 _row("iswapdg", 2, "1000 00i0 0i00 0001", np.conj(_ISWAP).tolist(), mixes=(0, 1), cirq=[OnePower("ISwapPowGate", -1)])

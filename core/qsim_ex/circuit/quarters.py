@@ -1,11 +1,13 @@
-"""Angles that are quarter turns become structure: RZ(π/2) is S and a global phase, and P(π) is Z.
+"""Angles that are quarter or eighth turns become structure: RZ(π/2) is S and a global phase, P(π/4) is T.
 
 Structure knows no numbers, so an RZ is a phase by any angle. But transpilers write H as RZ(π/2)·√X·RZ(π/2), and fusing
-has to know that these are quarter turns to see that H is real and what cancels between two of it. So where the angle of
-a row of `QUARTERS` is a quarter turn, but for rounding, another row stands in its place, which has no angle.
+has to know that these are quarter turns to see that H is real and what cancels between two of it. A Toffoli they write
+as H, seven phases by π/4 (an eighth of a turn), and H, and `planning.rewrite.controls` has to know these. So where
+the angle of a row of `QUARTERS` is a multiple of π/4, but for rounding, another row stands in its place, which has no
+angle.
 
 RZ(0) stays what it is: loops over angles begin with zeros. In circuits of few wires all angles stay angles: there a
-sweep takes less time than another plan, and circuits that differ in quarter turns share theirs.
+sweep takes less time than another plan, and circuits that differ in such turns share theirs.
 """
 
 from __future__ import annotations
@@ -23,22 +25,26 @@ QUARTERS: dict[str, tuple[str, ...]] = {
     "p": _PHASES,
     "u1": _PHASES,
 }
-"""The rows that stand for those with one angle, by its quarter turns modulo 16; "" where the row stays what it is."""
+"""The rows that stand for those with one angle, by its eighth turns modulo 16; "" where the row stays what it is."""
 
-_WRITTEN = {row: name for name, rows in QUARTERS.items() for row in rows if row not in _PHASES}
+_GATES = ("t", "s", "z", "sdg", "tdg")
+"""Those of these rows that are gates of their own."""
+
+_WRITTEN = {row: name for name, rows in reversed(QUARTERS.items()) for row in rows if row not in _GATES}
 
 LEAST = 16
-"""The fewest wires of circuits whose quarter turns are structure: of fewer, sweeps take less time than planning."""
+"""The fewest wires of circuits whose quarter and eighth turns are structure: in narrower ones a sweep takes less time
+than planning does."""
 
 _ROUNDING = 2e-15
-"""How far an angle up to 1 is from a quarter turn at most, and a larger one times as much: transpilers leave some units
+"""How far an angle up to 1 is from such a turn at most, and a larger one times as much: transpilers leave some units
 in the last place, and what is dropped changes an amplitude by 1e-15 of it, less than its own rounding in a circuit."""
 
 _EIGHTH = math.pi / 4
 
 
 def written(row: str) -> str:
-    """Return the name that people know: that of RZ for a row that only stands for quarter turns of it."""
+    """Return the name that people know: that of RZ or P for a row that only stands for turns of it."""
     return _WRITTEN.get(row, row)
 
 

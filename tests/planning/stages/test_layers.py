@@ -115,7 +115,7 @@ def test_a_wire_that_is_needed_last_goes_farthest() -> None:
     """Wires that no gate mixes again are in the farthest layer, those of the next exchange in the nearest."""
     builder = CircuitBuilder(8)
     for wire in (7, 6, 0, 1, 6, 7):
-        builder.gate("h", [wire])
+        builder.gate("rx", [wire], 0.3)
     levels = Levels(5, 3, 1, layers=(Layer(1, "nvlink"), Layer(2, "ib")))
     plan = planned(builder.build(), levels)
     far = {plan.end.wires()[bit] for bit in (6, 7)}

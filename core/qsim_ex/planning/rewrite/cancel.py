@@ -9,8 +9,6 @@ direction, the two are one CX and an exchange of the bits, which moves nothing: 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from heapq import merge
@@ -20,6 +18,7 @@ import numpy as np
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.circuit.ops import Entry, When
+from qsim_ex.planning.rewrite.held import HeldWork
 from qsim_ex.planning.work import Work, moved
 
 WINDOW = 1024
@@ -39,31 +38,21 @@ class _CX(NamedTuple):
 
 def cancel(work: list[Work], num_bits: int) -> tuple[list[Work], list[int]]:
     """Return the work without pairs of CX that have only phases of the target between them, and where each bit is."""
-    kept = _Kept(num_bits)
+    kept = _Canceller(num_bits)
     for at, given in enumerate(work):
         piece = moved(given, kept.to)
         cx = _cx(piece)
         if cx is None or not kept.takes(piece, cx, at):
             kept.push(piece, at)
-    return list(kept.pieces.values()), kept.to
+    return kept.kept(), kept.to
 
 
-class _Kept:
-    """The work that is left so far, by its position, and for each bit the positions of the pieces that touch it.
-
-    to: where each bit of the work that follows is, after all exchanges.
-    """
+class _Canceller(HeldWork):
+    """The work that is left so far. to: where each bit of the work that follows is, after all exchanges."""
 
     def __init__(self, num_bits: int) -> None:
-        self.pieces: dict[int, Work] = {}
+        super().__init__()
         self.to = list(range(num_bits))
-        self._on_bit: defaultdict[int, list[int]] = defaultdict(list)
-
-    def push(self, piece: Work, at: int) -> None:
-        """Keep a piece behind all others."""
-        self.pieces[at] = piece
-        for bit in piece.touched:
-            self._on_bit[bit].append(at)
 
     def takes(self, piece: Work, cx: _CX, now: int) -> bool:
         """Join a CX at position `now` with its equal or opposite, if nothing stands between; return whether it did."""
@@ -75,7 +64,7 @@ class _Kept:
             other = _cx(before)
             if other == cx:
                 self._pass(cx, passed)
-                self._remove(at)
+                self.remove(at)
                 return True
             if cx.value and other == _CX(cx.target, cx.control, 1):
                 self._pass(cx, passed)
@@ -104,7 +93,7 @@ class _Kept:
 
     def _before(self, cx: _CX) -> Iterator[int]:
         """Return the positions of the pieces that touch a bit of a CX, the latest first."""
-        both = merge(reversed(self._on_bit[cx.control]), reversed(self._on_bit[cx.target]), reverse=True)
+        both = merge(reversed(self.on_bit[cx.control]), reversed(self.on_bit[cx.target]), reverse=True)
         last = -1
         for at in both:
             if at != last:
@@ -112,20 +101,8 @@ class _Kept:
             last = at
 
     def _change(self, at: int, piece: Work) -> None:
-        self._leave(at)
-        self.pieces[at] = piece
-        for bit in piece.touched:
-            places = self._on_bit[bit]
-            places.insert(bisect_left(places, at), at)
-
-    def _remove(self, at: int) -> None:
-        self._leave(at)
-        del self.pieces[at]
-
-    def _leave(self, at: int) -> None:
-        for bit in self.pieces[at].touched:
-            places = self._on_bit[bit]
-            del places[bisect_left(places, at)]
+        self.remove(at)
+        self.put(piece, at)
 
 
 def _cx(piece: Work) -> _CX | None:

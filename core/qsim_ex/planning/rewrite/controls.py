@@ -1,20 +1,19 @@
 """What two H on a bit and known phases between them are: an X under conditions, and phases of other bits.
 
-Transpilers write a Toffoli as H on its target, seven phases by eighth turns, and H. `cancel` makes phases of parities of
-them. For given values of the other bits, what these add up to on the target is one phase by some angle. Where that is 0
-or π for all values, H·phase·H is nothing or an X: all of it is an X under conditions, which computes nothing. Phases
-that other bits have beside it stay where they are. Those that are known and read the same are added up here, so the
-seven are gone in the end.
+Transpilers write a Toffoli as H on its target, seven phases by eighth turns, and H. `cancel` makes phases of parities
+of them. For given values of the other bits, what these add up to on the target is one phase by some angle. Where that
+is 0 or π for all values, H·phase·H is nothing or an X: all of it is an X under conditions, which computes nothing.
+Phases that other bits have beside it stay where they are. Those that are known and read the same are added up here, so
+the seven are gone in the end.
 
-A √X is an H between quarter turns, and a bit that is stored inverted has an H between half turns, so both are an H here.
-A CX onto the bit between the two, as Toffolis up to phases have, becomes a CZ behind the X, and phases behind it read
-the parity that it makes.
+A √X is an H between quarter turns, and a bit that is stored inverted has an H between half turns, so both are an H
+here. A CX onto the bit between the two, as Toffolis up to phases have, becomes a CZ behind the X, and phases behind it
+read the parity that it makes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +25,6 @@ from qsim_ex.planning.rewrite.eighths import (
     PHASES,
     TURN,
     Shift,
-    Turned,
     in_place_of,
     is_known,
     joined,
@@ -35,6 +33,7 @@ from qsim_ex.planning.rewrite.eighths import (
     turned,
 )
 from qsim_ex.planning.rewrite.flips import flips_of
+from qsim_ex.planning.rewrite.held import HeldWork
 from qsim_ex.planning.work import Work, bits_of_mask
 
 WINDOW = 1024
@@ -45,15 +44,18 @@ LOOKED_AT = 64
 
 
 def controls(work: list[Work], program: NumberProgram) -> list[Work]:
-    """Return the work with an X under conditions for each two H between which phases add up to one."""
-    kept = _Kept(program)
+    """Return the work with an X under conditions for each two H between which phases add up to one.
+
+    Products of phases are added to `program`.
+    """
+    kept = _Controls(program)
     for at, piece in enumerate(work):
         if not kept.takes(piece, 2 * at):
             kept.push(piece, 2 * at)
         kept.settle(at - WINDOW)
     for at in range(len(work) - WINDOW, len(work)):
         kept.settle(at)
-    return [kept.pieces[at] for at in sorted(kept.pieces)]
+    return kept.kept()
 
 
 @dataclass
@@ -73,22 +75,12 @@ class _Between:
     shift: Shift = NOT_SHIFTED
 
 
-class _Kept:
-    """The work so far by its position, and for each bit the positions of the pieces that touch it.
-
-    Pieces that are given have even positions, so that there is room for one more behind each.
-    """
+class _Controls(HeldWork):
+    """The work so far. Pieces that are given have even positions, so that there is room for one more behind each."""
 
     def __init__(self, program: NumberProgram) -> None:
-        self.pieces: dict[int, Work] = {}
+        super().__init__()
         self._program = program
-        self._on_bit: defaultdict[int, list[int]] = defaultdict(list)
-
-    def push(self, piece: Work, at: int) -> None:
-        """Keep a piece behind all others."""
-        self.pieces[at] = piece
-        for bit in piece.touched:
-            self._on_bit[bit].append(at)
 
     def takes(self, piece: Work, now: int) -> bool:
         """Make an H at position `now`, the one before it on its bit and what is between an X; return whether it did."""
@@ -106,19 +98,19 @@ class _Kept:
         if flips is None or place is None:
             return False
         for at, (phase, shift) in zip(between.places, phases, strict=True):
-            self._remove(at)
-            self._put(at, self._behind(phase, shift, between.bit, piece))
+            self.remove(at)
+            self.put(self._behind(phase, shift, between.bit, piece), at)
         if between.xs:
-            self._put(between.xs[-1] + 1, self._added(last.beta, between.shift, piece))
-        self._put(place, flips.work(between.bit, piece.label))
-        self._remove(between.first)
+            self.put(self._added(last.beta, between.shift, piece), between.xs[-1] + 1)
+        self.put(flips.work(between.bit, piece.label), place)
+        self.remove(between.first)
         left = (first.gamma + last.gamma) % TURN != 0  # else they cancel
         for at, of, gamma, more in (
             (between.first, before, first.gamma, first.beta),
             (now, piece, last.gamma, last.alpha),
         ):
             turns = left * gamma, left * gamma + more
-            self._put(at, phases_of(of, of.mix, turns, self._program))
+            self.put(phases_of(of, of.mix, turns, self._program), at)
         return True
 
     def settle(self, number: int) -> None:
@@ -131,7 +123,7 @@ class _Kept:
         piece = self.pieces.get(at)
         if piece is None or not piece.touch or not is_known(piece):
             return
-        places = self._on_bit[piece.touched[0]]
+        places = self.on_bit[piece.touched[0]]
         begin = bisect_right(places, at)
         for other in places[begin : begin + LOOKED_AT]:
             then = self.pieces[other]
@@ -142,14 +134,14 @@ class _Kept:
         else:
             return
         if not self._mixes(piece.touch, at, other):
-            self._remove(at)
-            self._remove(other)
-            self._put(other, joined(piece, then, self._program))
+            self.remove(at)
+            self.remove(other)
+            self.put(joined(piece, then, self._program), other)
 
     def _between(self, bit: int, now: int) -> _Between | None:
         """Return what is between position `now` and the last H on a bit; None if it is not known."""
         places: list[int] = []
-        for at in self._on_bit[bit][: -LOOKED_AT - 1 : -1]:
+        for at in self.on_bit[bit][: -LOOKED_AT - 1 : -1]:
             piece = self.pieces[at]
             if at < now - 2 * WINDOW:
                 return None
@@ -203,25 +195,11 @@ class _Kept:
     def _mixes(self, bits: int, begin: int, end: int) -> bool:
         """Return whether a piece between two positions mixes some of these bits."""
         for bit in bits_of_mask(bits):
-            places = self._on_bit[bit]
+            places = self.on_bit[bit]
             for at in places[bisect_right(places, begin) : bisect_left(places, end)]:
                 if self.pieces[at].mix >> bit & 1:
                     return True
         return False
-
-    def _put(self, at: int, piece: Work | None) -> None:
-        """Keep a piece at a position that is free; None stands for nothing."""
-        if piece is None:
-            return
-        self.pieces[at] = piece
-        for bit in piece.touched:
-            places = self._on_bit[bit]
-            places.insert(bisect_left(places, at), at)
-
-    def _remove(self, at: int) -> None:
-        for bit in self.pieces.pop(at).touched:
-            places = self._on_bit[bit]
-            del places[bisect_left(places, at)]
 
 
 def _added_by(piece: Work, bit: int) -> Shift | None:

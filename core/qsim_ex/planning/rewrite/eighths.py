@@ -92,9 +92,11 @@ def simple(phase: Work) -> Work | None:
         return None
     if len(set(of)) == 1 and not phase.when.mask:
         return replace(phase, reads=(), source=phase.source[:1], pattern=of[:1])
-    if len(reads) == 1 and reads[0] & reads[0] - 1 == 0 and not phase.when.mask and not EIGHTHS[of[0]]:
-        return replace(phase, reads=(), when=When(reads[0], reads[0]), source=phase.source[1:], pattern=of[1:])
-    return phase
+    if len(reads) != 1 or reads[0] & reads[0] - 1 or phase.when.mask or all(EIGHTHS[entry] for entry in of):
+        return phase
+    value = int(not EIGHTHS[of[0]])  # at the other one the phase is 1
+    when = When(reads[0], reads[0] * value)
+    return replace(phase, reads=(), when=when, source=phase.source[value : value + 1], pattern=of[value : value + 1])
 
 
 def joined(first: Work, then: Work, program: NumberProgram) -> Work | None:
@@ -115,7 +117,9 @@ def phases_of(of: Work, reads: int, turns: tuple[int, int], program: NumberProgr
     turns: their eighth turns.
     """
     source = np.array([number(of, k % TURN, program) for k in turns])
-    return simple(Work("diagonal", (), (reads,), ALWAYS, bytes(PHASES[k % TURN] for k in turns), source, of.label, level=1))
+    return simple(
+        Work("diagonal", (), (reads,), ALWAYS, bytes(PHASES[k % TURN] for k in turns), source, of.label, level=1)
+    )
 
 
 def number(of: Work, turns: int, program: NumberProgram) -> int:

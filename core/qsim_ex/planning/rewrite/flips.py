@@ -73,7 +73,9 @@ def flips_of(phases: Sequence[tuple[Work, Shift]], bit: int, first: int, last: t
         for x in range(len(turns)):
             for one in (0, 1):
                 if [_value(made, x, inverted ^ has * one) for has, made, inverted in under] == wanted:
-                    at = sum(_value(made, x, inverted ^ has * one) << k for k, (has, made, inverted) in enumerate(reads))
+                    at = sum(
+                        _value(made, x, inverted ^ has * one) << k for k, (has, made, inverted) in enumerate(reads)
+                    )
                     turns[x] += (2 * one - 1) * EIGHTHS[phase.pattern[at]]
     if any(turn % (TURN // 2) for turn in turns):
         return None

@@ -8,9 +8,9 @@
 namespace qx::plan {
 
 // The latest `size` positions, each with a piece or with none; and for each bit the positions of the pieces that touch it.
-class Window {
+class Held {
   public:
-    explicit Window(Index size) : size_(size), held_(size), is_held_(size), on_bit_(64) {}
+    explicit Held(Index size) : size_(size), held_(size), is_held_(size), on_bit_(64) {}
 
     // These three are for positions that are in reach.
     Piece& at(Index position) { return held_[position % size_]; }
