@@ -114,27 +114,21 @@ bool Controls::mixes(Mask bits, Index begin, Index end) const {
     return found;
 }
 
-// Joins a known phase with the next one that reads the same, if nothing between mixes its bits.
+// Takes a known phase away with the next one that undoes it, if nothing between mixes its bits.
 void Controls::settle(Index position) {
     if (!kept_.holds(position)) return;
-    const Piece first = kept_.at(position);
+    const Piece& first = kept_.at(position);
     if (!first.touched || !eighths_.known(first)) return;
     const std::vector<Index>& on = kept_.on(lowest(first.touched));
     auto begin = std::upper_bound(on.begin(), on.end(), position);
     for (auto at = begin; at != on.end() && at - begin < looked_at; ++at) {
         const Piece& then = kept_.at(*at);
         if (then.mixed.meets({first.touched})) return;
-        bool same = then.when.mask == first.when.mask && then.when.value == first.when.value &&
-                    then.num_reads == first.num_reads && eighths_.known(then) &&
-                    std::equal(book_.reads(first), book_.reads(first) + first.num_reads, book_.reads(then));
-        if (!same) continue;
+        if (!eighths_.undoes(then, first)) continue;
         Index other = *at;
         if (mixes(first.touched, position, other)) return;
-        Piece made;
-        bool is_left = eighths_.joined(first, then, made);
         kept_.remove(position);
         kept_.remove(other);
-        if (is_left) kept_.put(made, other);
         return;
     }
 }

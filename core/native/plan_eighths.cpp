@@ -77,21 +77,14 @@ bool Eighths::in_place_of(const Piece& phase, int bit, const Shift& shift, Piece
     return made(phase, to, out);
 }
 
-bool Eighths::joined(const Piece& first, const Piece& then, Piece& out) {
-    Interned::Bytes one_of = book_.patterns[first.pattern], other_of = book_.patterns[then.pattern];
-    Phases to{then.when, {book_.reads(then), book_.reads(then) + then.num_reads}, {}, {}};
-    bool is_one = true;
-    for (std::size_t k = 0; k < one_of.size(); ++k) {
-        to.classes.push_back(phase(eighths(one_of[k]) + eighths(other_of[k])));
-        is_one = is_one && to.classes.back() == one;
-    }
-    if (is_one) return false;
-    Index size = static_cast<Index>(to.classes.size());
-    Piece like = then;
-    like.level = 1 + std::max(first.level, then.level);
-    Places source = program_.product({0, like.level, size, 1, 1}, Book::factor(then.source), Book::factor(first.source));
-    for (Index k = 0; k < size; ++k) to.places.push_back(source.first + k);
-    return made(like, to, out);
+bool Eighths::undoes(const Piece& then, const Piece& phase) const {
+    bool same = then.when.mask == phase.when.mask && then.when.value == phase.when.value && then.num_reads == phase.num_reads;
+    if (!same || !std::equal(book_.reads(phase), book_.reads(phase) + phase.num_reads, book_.reads(then)) || !known(then))
+        return false;
+    Interned::Bytes one_of = book_.patterns[phase.pattern], other_of = book_.patterns[then.pattern];
+    for (std::size_t k = 0; k < one_of.size(); ++k)
+        if ((eighths(one_of[k]) + eighths(other_of[k])) % turn) return false;
+    return true;
 }
 
 bool Eighths::phases_of(const Piece& of, Mask parity, int at_0, int at_1, Piece& out) {

@@ -30,11 +30,11 @@ class Eighths {
     bool turned(const Piece& piece, Turned& out) const;
     // Whether a piece is phases of which all are known.
     bool known(const Piece& piece) const;
+    // Whether a piece is a known phase that reads the same as another one, and is its inverse.
+    bool undoes(const Piece& then, const Piece& phase) const;
     // These return whether there is a phase, which they put into `out`: none where it is 1.
     // What a phase is where a shift stands in place of a bit.
     bool in_place_of(const Piece& phase, int bit, const Shift& shift, Piece& out);
-    // The product of two known phases that read the same.
-    bool joined(const Piece& first, const Piece& then, Piece& out);
     // Phases of a parity at 0 and at 1, in eighth turns, with numbers from a matrix that is `turned`.
     bool phases_of(const Piece& of, Mask parity, int at_0, int at_1, Piece& out);
     // A Z under a condition, with its number from such a matrix.

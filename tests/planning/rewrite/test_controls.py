@@ -161,13 +161,12 @@ def test_the_x_stands_where_all_phases_may_be() -> None:
     assert pieces[1].reads == (0b101,)
 
 
-def test_phases_that_are_known_add_up() -> None:
-    """Eight T with reads between are nothing; two are one S, and what mixes the bit keeps them apart."""
-    assert left([("t", [0]), ("cx", [0, 1])] * 8) == []
-    (first, then) = left([("t", [0]), ("cz", [0, 1]), ("t", [0])])
-    assert [letters(first.pattern), letters(then.pattern)] == ["-", "j"]
-    pieces = left([("t", [0]), ("h", [0]), ("t", [0])])
-    assert [letters(piece.pattern) for piece in pieces] == ["w", "hhhH", "w"]
+def test_known_phases_undo_each_other() -> None:
+    """T and T† with reads and other phases between are nothing; what mixes the bit keeps them apart."""
+    (piece,) = left([("t", [0]), ("cz", [0, 1]), ("s", [0]), ("tdg", [0]), ("sdg", [0])])
+    assert piece.when == When(0b11, 0b11)
+    pieces = left([("t", [0]), ("h", [0]), ("tdg", [0])])
+    assert [letters(piece.pattern) for piece in pieces] == ["w", "hhhH", "W"]
 
 
 def test_most_parities() -> None:

@@ -3,8 +3,8 @@
 Transpilers write a Toffoli as H on its target, seven phases by eighth turns, and H. `cancel` makes phases of parities
 of them. For given values of the other bits, what these add up to on the target is one phase by some angle. Where that
 is 0 or π for all values, H·phase·H is nothing or an X: all of it is an X under conditions, which computes nothing.
-Phases that other bits have beside it stay where they are. Those that are known and read the same are added up here, so
-the seven are gone in the end.
+Phases that other bits have beside it stay where they are, and where one undoes another both are gone: of the seven
+nothing is left.
 
 A √X is an H between quarter turns, and a bit that is stored inverted has an H between half turns, so both are an H
 here. A CX onto the bit between the two, as Toffolis up to phases have, becomes a CZ behind the X, and phases behind it
@@ -27,10 +27,10 @@ from qsim_ex.planning.rewrite.eighths import (
     Shift,
     in_place_of,
     is_known,
-    joined,
     number,
     phases_of,
     turned,
+    undoes,
 )
 from qsim_ex.planning.rewrite.flips import flips_of
 from qsim_ex.planning.rewrite.held import HeldWork
@@ -114,12 +114,12 @@ class _Controls(HeldWork):
         return True
 
     def settle(self, number: int) -> None:
-        """Join known phases at and behind a given piece with the next ones that read the same."""
-        self._join(2 * number)
-        self._join(2 * number + 1)
+        """Take known phases at and behind a given piece away if later ones undo them."""
+        self._undo(2 * number)
+        self._undo(2 * number + 1)
 
-    def _join(self, at: int) -> None:
-        """Join a known phase with the next one that reads the same, if nothing between mixes its bits."""
+    def _undo(self, at: int) -> None:
+        """Take a known phase away with the next one that undoes it, if nothing between mixes its bits."""
         piece = self.pieces.get(at)
         if piece is None or not piece.touch or not is_known(piece):
             return
@@ -129,14 +129,11 @@ class _Controls(HeldWork):
             then = self.pieces[other]
             if then.mix & piece.touch:
                 return
-            if (then.reads, then.when) == (piece.reads, piece.when) and is_known(then):
-                break
-        else:
-            return
-        if not self._mixes(piece.touch, at, other):
-            self.remove(at)
-            self.remove(other)
-            self.put(joined(piece, then, self._program), other)
+            if undoes(then, piece):
+                if not self._mixes(piece.touch, at, other):
+                    self.remove(at)
+                    self.remove(other)
+                return
 
     def _between(self, bit: int, now: int) -> _Between | None:
         """Return what is between position `now` and the last H on a bit; None if it is not known."""

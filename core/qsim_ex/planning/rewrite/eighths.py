@@ -99,16 +99,12 @@ def simple(phase: Work) -> Work | None:
     return replace(phase, reads=(), when=when, source=phase.source[value : value + 1], pattern=of[value : value + 1])
 
 
-def joined(first: Work, then: Work, program: NumberProgram) -> Work | None:
-    """Return the product of two known phases that read the same; None if it is 1."""
-    pairs = zip(first.pattern, then.pattern, strict=True)
-    of = bytes(PHASES[(EIGHTHS[one] + EIGHTHS[other]) % TURN] for one, other in pairs)
-    if not any(EIGHTHS[entry] for entry in of):
-        return None
-    level = 1 + max(first.level, then.level)
-    left, right = (piece.source.reshape(-1, 1, 1) for piece in (then, first))
-    source = program.product(left, right, level).reshape(-1)
-    return simple(replace(then, source=source, pattern=of, level=level))
+def undoes(then: Work, phase: Work) -> bool:
+    """Return whether a piece is a known phase that reads the same as another one, and is its inverse."""
+    if (then.reads, then.when) != (phase.reads, phase.when) or not is_known(then):
+        return False
+    pairs = zip(phase.pattern, then.pattern, strict=True)
+    return all((EIGHTHS[one] + EIGHTHS[other]) % TURN == 0 for one, other in pairs)
 
 
 def phases_of(of: Work, reads: int, turns: tuple[int, int], program: NumberProgram) -> Work | None:
