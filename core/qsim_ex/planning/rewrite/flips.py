@@ -33,7 +33,7 @@ class Flips(NamedTuple):
             return _selected(bit, self.parities, self.flips, label)
         masks = _echelon([image(self.parities, mask) for mask in _orthogonal(span, len(self.parities))])
         made = Span(self.parities)
-        wanted = [(made.reduced(mask)[1] & values[0]).bit_count() & 1 for mask in masks]
+        wanted = [_value(made.reduced(mask)[1], values[0]) for mask in masks]
         if all(mask & mask - 1 == 0 for mask in masks):
             when = When(sum(masks), sum(mask for mask, value in zip(masks, wanted, strict=True) if value))
             return Work("rename", (bit,), (), when, pattern("0110"), NOTHING, label, to=(1, 0))
@@ -45,46 +45,50 @@ def flips_of(phases: Sequence[tuple[Work, Shift]], bit: int, first: int, last: t
     """Return for which values of others known phases between two H turn a bit by π; None if some turn by other angles.
 
     phases: each with what was added to the bit before it. first, last: by what the two H turn the bit beside these, in
-    eighth turns.
+    eighth turns; the last one with what was added before.
     """
-    rest = ~(1 << bit)
     span = Span()
     for phase, shift in phases:
         for mask in phase.parities:
-            left = mask & rest ^ shift.mask * (mask >> bit & 1)
-            if left:
-                span.add(left)
+            span.add(_read(mask, bit, shift))
     turns_of_last, shift_of_last = last
-    if turns_of_last and shift_of_last.mask:
+    if turns_of_last:
         span.add(shift_of_last.mask)
     if len(span) > MOST_PARITIES:
         return None
     turns = [first] * (1 << len(span))
-    for x in range(len(turns)):
-        made = span.reduced(shift_of_last.mask)[1] if turns_of_last else 0
-        turns[x] += turns_of_last * (1 - 2 * _value(made, x, shift_of_last.inverted))
-    for phase, shift in phases:
-        places = []
-        for mask in phase.parities:
-            has = mask >> bit & 1
-            places.append((has, span.reduced(mask & rest ^ shift.mask * has)[1], shift.inverted * has))
-        reads, under = places[: len(phase.reads)], places[len(phase.reads) :]
-        wanted = [int(phase.when.value & mask != 0) for mask in phase.parities[len(reads) :]]
+    if turns_of_last:
+        made = span.reduced(shift_of_last.mask)[1]
         for x in range(len(turns)):
-            for one in (0, 1):
-                if [_value(made, x, inverted ^ has * one) for has, made, inverted in under] == wanted:
-                    at = sum(
-                        _value(made, x, inverted ^ has * one) << k for k, (has, made, inverted) in enumerate(reads)
-                    )
-                    turns[x] += (2 * one - 1) * EIGHTHS[phase.pattern[at]]
+            turns[x] += turns_of_last * (1 - 2 * (_value(made, x) ^ shift_of_last.inverted))
+    for phase, shift in phases:
+        read = [(mask >> bit & 1, span.reduced(_read(mask, bit, shift))[1]) for mask in phase.parities]
+        for x in range(len(turns)):
+            values = [(has, _value(made, x) ^ has * shift.inverted) for has, made in read]
+            turns[x] += _phase_at(phase, [value ^ has for has, value in values])
+            turns[x] -= _phase_at(phase, [value for _, value in values])
     if any(turn % (TURN // 2) for turn in turns):
         return None
     return Flips(span.vectors, [turn // (TURN // 2) & 1 for turn in turns])
 
 
-def _value(made: int, x: int, inverted: int) -> int:
-    """Return the value of a sum of some bits of x, and 1 if it is inverted."""
-    return (made & x).bit_count() & 1 ^ inverted
+def _read(mask: int, bit: int, shift: Shift) -> int:
+    """Return what a parity reads of other bits where a shift stands in place of a bit."""
+    return mask ^ (1 << bit ^ shift.mask) if mask >> bit & 1 else mask
+
+
+def _phase_at(phase: Work, values: list[int]) -> int:
+    """Return the eighth turns of a phase at values of all its parities: its reads, and the bits of its condition."""
+    reads, under = values[: len(phase.reads)], values[len(phase.reads) :]
+    conditions = phase.parities[len(phase.reads) :]
+    if any((phase.when.value & mask != 0) != value for mask, value in zip(conditions, under, strict=True)):
+        return 0
+    return EIGHTHS[phase.pattern[sum(value << k for k, value in enumerate(reads))]]
+
+
+def _value(made: int, x: int) -> int:
+    """Return the value of a sum of some bits of x."""
+    return (made & x).bit_count() & 1
 
 
 def _orthogonal(span: Span, size: int) -> list[int]:
