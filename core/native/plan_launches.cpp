@@ -136,12 +136,14 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
     std::vector<Int> factors;
     const Int before = 2 * tables_at_, end = 2 * size_;
     std::vector<Int> direct;  // numbers that are no products; one that is taken twice is sent twice, which is rare
-    std::vector<Index> entry(static_cast<std::size_t>(size_ - tables_at_));
     for (Int take : takes) {
-        if (take < before) direct.push_back(take);
-        else if (take < end) entry[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+        if (take >= before) continue;
+        if (static_cast<Int>(direct.size()) == setting_.limits[numbers_kernels - 1]) return in_halves();
+        direct.push_back(take);
     }
-    if (static_cast<Int>(direct.size()) > setting_.limits[numbers_kernels - 1]) return in_halves();
+    std::vector<Index> entry(static_cast<std::size_t>(size_ - tables_at_));
+    for (Int take : takes)
+        if (take >= before && take < end) entry[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
     std::vector<std::uint32_t> records;
     std::size_t number = 0;  // of an entry, counted from the first table
     for (const Instruction& fold : numbers_.program) {

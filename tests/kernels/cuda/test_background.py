@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -31,6 +34,21 @@ for number in range(3):
 time.sleep(0.2)
 """
 
+FORKS = """
+import os, sys, threading, time, warnings
+from qsim_ex.kernels.cuda.background import Background
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+background, begun = Background(), threading.Event()
+background.later(lambda: (begun.set(), time.sleep(1)))
+begun.wait(20)
+child = os.fork()
+if child:
+    print("child", os.waitpid(child, 0)[1])
+else:
+    sys.exit(0)  # which calls what waits for the thread
+"""
+
 
 def test_work_is_done_in_its_order() -> None:
     """Each piece of work begins when the one before is done, also what is given later."""
@@ -47,17 +65,46 @@ def test_work_is_done_in_its_order() -> None:
 
 
 def test_who_gives_work_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the thread begins, the switch interval is short, so that who waits for it to begin goes on soon."""
-    background, usual, found, start = Background(), sys.getswitchinterval(), [], threading.Thread.start
+    """The switch interval is short before the thread begins, and work begins when its giver has gone on."""
+    background, usual, found, start = Background(), sys.getswitchinterval(), [], _thread.start_new_thread
+    gone_on = threading.Event()
 
-    def started(thread: threading.Thread) -> None:
+    def started(*arguments: Any) -> int:
         found.append(sys.getswitchinterval())
-        start(thread)
+        return start(*arguments)
 
-    monkeypatch.setattr(threading.Thread, "start", started)
-    background.later(lambda: None)
+    monkeypatch.setattr(_thread, "start_new_thread", started)
+    background.later(lambda: found.append(gone_on.wait(20)))
+    gone_on.set()
     background._end()
     assert found[0] < usual == sys.getswitchinterval()
+    assert found[1]
+
+
+def test_without_a_thread_the_usual_time_returns(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If no thread can be started, the log says so, the switch interval is as before, and later work is tried again."""
+
+    def failing(*_: Any) -> int:
+        raise RuntimeError("can't start new thread")
+
+    background, usual, done = Background(), sys.getswitchinterval(), []
+    with monkeypatch.context() as patched:
+        patched.setattr(_thread, "start_new_thread", failing)
+        background.later(lambda: done.append("lost"))
+    assert sys.getswitchinterval() == usual
+    assert "no thread could be started" in caplog.text
+    background.later(lambda: done.append("later"))
+    background._end()
+    assert done == ["later"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_ends_though_its_parent_works() -> None:
+    """A child that is forked while its parent's thread works does not wait for that thread, which it lacks."""
+    ended = subprocess.run([sys.executable, "-c", FORKS], check=False, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "child 0\n"), ended.stderr
 
 
 def test_the_usual_time_returns_when_all_work_is_done() -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from time import sleep
 
+from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels import fork
 
 PATIENCE = 5e-5
 """Seconds for which the thread keeps the interpreter's lock while others wait: a run gives it away at each launch."""
+
+
+PAUSE = 1e-3
+"""Seconds before the thread begins, in which a small run ends that has given it work."""
 
 
 class _Patience:
@@ -48,22 +55,31 @@ class Background:
     def __init__(self) -> None:
         self._lock = fork.lock()
         self._waiting: deque[Callable[[], object]] = deque()
-        self._thread: threading.Thread | None = None
+        self._thread = fork.lock()  # held as long as there is one
+        self._was_used = False
 
     def later(self, work: Callable[[], object]) -> None:
-        """Do some work when all that was given before is done."""
+        """Do some work when all that was given before is done; where no thread can be started, the log says so."""
         with self._lock:
             self._waiting.append(work)
             if len(self._waiting) > 1:
                 return
-            if self._thread is None:
+            if not self._was_used:
                 atexit.register(self._end)
-            _patience.begin()  # before there is a thread: else this one waits for it as long as threads usually do
-            self._thread = threading.Thread(target=self._do_waiting, name="qsim-ex-later", daemon=True)
-            self._thread.start()
+                self._was_used = True
+            self._thread.acquire()
+            _patience.begin()  # before there is a thread, which else may keep the interpreter's lock for longer
+            try:
+                # `Thread.start` waits until the thread has begun, and that takes longer than a run of 20 wires.
+                _thread.start_new_thread(self._do_waiting, ())
+            except RuntimeError as error:
+                self._waiting.clear()
+                self._leave()
+                LOGGER.warning("no thread could be started, so GPU kernels are not made in the background: %s", error)
 
     def _do_waiting(self) -> None:
         try:
+            sleep(PAUSE)
             while True:
                 if not process_ends():
                     self._waiting[0]()
@@ -72,11 +88,15 @@ class Background:
                     if not self._waiting:
                         return
         finally:
-            _patience.end()
+            self._leave()
+
+    def _leave(self) -> None:
+        _patience.end()
+        self._thread.release()
 
     def _end(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
+        with self._thread:
+            pass
 
 
 def process_ends() -> bool:

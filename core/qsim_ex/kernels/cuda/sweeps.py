@@ -142,7 +142,8 @@ class PreparedSweeps:
     settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
         made, if all others have been asked for.
     arrays: those of the compiled plan, if these are all its steps and none has a kernel of its own: then native code
-        lays out the first run already. numbers: those of the plan that ran last.
+        lays out the first run already, and kernels are chosen behind the launches of a run. choose: does so for the
+        run that was prepared last, until its numbers are loaded. numbers: those of the plan that ran last.
     """
 
     steps: tuple[Step, ...]
@@ -154,6 +155,7 @@ class PreparedSweeps:
     settled: bool = False
     changes: int | None = None
     arrays: PlanArrays | None = None
+    choose: Callable[[], None] | None = None
     loader: NumberLoader | None = None
     loads: int = 0
     at_once: LaunchList | None = None
@@ -183,11 +185,14 @@ class PreparedSweeps:
 
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
+        choose, self.choose = self.choose, None
         if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
             programs, self.arrays = compiled_programs(self.arrays, self.itemsize, runtime.tensor), None
             self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
         if self.at_once is not None and numbers.numbers is self.numbers:
-            return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers))
+            return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
+        if choose is not None:
+            choose()
         loader = self._loader_of(numbers.numbers)
         self.loads += 1
         if self.loads >= RETURNED:
@@ -251,12 +256,23 @@ class Sweeps:
     ) -> PreparedSweeps:
         sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
+        if compile == "auto" and (known is None or known.at_once is not None):
+            made = known or self._with_kernels(steps, num_bits, itemsize, compile, [None] * len(sweeps))
+            if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, itemsize)):
+                made.choose = lambda: self._choose(made, sweeps, changes)  # the GPU need not wait for that
+                return made
         kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
         waits = self._choosing.waits(sweeps, itemsize)
         if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
             known = self._with_kernels(steps, num_bits, itemsize, compile, kernels)
         known.changes = changes if waits else None
         return known
+
+    def _choose(self, made: PreparedSweeps, sweeps: list[Sweep], changes: int) -> None:
+        """Choose kernels behind a run's launches; changes: the kernels that were there when it was prepared."""
+        with self._lock:
+            self._choosing.kernels(sweeps, made.num_bits, made.itemsize, made.compile)
+            made.changes = changes if self._choosing.waits(sweeps, made.itemsize) else None
 
     def _with_kernels(
         self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[Kernel | None]

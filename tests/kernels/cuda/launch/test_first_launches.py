@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import pi
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
+from qsim_ex.kernels.cuda.compile.choosing import KernelChooser
 from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
@@ -148,6 +150,26 @@ def test_a_first_run_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     plan: Plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)
     ((_, loaded),) = prepare(plan, circuit.operands, (device,), np.dtype(np.complex64), "auto")
     assert loaded.queue(device.allocate(256, np.complex64), True, 1 << 30) is not None
+
+
+def test_kernels_are_chosen_behind_the_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sweeps of a run are queued before kernels are chosen for later runs, once for each run."""
+    runtime, circuit, queued = EmulatedRuntime(), drawn(2, 8, 60), []
+    runtime.waiting = []
+    device, choose = GpuDevice.on(runtime), KernelChooser.kernels
+    plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)
+
+    def chosen(self: KernelChooser, *given: Any) -> Any:
+        queued.append(runtime.natively_launched)
+        return choose(self, *given)
+
+    monkeypatch.setattr(KernelChooser, "kernels", chosen)
+    for run in range(1, RETURNS + 2):
+        work = prepare(plan, circuit.operands, (device,), np.dtype("complex64"), "auto")
+        state = Single(device, device.allocate(256, np.complex64), plan.start, 255, begun=False)
+        state.run(plan, work, lambda: None)
+        assert queued == [runtime.natively_launched // run * one for one in range(1, run + 1)]
+        assert len(runtime.waiting) == (run > RETURNS)
 
 
 def test_kernels_take_over_in_the_background(dtype: np.dtype) -> None:

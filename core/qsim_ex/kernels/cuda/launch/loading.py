@@ -74,19 +74,27 @@ class Loaded:
     Step by step: for each sweep a `SweepNumbers`, for each other step its packed array. Or, where there is a
     `LaunchList`, all sweeps at once; then no numbers are made step by step.
 
-    launches: None if there is no list. loader: returns what loads step by step.
+    launches: None if there is no list. loader: returns what loads step by step. then: called when all sweeps of the
+    list are queued, so that the GPU works meanwhile; or before what runs step by step.
     """
 
     def __init__(
-        self, runtime: Runtime, numbers: Bound, launches: LaunchList | None, loader: Callable[[], NumberLoader]
+        self,
+        runtime: Runtime,
+        numbers: Bound,
+        launches: LaunchList | None,
+        loader: Callable[[], NumberLoader],
+        then: Callable[[], None] | None = None,
     ) -> None:
         self._runtime = runtime
         self._numbers = numbers
         self._launches = launches
         self._loader = loader
+        self._then = then
         self._steps: list[Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:
+        self._end()
         if self._steps is None:
             self._steps = self._loader()(self._runtime, self._numbers)
         return iter(self._steps)
@@ -95,7 +103,16 @@ class Loaded:
         """Queue all sweeps on a state, so many between two yields; None if that is impossible; see `LaunchList`."""
         if self._launches is None or self._numbers.operands is None:
             return None
-        return self._launches(state, self._numbers.operands, begin, at_once)
+        return self._queued(self._launches(state, self._numbers.operands, begin, at_once))
+
+    def _queued(self, launched: Iterator[None]) -> Iterator[None]:
+        yield from launched
+        self._end()
+
+    def _end(self) -> None:
+        then, self._then = self._then, None
+        if then is not None:
+            then()
 
 
 class Sweeping(Protocol):
