@@ -179,8 +179,8 @@ def difference(compiled: Plan, expected: Plan) -> str:
     if [type(row) for row in ours.program] != [type(row) for row in theirs.program]:
         return "number program"
     for one, other in zip(ours.program, theirs.program, strict=True):
-        names = one.__slots__
-        if not _equal([getattr(one, name) for name in names], [getattr(other, name) for name in names]):
+        of, others = [[np.asarray(getattr(row, name)) for name in one.__slots__] for row in (one, other)]
+        if not _equal(of, others):
             return type(one).__name__
     return ""
 
