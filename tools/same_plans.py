@@ -32,7 +32,7 @@ from qsim_ex.planning import compiled as compiled_planning
 from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan, compiled_stages
 from qsim_ex.planning.planner import python_plan
 from qsim_ex.planning.stages import staging
-from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
+from qsim_ex.steps import Euler, Layout, Levels, Plan, Shape, Sweep
 
 REAL_SHAPES = (
     Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
@@ -179,8 +179,8 @@ def difference(compiled: Plan, expected: Plan) -> str:
     if [type(row) for row in ours.program] != [type(row) for row in theirs.program]:
         return "number program"
     for one, other in zip(ours.program, theirs.program, strict=True):
-        names = one.__slots__
-        if not _equal([getattr(one, name) for name in names], [getattr(other, name) for name in names]):
+        of, others = [[np.asarray(getattr(row, name)) for name in one.__slots__] for row in (one, other)]
+        if not _equal(of, others):
             return type(one).__name__
     return ""
 
@@ -380,6 +380,7 @@ def main() -> None:
         seen["permuted sweeps"] += sum(bool(sweep.store) for sweep in plan.sweeps)
         seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
         seen.update(type(row).__name__ for row in plan.numbers.program)
+        seen["imaginary rotations"] += any(isinstance(row, Euler) and row.imaginary for row in plan.numbers.program)
     print(f"{given.cases} plans are equal ({perf_counter() - begin:.0f} s): {dict(seen)}")
 
 

@@ -3,44 +3,25 @@
 // Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
 // qsim_ex.kernels.cuda.launch.run_words says what the words mean.
 
-#include <cmath>
-
+#include "euler.hpp"
 #include "export.hpp"
 #include "matrix_rows.hpp"
 #include "pivots.hpp"
 
 namespace {
 
+using qx::Complex;
 using qx::Int;
 
 enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS };
 enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
-constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5, 6, 6, 5};
+constexpr Int LENGTH[] = {1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5};
 constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
-constexpr double TINY = 1e-300;
 constexpr std::int32_t ZERO_AT = 0;  // of qsim_ex.circuit.circuit
 
 // The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
 using Launch = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
-
-struct Complex {
-    double real, imag;
-};
-
-Complex operator*(Complex a, Complex b) {
-    return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
-}
-
-Complex operator-(Complex a) { return {-a.real, -a.imag}; }
-
-Complex conjugate(Complex a) { return {a.real, -a.imag}; }
-
-// Returns the phase of a number; that of 0 is 1.
-Complex phase(Complex a) {
-    const double size = std::hypot(a.real, a.imag);
-    return size < TINY ? Complex{1, 0} : Complex{a.real / size, a.imag / size};
-}
 
 const void* address(Int integer) { return reinterpret_cast<const void*>(integer); }
 
@@ -49,10 +30,7 @@ void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
     for (Int k = 0; k < count; ++k) {
         Complex& to = numbers[*at++];
         Complex sum{0, 0};
-        for (Int term = 0; term < terms; ++term, at += 2) {
-            const Complex one = numbers[at[0]] * numbers[at[1]];
-            sum = {sum.real + one.real, sum.imag + one.imag};
-        }
+        for (Int term = 0; term < terms; ++term, at += 2) sum += numbers[at[0]] * numbers[at[1]];
         to = sum;
     }
 }
@@ -65,33 +43,22 @@ void row_products(Complex* numbers, const std::int32_t* at, Int count, Int size,
             const Int row = rows[k * rest + r];
             for (int j = 0; j < qx::row_size; ++j) {
                 const Complex one = row < 0 ? Complex{-1 - row == j ? 1.0 : 0.0, 0} : numbers[row + j];
-                re[j] = one.real, im[j] = one.imag;
+                re[j] = one.re, im[j] = one.im;
             }
         };
         auto entry = [&](Int i, Int k, double& re, double& im) {
             const Int place = left[i * size + k];
-            re = numbers[place].real, im = numbers[place].imag;
+            re = numbers[place].re, im = numbers[place].im;
             return place != ZERO_AT;
         };
         qx::multiply_rows(size, rest, load, entry, reinterpret_cast<double*>(numbers + at[0]));
     }
 }
 
-// Computes Euler angles of unitary 2×2 matrices; see steps.Euler. planning.numbers.binding has the reasons.
-void eulers(Complex* numbers, const std::int32_t* at, Int count) {
-    for (Int k = 0; k < count; ++k, at += 5) {
-        const Complex a = numbers[at[0]], b = numbers[at[1]], c = numbers[at[2]], d = numbers[at[3]];
-        const double cosine = std::hypot(a.real, a.imag), sine = std::hypot(c.real, c.imag);
-        const Complex gamma = phase(a), alpha = phase(c) * conjugate(gamma);
-        const Complex beta = sine <= cosine ? phase(d) * conjugate(alpha) : -phase(b);
-        Complex* to = numbers + at[4];
-        to[0] = to[3] = {cosine, 0};
-        to[1] = {-sine, 0};
-        to[2] = {sine, 0};
-        to[4] = alpha;
-        to[5] = beta * conjugate(gamma);
-        to[6] = gamma;
-    }
+// Computes Euler angles of unitary 2×2 matrices.
+void eulers(Complex* numbers, const std::int32_t* at, Int count, bool imaginary) {
+    for (Int k = 0; k < count; ++k, at += 5)
+        qx::split_rotation(numbers[at[0]], numbers[at[1]], numbers[at[2]], numbers[at[3]], imaginary, numbers + at[4]);
 }
 
 // Returns the product of some numbers.
@@ -147,7 +114,7 @@ QX_EXPORT(enqueue)
                 row_products(numbers, places + a, b, c, at[4]);
                 break;
             case EULERS:
-                eulers(numbers, places + a, b);
+                eulers(numbers, places + a, b, c);
                 break;
             case ENTRY:
                 numbers[a] = product(numbers, places + b, c);

@@ -10,8 +10,9 @@ namespace qx {
 enum class Pivoted : int { pair, imaginary, real, product };
 enum Way : int { by_tangent, by_cotangent, by_reflected_tangent, by_reflected_cotangent, by_matrix };
 
-// More than rounding leaves of the sine of a difference of equal angles, and less than amplitudes notice.
-constexpr double rounding_of_sines = 1e-16;
+// More than rounding leaves of the sine of a difference of equal angles, also where the matrix is a product of 20 others,
+// and no more than rounding the numbers of a few such matrices changes amplitudes by.
+constexpr double rounding_of_sines = 1e-15;
 
 // A matrix [x, y; z, w], or [x, i y; i z, w], as a scale times one that has ones, if it is a rotation, or, if it is real, a
 // reflection; or as itself. left: the number beside the ones.

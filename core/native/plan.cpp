@@ -104,10 +104,10 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    trials_ = Trials();
     bool cheap = shape_.item_work <= most_item_work;
     work_ = gather(std::move(work_), *book, program_, cheap);
-    if (cheap) work_ = rotate(std::move(work_), *book, program_);
+    if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_);
+    trials_ = Trials();
     state_ = State::choose;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "euler.hpp"
 #include "matrix_rows.hpp"
 #include "plan.hpp"
 
@@ -16,22 +17,13 @@ namespace qx::plan {
 
 namespace {
 
-constexpr double tiny = 1e-300;      // below, a number counts as 0, and dividing by it may overflow
+using qx::Complex;
+
 constexpr double rounding = 1e-15;   // how far |phase|^2 may be from 1 by rounding alone
 constexpr int parts_of_turn = 4096;  // TURN of qsim_ex.circuit.phases, whose table of roots of unity is passed on
 constexpr double two_pi = 6.283185307179586477;
 constexpr int at_once = 8;           // factors whose sums are looked up together
 constexpr Index dense = 32;          // tables from this size up look sums up, smaller ones add factor by factor
-
-struct Complex {
-    double re = 0, im = 0;
-
-    Complex operator*(Complex other) const { return {re * other.re - im * other.im, re * other.im + im * other.re}; }
-    Complex operator*(double size) const { return {re * size, im * size}; }
-    Complex operator-() const { return {-re, -im}; }
-    Complex& operator+=(Complex other) { return re += other.re, im += other.im, *this; }
-    Complex conj() const { return {re, -im}; }
-};
 
 // One product left [size, size] * right [size, columns], whose columns are rows of a dense block one behind the other.
 void multiply_rows(const Instruction& row, const Index* left, const Index* right, const Complex* buffer, Complex* out) {
@@ -130,29 +122,6 @@ class Multiplier {
     std::vector<Complex> right_;
 };
 
-// Euler angles of unitary 2x2 matrices; see steps.Euler.
-//
-// A small entry has an inexact phase, since it may be the rest of a cancellation. So the phase of a large entry is never
-// computed from those of small ones: beta comes from the larger of b and d.
-template <class Entry>
-void split_rotation(Entry entry_of, Complex* out) {
-    double sizes[4];
-    Complex units[4];
-    for (Index k = 0; k < 4; ++k) {
-        Complex entry = entry_of(k);
-        sizes[k] = std::hypot(entry.re, entry.im);
-        bool none = sizes[k] < tiny;  // the phase of 0 is 1
-        units[k] = none ? Complex{1, 0} : Complex{entry.re / sizes[k], entry.im / sizes[k]};
-    }
-    double cosine = sizes[0], sine = sizes[2];
-    Complex gamma = units[0], alpha = units[2] * gamma.conj();
-    out[0] = out[3] = {cosine, 0};
-    out[1] = {-sine, 0}, out[2] = {sine, 0};
-    out[4] = alpha;
-    out[5] = (sine <= cosine ? units[3] * alpha.conj() : -units[1]) * gamma.conj();
-    out[6] = gamma;
-}
-
 // e^{i angle} for an angle in parts of a turn: a root of unity, times a series for the small angle that is left.
 Complex phase_of(double turns, const Complex* roots) {
     constexpr double shift = 6755399441055744.0;  // adding and subtracting it rounds to an integer
@@ -237,8 +206,10 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
                 out += row->count * row->blocks * row->size * row->columns;
                 break;
             case Instruction::euler:
-                for (qx::Int k = 0; k < row->count; ++k, out += 7)
-                    if (!tables) split_rotation([&](Index j) { return buffer[at[row->at + 4 * k + j]]; }, out);
+                for (qx::Int k = 0; k < row->count; ++k, out += euler_numbers) {
+                    const Index* of = at + row->at + 4 * k;
+                    if (!tables) split_rotation(buffer[of[0]], buffer[of[1]], buffer[of[2]], buffer[of[3]], row->blocks, out);
+                }
                 break;
             default: {
                 const auto* bits = static_cast<const std::uint64_t*>(incidence) + row->bits;
@@ -270,7 +241,7 @@ QX_EXPORT(plan_fill)(qx::Int planner, const void* operands, void* made, const vo
         } else if (at < turned) {
             const Euler& euler = program.eulers()[at - early];
             auto entry = [&](Index k) { return numbers[plan->book->place(euler.matrix, k)]; };
-            split_rotation(entry, numbers.at(euler.start));
+            split_rotation(entry(0), entry(1), entry(2), entry(3), euler.imaginary, numbers.at(euler.start));
         } else if (at < tabled) {
             multiply(program.products()[at - program.eulers().size()]);
         } else {

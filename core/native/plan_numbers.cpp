@@ -73,14 +73,16 @@ class Lister {
         }
     }
 
-    void eulers() {
-        const std::vector<Euler>& all = program_.eulers();
-        if (all.empty()) return;
-        out_.program.push_back(
-            {Instruction::euler, static_cast<Int>(all.size()), 0, 0, 0, 0, 0, static_cast<Int>(out_.places.size()), 0});
-        for (const Euler& euler : all)
+    // Lists the Euler angles of rotations of one kind.
+    void eulers(bool imaginary) {
+        Instruction row{Instruction::euler, 0, imaginary, 0, 0, 0, 0, static_cast<Int>(out_.places.size()), 0};
+        for (const Euler& euler : program_.eulers()) {
+            if (euler.imaginary != imaginary) continue;
             for (Index k = 0; k < 4; ++k) out_.places.push_back(place(book_.place(euler.matrix, k)));
-        for (const Euler& euler : all) append(euler.start, euler_numbers);
+            append(euler.start, euler_numbers);
+            ++row.count;
+        }
+        if (row.count) out_.program.push_back(row);
     }
 
     void folds() {
@@ -141,9 +143,9 @@ Places NumberProgram::product(ProductKind kind, Factor left, Factor right) {
     return {start, kind.right()};
 }
 
-Places NumberProgram::euler(const Places& matrix) {
+Places NumberProgram::euler(const Places& matrix, bool imaginary) {
     Index start = take(euler_numbers);
-    eulers_.push_back({matrix, start});
+    eulers_.push_back({matrix, start, imaginary});
     return {start, euler_numbers};
 }
 
@@ -187,7 +189,7 @@ NumberArrays NumberProgram::listed(const Book& book, const std::vector<Index>& p
     out.places.reserve(places);
     Lister lister(*this, book, out);
     lister.products(0, early_);
-    lister.eulers();
+    for (bool imaginary : {false, true}) lister.eulers(imaginary);
     lister.products(early_, products_.size());
     lister.folds();
     out.packed.reserve(packed.size());

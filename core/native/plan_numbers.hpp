@@ -24,8 +24,8 @@ struct ProductKind {
     Index right() const { return blocks * size * columns; }
 };
 
-// A row of the listed program: `count` products or Euler angles, or tables [entries, factors]. at: where their places
-// begin, all left factors before all right ones. bits: where a table's incidence begins, in words of 64 factors.
+// A row of the listed program: `count` products or Euler angles, or tables [entries, factors]. blocks: of Euler angles,
+// whether the rotations are imaginary. at: where their places begin, all left factors before all right ones. bits: where a table's incidence begins, in words of 64 factors.
 struct Instruction {
     enum Type : Int { product, euler, fold };
     Int type, count, blocks, size, columns, entries, factors, at, bits;
@@ -52,6 +52,7 @@ struct Product {
 struct Euler {
     Places matrix;
     Index start;
+    bool imaginary;
 };
 constexpr Index euler_numbers = 7;
 
@@ -68,7 +69,7 @@ class NumberProgram {
     // those of pieces that are merged are not.
     Places product(ProductKind kind, Factor left, Factor right);
     // Returns the places of the seven numbers that steps.Euler makes of a matrix, for late products.
-    Places euler(const Places& matrix);
+    Places euler(const Places& matrix, bool imaginary = false);
     // Returns the places of a table whose entry t is the product of the factors f with bit f of row t of `incidence`
     // set. Entries of the same factors are made once: of a target's phases with nine controls, half are 1.
     Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book);

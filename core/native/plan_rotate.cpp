@@ -19,6 +19,11 @@ constexpr char rotations[4][16] = {{},
                                    {r, r, o, o, r, r, o, o, o, o, r, r, o, o, r, r},
                                    {r, o, r, o, o, r, o, r, r, o, r, o, o, r, o, r},
                                    {r, o, o, r, o, r, r, o, o, r, r, o, r, o, o, r}};
+constexpr char i = imag;
+constexpr char imaginary_rotations[4][16] = {{},
+                                             {r, i, o, o, i, r, o, o, o, o, r, i, o, o, i, r},
+                                             {r, o, i, o, o, r, o, i, i, o, r, o, o, i, o, r},
+                                             {r, o, o, i, o, r, i, o, o, i, r, o, i, o, o, r}};
 constexpr Mask tells[] = {0, 2, 1, 3};  // the bits whose parity says which of the two it is
 
 // Groups of pieces: each kept piece, and what joins it.
@@ -87,18 +92,51 @@ Piece joined(std::vector<Piece>& group, Book& book, NumberProgram& program) {
     return group.front();
 }
 
+// One of two matrices on two bits: the entries of its values that differ by `apart`, row by row.
+struct Block {
+    Index entries[4];
+    int high;
+
+    Block(int which, int apart) {
+        int low = which ? (apart == 1 ? 2 : 1) : 0, values[] = {low, low ^ apart};
+        for (int k = 0; k < 4; ++k) entries[k] = static_cast<Index>(4 * values[k >> 1] + values[k & 1]);
+        high = values[1];
+    }
+};
+
+// Whether imaginary rotations need phases before them, and behind them, to be the blocks of a matrix. For a block
+// [a, b; c, d] it is cd = e^{2i alpha} ab and bd = e^{2i beta} ac, and -1 may be part of the rotation.
+struct Phases {
+    bool before = false, after = false;
+
+    Phases(const Piece& piece, const Block* blocks, const Trials& trials) {
+        if (piece.trial == Piece::none) before = after = true;
+        for (int k = 0; k < 2 * Trial::draws && !(before && after); ++k) {
+            auto entry = [&](int at) {
+                return trials.entry(piece.trial, Trial::most_entries, k >> 1, static_cast<int>(blocks[k & 1].entries[at]));
+            };
+            Trial::Number a = entry(0), b = entry(1), c = entry(2), d = entry(3);
+            before = before || !Trial::same(a * c, b * d);
+            after = after || !Trial::same(a * b, c * d);
+        }
+    }
+};
+
 // Appends two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases.
-void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program) {
+void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program, const Trials& trials) {
     Index rotation[16] = {}, before[4] = {1, 1, 1, 1}, after[4] = {1, 1, 1, 1}, scales[2];
     char classes[] = {one, one, one, one};
+    const Block blocks[] = {{0, apart}, {1, apart}};
+    const Phases needed(piece, blocks, trials);
+    const bool imaginary = !(needed.before && needed.after);
     for (int which = 0; which < 2; ++which) {
-        int low = which ? (apart == 1 ? 2 : 1) : 0, values[] = {low, low ^ apart};
-        Index entries[4];
-        for (int k = 0; k < 4; ++k) entries[k] = static_cast<Index>(4 * values[k >> 1] + values[k & 1]);
-        Index numbers = program.euler(book.picked(piece.source, entries, 4)).first;
+        const auto& [entries, high] = blocks[which];
+        const Index transposed[] = {entries[0], entries[2], entries[1], entries[3]};
+        const Index* taken = imaginary && needed.after ? transposed : entries;
+        Index numbers = program.euler(book.picked(piece.source, taken, 4), imaginary).first;
         for (Index k = 0; k < 4; ++k) rotation[entries[k]] = numbers + k;
-        before[values[1]] = numbers + 5, after[values[1]] = numbers + 4, scales[which] = numbers + 6;
-        classes[values[1]] = complex_;
+        before[high] = numbers + 5, after[high] = numbers + (imaginary ? 5 : 4), scales[which] = numbers + 6;
+        classes[high] = complex_;
     }
     int bits[] = {book.bit(piece, 0), book.bit(piece, 1)};
     Mask reads[] = {unit(bits[0]), unit(bits[1])}, which = 0;
@@ -113,9 +151,9 @@ void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book,
         out.push_back(made);
     };
     constexpr char phases[] = {complex_, complex_};
-    add({classes, 4}, before, reads, 2);
-    add({rotations[apart], 16}, rotation, nullptr, 0);
-    add({classes, 4}, after, reads, 2);
+    if (needed.before) add({classes, 4}, before, reads, 2);
+    add({imaginary ? imaginary_rotations[apart] : rotations[apart], 16}, rotation, nullptr, 0);
+    if (needed.after) add({classes, 4}, after, reads, 2);
     add({phases, 2}, scales, &which, 1);
 }
 
@@ -139,7 +177,7 @@ bool splits(const Piece& piece, const Book& book) {
     return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 3;
 }
 
-std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program) {
+std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials) {
     std::ptrdiff_t found = std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return splits(piece, book) || direction(piece, book); });
     if (!found) return work;
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
@@ -148,7 +186,7 @@ std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& pr
     out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
         if (int apart = direction(piece, book)) {
-            add_two(piece, apart, out, book, program);
+            add_two(piece, apart, out, book, program, trials);
             continue;
         }
         if (!splits(piece, book)) {

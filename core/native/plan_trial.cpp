@@ -84,6 +84,10 @@ void Trial::multiply(const Trial& left, int size) {
         for (int k = 0; k < size * size; ++k) entry[draw][k] /= largest[draw];
 }
 
+bool Trial::same(Number one, Number other) {
+    return size_of(one - other) <= near * (size_of(one) + size_of(other));
+}
+
 Index Trial::without_zeros(Index pattern, int entries, Patterns& patterns) const {
     char classes[most_entries];
     bool changed = false;

@@ -205,7 +205,10 @@ def bricks(num_bits: int, seed: int) -> Circuit:
 
 
 def programs(gpu: GpuDevice, rows: int) -> None:
-    """Numbers of rows that are made on the device from operands alone: products of several shapes, Euler angles."""
+    """Numbers of rows that are made on the device from operands alone: products of several shapes, Euler angles.
+
+    Those are of real rotations, and of imaginary ones, which RXX between CX and H is.
+    """
     wires, circuits = 8, []
     for seed in range(rows):
         builder, rng = CircuitBuilder(wires), np.random.default_rng(seed)
@@ -218,10 +221,18 @@ def programs(gpu: GpuDevice, rows: int) -> None:
                 builder.unitary(matrix, [wire, (wire + 1) % 4])
             for wire in range(4, wires):
                 builder.gate("cz", [wire, layer])
+            for wire in (4, 6):
+                for turn, back in (("h", "h"), ("sx", "sxdg")):
+                    builder.gate(turn, [wire]).gate(turn, [wire + 1])
+                    builder.gate("cx", [wire, wire + 1]).gate("rz", [wire + 1], rng.uniform(-3, 3))
+                    builder.gate("cx", [wire, wire + 1]).gate(back, [wire]).gate(back, [wire + 1])
+            for wire in range(4, wires):
+                builder.gate("cz", [wire, layer])
         circuits.append(builder.build())
-    shape, everything = gpu.batch_shape(np.complex128), (1 << wires) - 1
+    shape, everything = replace(gpu.batch_shape(np.complex128), start=0), (1 << wires) - 1
     plan = make_plan(circuits[0].instructions, wires, Layout.identity(wires), shape, everything)
-    assert {Product, Euler} <= {type(instruction) for instruction in plan.numbers.program}
+    assert Product in {type(instruction) for instruction in plan.numbers.program}
+    assert {row.imaginary for row in plan.numbers.program if isinstance(row, Euler)} == {False, True}
     bound = fill_batch(plan.numbers, np.concatenate([circuit.operands for circuit in circuits]))
     buffer = gpu.allocate(rows << wires, np.complex128)
     gpu.begin_batch(buffer, wires)

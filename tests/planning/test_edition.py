@@ -34,7 +34,7 @@ LINEAR = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=1, item_w
 LEVELS = (None, Levels(10, 2), Levels(9, 0), Levels(9, 1), Levels(9, 1, 2, ranks=1))
 WIRES = 12
 
-PLANS = {8: "8ba087d25fec917d"}
+PLANS = {8: "a44d1612b579740d"}
 """For the present edition, the digest of the steps of all plans below."""
 
 
@@ -64,14 +64,33 @@ def full_of_cx(number: int) -> Circuit:
     return builder.build()
 
 
+def transpiled(number: int) -> Circuit:
+    """A circuit of RXX·RYY on neighbours as transpilers write them, between turns."""
+    builder = CircuitBuilder(WIRES)
+    for k in range(30 + 10 * number):
+        a = (3 * k + k // 4 + number) % (WIRES - 1)
+        for name in ("h", "sx"):
+            for turn in (name, "", name + "dg" if name == "sx" else name):
+                for wire in (a, a + 1) if turn else ():
+                    builder.gate(turn, [wire])
+                if not turn:
+                    builder.gate("cx", [a, a + 1]).gate("rz", [a + 1], 0.1 + k).gate("cx", [a, a + 1])
+        builder.gate("rz" if k % 3 else "ry", [a], 0.3)
+    return builder.build()
+
+
 def plans() -> Iterator[Plan]:
     """Plans on a CPU's shape and on GPUs', in one piece and divided, from |0…0⟩ and from a full state.
 
-    And plans over subspaces, of states that may end in another layout and of some that may not.
+    And plans over subspaces, of states that may end in another layout and of some that may not; and plans of circuits
+    that are mostly CX between known quarter turns.
     """
     for number in range(3):
         for shape, fresh in ((LINEAR, (1 << WIRES) - 1), (LINEAR, 0), (LINEAR.staying(), 0)):
             yield make_plan(full_of_cx(number).instructions, WIRES, Layout.identity(WIRES), shape, fresh, None, True)
+    for number in range(2):
+        for shape in SHAPES:
+            yield make_plan(transpiled(number).instructions, WIRES, Layout.identity(WIRES), shape, (1 << WIRES) - 1)
     for number in range(6):
         for shape in SHAPES:
             for fresh in (0, (1 << WIRES) - 1):

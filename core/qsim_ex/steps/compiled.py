@@ -216,7 +216,7 @@ class PlanArrays:
         if kind == PRODUCT:
             return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
         if kind == EULER:
-            return Euler(taken(count, 4))
+            return Euler(taken(count, 4), bool(blocks))
         words = -(-factors // 64)
         rows = self.listed.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
         unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")

@@ -65,13 +65,16 @@ def _orders(size: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Euler:
-    """Unitary 2×2 matrices as e^{iγ} · diag(1, e^{iα}) · R · diag(1, e^{iβ}) with a real rotation R.
+    """Unitary 2×2 matrices as e^{iγ} · diag(1, e^{iα}) · R · diag(1, e^{iβ}) with a rotation R.
 
     places: indices into the buffer, int64 [count, 4], of matrices in C order. For each matrix seven results are
     appended: the four entries of R, then e^{iα}, e^{iβ}, e^{iγ}.
+    imaginary: whether R is [c, is; is, c], and not real. That is for matrices of which α is known to be 0 then; it is
+    1 among the results.
     """
 
     places: NDArray[np.int64]
+    imaginary: bool = False
 
     @property
     def size(self) -> int:

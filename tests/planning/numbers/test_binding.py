@@ -48,6 +48,23 @@ def test_euler_angles():
         assert again == pytest.approx(matrix, abs=1e-14)
 
 
+@pytest.mark.parametrize("angle", [0.0, 1e-17, 1e-9, 0.3, np.pi / 4, 1.3, np.pi / 2, 3.0, np.pi])
+def test_imaginary_euler_angles(angle):
+    """With an imaginary rotation they make e^{iγ} · R · diag(1, e^{iβ}) again, also where an entry of R is 0 or tiny."""
+    rng = np.random.default_rng(4)
+    c, s = np.cos(angle), 1j * np.sin(angle)
+    phases = np.exp(1j * rng.uniform(-4, 4, (12, 2)))
+    phases[:4, 1] = 1
+    matrices = np.array([gamma * np.array([[c, s], [s, c]]) * [1, beta] for gamma, beta in phases])
+    places = 2 + np.arange(matrices.size).reshape(-1, 4)
+    buffer, size = run([Euler(places, imaginary=True)], matrices.reshape(-1))
+    for matrix, made in zip(matrices, buffer[size:].reshape(-1, 7), strict=True):
+        rotation = made[:4].reshape(2, 2)
+        assert np.abs(rotation.diagonal().imag).max() == np.abs(rotation[[0, 1], [1, 0]].real).max() == 0
+        assert made[4] == 1
+        assert made[6] * rotation @ np.diag([1, made[5]]) == pytest.approx(matrix, abs=1e-15)
+
+
 @pytest.mark.parametrize("size", [1.0, 1 + 3e-8])
 def test_tables(size):
     """Tables, small and large, are the products of their phases, also where a phase's size is not 1."""
@@ -77,6 +94,7 @@ def programs(draw):
         Product(places(2, 2, 4, 4), places(2, 2, 4, 4)),
         Product(places(1, 1, 2, 2), places(1, 1, 2, 9)),
         Euler(unitary),
+        Euler(unitary, imaginary=True),
     ]
     folds = [
         Fold(rng.integers(0, 2, (tables, entries, factors)).astype(np.float64), places(tables, factors))
@@ -84,7 +102,7 @@ def programs(draw):
             : draw(st.integers(0, 5))
         ]
     ]
-    chosen = draw(st.lists(st.sampled_from(products), max_size=4, unique_by=id))
+    chosen = draw(st.lists(st.sampled_from(products), max_size=5, unique_by=id))
     program = Numbers(end, (*chosen, *folds), ())
     packed = tuple(rng.integers(0, program.size(), draw(st.integers(0, 40))) for _ in range(3))
     return Numbers(end, (*chosen, *folds), packed)

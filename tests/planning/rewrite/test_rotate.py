@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import pi
 
 import numpy as np
@@ -13,6 +15,7 @@ from benchmarks.cx_rich import Named
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import letters
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.planner import bind, make_plan
@@ -20,9 +23,13 @@ from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.cancel import cancel
 from qsim_ex.planning.rewrite.rotate import gather
 from qsim_ex.planning.work import Work
-from qsim_ex.steps import Layout, Product, Shape
+from qsim_ex.steps import Euler, Layout, Mix, Product, Shape
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+JOINING = replace(WIDE, start=0)
+"""The same, where runs of small states are joined, too."""
+
+PAIR = "r00i0ri00ir0i00r"
 
 
 def gathered(circuit: Circuit) -> list[Work]:
@@ -104,6 +111,61 @@ def test_many_phases_are_multiplied_in_few_rounds() -> None:
     products = [row for row in plan.numbers.program if isinstance(row, Product)]
     assert len({row.left.shape[1:] for row in products}) <= 2
     assert len(products) <= 2 * 7
+
+
+def bond(angles: Sequence[float], wires: tuple[int, int] = (0, 1)) -> list[Named]:
+    """Return RXX, RYY and RZZ by three angles as transpilers write them."""
+    gates: list[Named] = []
+    for angle, before, behind in zip(angles, ("h", "sx", ""), ("h", "sxdg", ""), strict=True):
+        gates += [(before, (wire,), ()) for wire in wires if before]
+        gates += [("cx", wires, ()), ("rz", wires[1:], (angle,)), ("cx", wires, ())]
+        gates += [(behind, (wire,), ()) for wire in wires if behind]
+    return gates
+
+
+FIELD: list[Named] = [("rz", (0,), (0.7,)), ("rz", (1,), (-1.9,))]
+SIDES = {"none": (0, 0), "before": (1, 0), "behind": (0, 1), "both": (1, 1)}
+
+
+@pytest.mark.parametrize("sides", SIDES.values(), ids=SIDES)
+@pytest.mark.parametrize("first", [0.0, 1e-9, 0.4, pi / 2, pi, -2.0])
+@pytest.mark.parametrize("second", [0.4, pi / 2, -3.0])
+def test_transpiled_pairs_are_imaginary_rotations(sides: tuple[int, int], first: float, second: float) -> None:
+    """RXX·RYY·RZZ is one pair, and RZ beside it on one side one phase more; with RZ on both sides the pair is real.
+
+    Whatever the angles are, states are those of the definitions.
+    """
+    start: list[Named] = [("ry", (wire,), (0.3 + wire,)) for wire in (0, 1, 2)] + [("cz", (0, 2), ()), ("cz", (1, 2), ())]
+    gates = start + sides[0] * FIELD + bond((first, second, 0.3)) + sides[1] * FIELD
+    circuit = circuit_of(gates, 3)
+    plan = make_plan(circuit.instructions, 3, Layout.identity(3), JOINING)
+    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+    pairs = [letters(item.pattern) for item in items if isinstance(item, Mix) and len(item.bits) == 2]
+    assert pairs == ["r00r0rr00rr0r00r" if all(sides) else PAIR]
+    assert [row.imaginary for row in plan.numbers.program if isinstance(row, Euler)] == [not all(sides)]
+    buffer = np.zeros(8, dtype=np.complex128)
+    buffer[0] = 1
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        PlainDevice(JOINING).run(buffer, 3, step, numbers)
+    found = buffer[[plan.end.index(value) for value in range(8)]]
+    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-14
+
+
+def test_a_transpiled_chain_has_the_pairs_of_the_chain() -> None:
+    """A Heisenberg chain in H, √X, RZ and CX has as many pairs that kernels apply by tangents as the chain as it is."""
+    shape, counts = replace(MACHINES["gpu single"][0], start=16), []
+    for transpiled in (False, True):
+        gates: list[Named] = [("ry", (w,), (0.3,)) for w in range(16)]
+        for first in 5 * (0, 1):
+            for w in range(first, 15, 2):
+                angles, wires = (0.3, 0.3, 0.2), (w, w + 1)
+                rotations: list[Named] = [(f"r{k}{k}", wires, (a,)) for k, a in zip("xyz", angles, strict=True)]
+                gates += bond(angles, wires) if transpiled else rotations
+            gates += [("rz", (w,), (0.4,)) for w in range(16)] if first else []
+        plan = make_plan(circuit_of(gates, 16).instructions, 16, Layout.identity(16), shape, (1 << 16) - 1)
+        items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+        counts.append(sum(isinstance(item, Mix) and letters(item.pattern) == PAIR for item in items))
+    assert counts[0] == counts[1] > 50
 
 
 def test_a_transpiled_qft_is_planned_as_well_as_a_qft() -> None:

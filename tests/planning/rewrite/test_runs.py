@@ -70,7 +70,7 @@ def test_bonds_that_share_wires_keep_their_zeros() -> None:
         gates += rotations(first, first + 1)
     plan = planned(gates, 3)
     items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
-    assert [letters(item.pattern) for item in items if len(item.bits) == 2] == ["r00r0rr00rr0r00r"] * 4
+    assert [letters(item.pattern) for item in items if len(item.bits) == 2] == ["r00i0ri00ir0i00r"] * 4
 
 
 @pytest.mark.parametrize("gates", [

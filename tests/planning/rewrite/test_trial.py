@@ -75,6 +75,14 @@ def test_numbers_that_are_known_stand_for_themselves() -> None:
     assert letters(plain(of)) == "01-iirriiric"
 
 
+def test_numbers_are_the_same_if_they_are_at_all_draws() -> None:
+    """Numbers that rounding alone has taken apart are the same, and others are not, if at one draw alone."""
+    one = np.array([3 + 1e-3j, 1e-20])
+    assert trial.same(one, one * (1 + 1e-12j))
+    assert trial.same(0 * one, 0 * one)
+    assert not trial.same(one, one * [1, 1 + 1e-6j])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_long_runs_lose_nothing(seed: int) -> None:
     """Of thousands of gates on two wires in one matrix no entry is taken for 0 that is not, whatever grew meanwhile."""

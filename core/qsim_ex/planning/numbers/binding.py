@@ -151,8 +151,8 @@ def program_arrays(numbers: Numbers) -> ProgramArrays:
                 count, blocks, size, columns = right.shape
                 rows.append([PRODUCT, count, blocks, size, columns, 0, 0, at, 0])
                 new = [left, right]
-            case Euler(matrices):
-                rows.append([EULER, len(matrices), 0, 0, 0, 0, 0, at, 0])
+            case Euler(matrices, imaginary):
+                rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 0])
                 new = [matrices]
             case Fold(table, factors):
                 count, entries, num_factors = table.shape

@@ -39,7 +39,7 @@ class NumberProgram:
         self._num_operands = num_operands
         self._size = num_operands
         self._products: defaultdict[_Kind, list[tuple[Places, Places, int]]] = defaultdict(list)
-        self._eulers: list[tuple[Places, int]] = []
+        self._eulers: dict[bool, list[tuple[Places, int]]] = {False: [], True: []}
         self._folds: defaultdict[tuple[int, ...], list[tuple[Incidence, Places, int]]] = defaultdict(list)
 
     def copy(self) -> NumberProgram:
@@ -50,7 +50,8 @@ class NumberProgram:
             other._products[key] = list(products)
         for shape, folds in self._folds.items():
             other._folds[shape] = list(folds)
-        other._eulers = list(self._eulers)
+        for imaginary, eulers in self._eulers.items():
+            other._eulers[imaginary] = list(eulers)
         return other
 
     def product(self, left: Places, right: Places, level: int, *, late: bool = False) -> Places:
@@ -63,10 +64,10 @@ class NumberProgram:
         self._products[_Kind(late, level, left.shape, right.shape)].append((left, right, start))
         return np.arange(start, start + right.size, dtype=np.int64).reshape(right.shape)
 
-    def euler(self, matrix: Places) -> Places:
+    def euler(self, matrix: Places, *, imaginary: bool = False) -> Places:
         """Return the places of the seven numbers that `steps.Euler` makes of a matrix [4], for late products."""
         start = self._take(7)
-        self._eulers.append((matrix, start))
+        self._eulers[imaginary].append((matrix, start))
         return np.arange(start, start + 7, dtype=np.int64)
 
     def fold(self, incidence: Incidence, factors: Places) -> Places:
@@ -87,7 +88,7 @@ class NumberProgram:
         kinds = sorted(self._products)
         early, late = [kind for kind in kinds if not kind.late], [kind for kind in kinds if kind.late]
         appended = [(right.size, start) for kind in early for _, right, start in self._products[kind]]
-        appended += [(7, start) for _, start in self._eulers]
+        appended += [(7, start) for eulers in self._eulers.values() for _, start in eulers]
         appended += [(right.size, start) for kind in late for _, right, start in self._products[kind]]
         for size, start in appended:
             final[start : start + size] = np.arange(at, at + size)
@@ -97,8 +98,9 @@ class NumberProgram:
                 final[start : start + len(incidence)] = np.arange(at, at + len(incidence))
                 at += len(incidence)
         program: list[Product | Euler | Fold] = [self._made(kind, final) for kind in early]
-        if self._eulers:
-            program.append(Euler(final[np.stack([matrix for matrix, _ in self._eulers])]))
+        for imaginary, eulers in self._eulers.items():
+            if eulers:
+                program.append(Euler(final[np.stack([matrix for matrix, _ in eulers])], imaginary))
         program += [self._made(kind, final) for kind in late]
         for shape in sorted(self._folds):
             incidences, factors, _ = zip(*self._folds[shape], strict=True)

@@ -9,10 +9,15 @@ The pieces that fusing leaves are mostly one-qubit gates between CX and CZ. As a
 multiply-adds per amplitude. As diag(1, e^{iα}) · R · diag(1, e^{iβ}) the rotation R costs 4, and the phases commute
 with the reads of
 neighbours: they are delayed and merge into tables, α of one gate with β of the next.
+
+Two such matrices on two bits are mostly RXX·RYY·RZZ as transpilers write it. Where trial numbers show that one or both
+of the phases are not needed beside an imaginary rotation [c, is; is, c], it is that: such pairs are what kernels apply
+with half of the multiply-adds (`kernels.cuda.write.pivots`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +25,8 @@ import numpy as np
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, pattern
 from qsim_ex.planning import patterns
-from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.numbers.program import NumberProgram, Places
+from qsim_ex.planning.rewrite import trial
 from qsim_ex.planning.rewrite.fuse import label_of, numbered
 from qsim_ex.planning.work import Work
 
@@ -29,6 +35,9 @@ _PHASE = pattern("c")
 
 _ROTATIONS = {1: pattern("rr00rr0000rr00rr"), 2: pattern("r0r00r0rr0r00r0r"), 3: pattern("r00r0rr00rr0r00r")}
 """Two rotations on two bits, by what the values differ that they mix."""
+
+_IMAGINARY = {1: pattern("ri00ir0000ri00ir"), 2: pattern("r0i00r0ii0r00i0r"), 3: pattern("r00i0ri00ir0i00r")}
+"""The same with imaginary rotations."""
 
 _TELLS = {1: 2, 2: 1, 3: 3}
 """The bits whose parity says which of the two it is."""
@@ -105,21 +114,37 @@ def _two(piece: Work, apart: int, program: NumberProgram) -> list[Work]:
     """Return two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases."""
     source, reads = piece.source.reshape(4, 4), tuple(1 << bit for bit in piece.bits)
     rotation, phases = np.full((4, 4), ZERO_AT, dtype=np.int64), np.full((2, 4), ONE_AT, dtype=np.int64)
-    scales = []
-    for low in (0, 2 if apart == 1 else 1):
-        values = np.array([low, low ^ apart])
-        numbers = program.euler(source[np.ix_(values, values)].reshape(-1))
-        rotation[np.ix_(values, values)] = numbers[:4].reshape(2, 2)
-        phases[:, low ^ apart] = numbers[5], numbers[4]
+    blocks = [np.ix_((low, low ^ apart), (low, low ^ apart)) for low in (0, 2 if apart == 1 else 1)]
+    before, after = _phases(piece.trial, blocks)
+    imaginary, scales = not (before and after), []
+    for block in blocks:
+        places, high = source[block], block[0][1, 0]
+        numbers = program.euler((places.T if imaginary and after else places).reshape(-1), imaginary=imaginary)
+        rotation[block] = numbers[:4].reshape(2, 2)
+        phases[:, high] = numbers[5], numbers[5 if imaginary else 4]
         scales.append(numbers[6])
     of = pattern("".join("1c"[int(place != ONE_AT)] for place in phases[0]))
     which = sum([1 << bit for k, bit in enumerate(piece.bits) if _TELLS[apart] >> k & 1])
-    return [
-        Work("diagonal", (), reads, ALWAYS, of, phases[0], piece.label),
-        Work("mix", piece.bits, (), ALWAYS, _ROTATIONS[apart], rotation.reshape(-1), piece.label),
-        Work("diagonal", (), reads, ALWAYS, of, phases[1], piece.label),
-        Work("diagonal", (), (which,), ALWAYS, pattern("cc"), np.array(scales), piece.label),
-    ]
+    turned = (_IMAGINARY if imaginary else _ROTATIONS)[apart]
+    made = [Work("mix", piece.bits, (), ALWAYS, turned, rotation.reshape(-1), piece.label)]
+    if before:
+        made.insert(0, Work("diagonal", (), reads, ALWAYS, of, phases[0], piece.label))
+    if after:
+        made.append(Work("diagonal", (), reads, ALWAYS, of, phases[1], piece.label))
+    return [*made, Work("diagonal", (), (which,), ALWAYS, pattern("cc"), np.array(scales), piece.label)]
+
+
+def _phases(made: trial.Trial | None, blocks: Sequence[tuple[Places, ...]]) -> tuple[bool, bool]:
+    """Return whether imaginary rotations need phases before them, and behind them, to be these blocks of a matrix.
+
+    With [a, b; c, d] = e^{iγ} · diag(1, e^{iα}) · [cos φ, i sin φ; i sin φ, cos φ] · diag(1, e^{iβ}) it is cd = e^{2iα}·ab
+    and bd = e^{2iβ}·ac, and −1 may be part of the rotation.
+    """
+    if made is None:
+        return True, True
+    found = [made[:, *block].reshape(-1, 4).T for block in blocks]
+    before = not all(trial.same(a * c, b * d) for a, b, c, d in found)
+    return before, not all(trial.same(a * b, c * d) for a, b, c, d in found)
 
 
 def direction(piece: Work) -> int:

@@ -67,6 +67,11 @@ def product(factors: Sequence[Factor]) -> Trial:
     return first
 
 
+def same(one: Trial, other: Trial) -> bool:
+    """Return whether numbers are equal at all draws."""
+    return bool((_size(one - other) <= _NEAR * (_size(one) + _size(other))).all())
+
+
 def _matrix(of: Pattern, places: NDArray[np.int64]) -> Trial:
     return drawn(of, places.reshape(-1)).reshape(-1, *places.shape)
 

@@ -55,7 +55,8 @@ def test_plans_of_families(runtime, family, tensor):
     assert np.abs(made(runtime, plan.numbers, operands) - want).max() < 1e-14
 
 
-def test_angles_where_an_entry_is_small_or_nothing(runtime):
+@pytest.mark.parametrize("imaginary", [False, True], ids=["real", "imaginary"])
+def test_angles_where_an_entry_is_small_or_nothing(runtime, imaginary):
     """Zeros, numbers near them and the smallest ones give phases as on the host, in every entry's place."""
     rng, matrices = np.random.default_rng(2), []
     for size in (0.0, 1e-320, 1e-18, 1e-9, 0.3, 0.9, 1 - 1e-12, 1.0):
@@ -64,7 +65,7 @@ def test_angles_where_an_entry_is_small_or_nothing(runtime):
         matrices.append([other * angles[0], -size * angles[1], size * angles[2], 0])
         matrices[-1][3] = other * angles[1] * angles[2] / angles[0]
     operands = np.concatenate([[0, 1], np.array(matrices).ravel()])[None]
-    numbers = Numbers(operands.size, (Euler(2 + np.arange(operands.size - 2).reshape(-1, 4)),), ())
+    numbers = Numbers(operands.size, (Euler(2 + np.arange(operands.size - 2).reshape(-1, 4), imaginary),), ())
     operands = np.repeat(np.append(operands, [[5, 6]], axis=1), 3, axis=0)  # a circuit may have more than the plan
     want = fill_batch(numbers, operands).given
     assert np.abs(made(runtime, numbers, operands) - want).max() < 1e-14

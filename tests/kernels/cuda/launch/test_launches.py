@@ -19,7 +19,7 @@ from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.reference import simulate
-from qsim_ex.steps import Layout, Mix
+from qsim_ex.steps import Euler, Layout, Mix
 
 WIRES = 9
 FRESH = (1 << WIRES) - 1
@@ -86,6 +86,26 @@ def pairs_of_rotations(seed):
     return builder.build()
 
 
+def transpiled_pairs(seed):
+    """Steps of RXX, RYY, RZZ and RZ as transpilers write them, whose matrices become imaginary rotations."""
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(WIRES)
+    for wire in range(WIRES):
+        builder.gate("ry", [wire], rng.uniform(0, pi))
+    for layer in range(6):
+        for wire in range(layer % 2, WIRES - 1, 2):
+            angle = rng.choice([rng.uniform(-pi, pi), pi / 2 * rng.integers(-2, 3)])
+            for before, behind in (("h", "h"), ("sx", "sxdg"), (None, None)):
+                for turned in (wire, wire + 1) if before else ():
+                    builder.gate(before, [turned])
+                other = rng.choice([angle, rng.uniform(-pi, pi)])
+                builder.gate("cx", [wire, wire + 1]).gate("rz", [wire + 1], other).gate("cx", [wire, wire + 1])
+                for turned in (wire, wire + 1) if before else ():
+                    builder.gate(behind, [turned])
+        for wire in range(WIRES) if layer % 2 else ():
+            builder.gate("rz", [wire], rng.uniform(-3, 3))
+    return builder.build()
+
+
 def plain_gates(seed):
     """No numbers at all."""
     del seed
@@ -129,6 +149,18 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
         sweeps = len(loop.plan.steps)
         stepwise = seed == 0 and compile == "always"
         assert launched in ((0,) if stepwise else (1 + sweeps, 2 + sweeps))  # the state's beginning; and its tables
+
+
+@pytest.mark.parametrize("compile", ["always", "never"])
+def test_imaginary_rotations_are_made_natively(dtype, compile, monkeypatch):
+    """Pairs of rotations in H, √X, RZ and CX have the state of the definitions, by any angles and by quarter turns."""
+    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, False), start=0))
+    loop = Loop(transpiled_pairs, dtype, compile)
+    assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.numbers.program)
+    for seed in range(4):
+        error, launched = loop.run(seed)
+        assert error < TOLERANCE[dtype.type]
+        assert launched or seed == 0
 
 
 @pytest.mark.parametrize("compile", ["always", "never"])

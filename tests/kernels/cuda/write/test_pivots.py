@@ -97,13 +97,16 @@ def _is_usual(sweep, numbers):
     return bool(values[int(re.search(r"if \(v\[(\d+)\] == 1\) {\n +//", kernel.source)[1])] == 1)
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-17, 1e-9, np.pi, np.pi / 2])
+@pytest.mark.parametrize("angle", [0.0, 1e-17, 5e-16, 2e-15, 1e-9, np.pi, np.pi / 2])
 def test_only_rotations_by_nothing_are_left_out(angle):
-    """A rotation where bits are alike is left out if its sine is 0, up to rounding, and at no other angle."""
+    """A rotation where bits are alike is left out if its sine is 0, up to rounding, and at no other angle.
+
+    By π it is a scale of −1 and nothing else.
+    """
     rotations = tuple(Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3))
     sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), rotations),), 24, 0)
     numbers = np.array(3 * _entries(np.exp(1j * angle), np.exp(0.3j)))
-    assert _is_usual(sweep, numbers) is (angle in (0, 1e-17))
+    assert _is_usual(sweep, numbers) is (angle in (0, 1e-17, 5e-16, np.pi))
     check([(2, 4, sweep, numbers, 0)], np.complex128, style=PAIRS)
 
 

@@ -47,8 +47,9 @@ class DeviceNumberProgram:
                 case Product():
                     pairs = instruction.pairs()
                     self._work.append(("products", pairs, pairs.shape[1:], instruction.size))
-                case Euler(places):
-                    self._work.append(("eulers", np.ascontiguousarray(places.T), (len(places),), instruction.size))
+                case Euler(places, imaginary):
+                    shape = int(imaginary), len(places)
+                    self._work.append(("eulers", np.ascontiguousarray(places.T), shape, instruction.size))
                 case Fold():
                     pass
         self._sent: list[Array] | None = None

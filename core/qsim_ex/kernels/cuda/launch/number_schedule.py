@@ -98,9 +98,10 @@ def _works(numbers: Numbers) -> list[_Work]:
                 works.append(
                     _products(instruction, results) if rows is None else _row_products(instruction, rows, results)
                 )
-            case Euler(matrices):
+            case Euler(matrices, imaginary):
                 made = results.reshape(-1, 7)
-                works.append(_Work(EULERS, made, matrices, np.concatenate([matrices, made[:, :1]], axis=1), ()))
+                listed = np.concatenate([matrices, made[:, :1]], axis=1)
+                works.append(_Work(EULERS, made, matrices, listed, (int(imaginary),)))
             case Fold():
                 pass
     return works

@@ -11,7 +11,8 @@ from __future__ import annotations
 # OPERANDS: how many of the circuit's operands the number buffer begins with.
 # PRODUCTS: where its places begin, how many results it has, and how many terms each is the sum of; for each result its
 #   own place, and then two places a term.
-# EULERS: where its places begin, and how many matrices it has; for each its four places, and that of its first result.
+# EULERS: where its places begin, how many matrices it has, and whether their rotations are imaginary; for each its four
+#   places, and that of its first result.
 # ENTRY, of a small table: its own place, where the places of its factors begin, and how many there are.
 # TAKE, TAKE_SINGLE: where its places (of reals) begin, how many there are, and where they go: the number of a float64
 #   in the room, or of a float32.
@@ -26,7 +27,7 @@ from __future__ import annotations
 # END.
 END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS = range(11)
 
-LENGTH = (1, 2, 4, 3, 4, 4, 4, 5, 6, 6, 5)
+LENGTH = (1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5)
 """The words of each instruction, except for the arguments of a launch."""
 
 # An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte

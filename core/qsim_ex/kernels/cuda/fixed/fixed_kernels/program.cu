@@ -41,10 +41,10 @@ __device__ __forceinline__ double2 phase_of(const double2 a, const double size)
     return {a.x / size, a.y / size};
 }
 
-// Euler angles of unitary 2 x 2 matrices, see steps.Euler: places [4, count].
+// Euler angles of unitary 2 x 2 matrices, see steps.Euler: places [4, count]. imaginary: 1 or 0.
 extern "C" __global__ void __launch_bounds__(256) eulers(
     const double2* given, double2* made, const u64 width, const u64 others, const unsigned known,
-    const unsigned* places, const u64 count, const u64 to, const u64 size)
+    const unsigned* places, const u64 imaginary, const u64 count, const u64 to, const u64 size)
 {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (u64)gridDim.x * blockDim.x) {
         const u64 row = i / count, e = i % count;
@@ -53,18 +53,26 @@ extern "C" __global__ void __launch_bounds__(256) eulers(
         const double2 c = number_of(given, made, width, others, known, row, places[2 * count + e]);
         const double2 d = number_of(given, made, width, others, known, row, places[3 * count + e]);
         const double cosine = hypot(a.x, a.y), sine = hypot(c.x, c.y);
-        const double2 gamma = phase_of(a, cosine);
-        const double2 alpha = times_conjugate(phase_of(c, sine), gamma);
+        const bool tangent = sine <= cosine;
+        const double2 first = phase_of(a, cosine), second = phase_of(c, sine);
+        const double2 third = phase_of(b, hypot(b.x, b.y)), fourth = phase_of(d, hypot(d.x, d.y));
         // The phase of a large entry is never made from those of small ones.
-        double2 beta = phase_of(b, hypot(b.x, b.y));
-        beta = {-beta.x, -beta.y};
-        if (sine <= cosine) beta = times_conjugate(phase_of(d, hypot(d.x, d.y)), alpha);
         double2* out = made + row * others + to + 7 * e;
+        if (imaginary) {
+            const double2 gamma = tangent ? first : double2{second.y, -second.x};
+            out[0] = out[3] = {times_conjugate(a, gamma).x, 0};
+            out[1] = out[2] = {0, times_conjugate(c, gamma).y};
+            out[4] = {1, 0};
+            out[5] = times_conjugate(tangent ? fourth : double2{third.y, -third.x}, gamma);
+            out[6] = gamma;
+            continue;
+        }
+        const double2 alpha = times_conjugate(second, first);
         out[0] = out[3] = {cosine, 0};
         out[1] = {-sine, 0};
         out[2] = {sine, 0};
         out[4] = alpha;
-        out[5] = times_conjugate(beta, gamma);
-        out[6] = gamma;
+        out[5] = times_conjugate(tangent ? times_conjugate(fourth, alpha) : double2{-third.x, -third.y}, first);
+        out[6] = first;
     }
 }
