@@ -17,6 +17,11 @@ Entries = Sequence[Any]
 """The entries of a matrix, flat in C order: each a number, or an array of one for each set of parameters."""
 
 
+def constantly(entries: Entries) -> Callable[[], Entries]:
+    """Return the function of a row without parameters, whose entries are always the same."""
+    return lambda: entries
+
+
 class Factor(NamedTuple):
     """A gate of the table with its parameters, on the same arguments or, a global phase, on none."""
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from qsim_ex.circuit import powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
-from qsim_ex.circuit.gate import Entries, Factor, Gate
+from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.circuit.phases import phases
 
@@ -61,7 +61,7 @@ def _row(
         reads=reads,
         when=when,
         pattern=pattern(entries.replace(" ", "")),
-        matrix=matrix if callable(matrix) else lambda: matrix,
+        matrix=matrix if callable(matrix) else constantly(matrix),
         parameters=tuple(parameters.split()),
         qiskit=qiskit,
         cirq=tuple(cirq),

@@ -33,13 +33,13 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
     BatchCall,
     PlannedRun,
     asked_by,
     checkpoints_of,
     machines_of,
-    result_of,
     traverse,
     without_idle_wires,
 )
