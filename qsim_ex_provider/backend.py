@@ -259,10 +259,13 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
 
 def _circuits(run_input: Any) -> list[QuantumCircuit]:
     """Return the circuits of a list; raises `CircuitError` for what is none."""
-    if not isinstance(run_input, Iterable):
+    if isinstance(run_input, str) or not isinstance(run_input, Iterable):
         raise CircuitError(f"expected a QuantumCircuit or a list of them, got {run_input!r}.")
     circuits = list(run_input)
     for number, circuit in enumerate(circuits):
         if not isinstance(circuit, QuantumCircuit):
-            raise CircuitError(f"expected a list of QuantumCircuits, got a {type(circuit).__name__} as item {number}.")
+            hint = "; run PUBs with SamplerV2 or EstimatorV2" if isinstance(circuit, tuple) else ""
+            raise CircuitError(
+                f"expected a list of QuantumCircuits, got {type(circuit).__name__} as item {number}{hint}."
+            )
     return circuits
