@@ -127,7 +127,7 @@ class QsimExBackend(BackendV2):
         for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.run_options(self.options, own)  # all values are checked before one is taken
+        run_options.RunOptions(**{**self.options, **own})  # all values are checked before one is taken
         self.options.update_options(**own)
         width: Any = dict(fields).get("n_qubits")
         if isinstance(width, int) and 0 < width <= WIDEST:

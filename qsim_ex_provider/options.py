@@ -115,11 +115,12 @@ def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
     """Return the options of one run: the backend's own with some changed; raises `OptionError`.
 
-    A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one.
+    A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one. Shots of None
+    are those of the backend too.
     """
     changes = own_names(changes)
     for name in changes:
         if name not in KNOWN:
             raise OptionError(unknown(name))
-    kept = {"seed_simulator": base["seed_simulator"]} if changes.get("seed_simulator") is None else {}
+    kept = {name: base[name] for name in ("seed_simulator", "shots") if changes.get(name) is None}
     return RunOptions(**{**base, **changes, **kept})

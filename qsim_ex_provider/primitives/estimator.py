@@ -55,12 +55,12 @@ class EstimatorV2(BaseEstimatorV2):
 
     def __init__(
         self,
+        mode: Any = None,
         *,
         default_precision: float | None = None,
         trajectories: int | None = None,
         noise_model: Any = None,
         backend: Any = None,
-        mode: Any = None,
         options: Any = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:

@@ -42,11 +42,11 @@ class SamplerV2(BaseSamplerV2):
 
     def __init__(
         self,
+        mode: Any = None,
         *,
         default_shots: int | None = None,
         noise_model: Any = None,
         backend: Any = None,
-        mode: Any = None,
         options: Any = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:
