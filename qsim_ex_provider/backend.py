@@ -16,7 +16,7 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 import qsim_ex
-from qsim_ex.errors import CircuitError
+from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.frameworks import (
     Noise,
     fresh_job_seed,
@@ -53,6 +53,11 @@ class QsimExBackend(BackendV2):
     """Whether circuits may have gates that the target does not name; qiskit-ibm-runtime's local mode asks this."""
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
+        if isinstance(provider, str):
+            raise OptionError(
+                f"expected a provider or None, got {provider!r}; pass options by their names, as in "
+                "QsimExBackend(device='cpu')."
+            )
         self._width = WIDTH
         self._device_target: Target | None = None
         self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}

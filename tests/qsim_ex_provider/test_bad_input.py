@@ -95,6 +95,13 @@ def test_shots(shots: Any) -> None:
         BACKEND.run(measured(), shots=shots)
 
 
+@pytest.mark.parametrize("word", ["gpu", "statevector"])
+def test_an_option_without_its_name(word: str) -> None:
+    """A word in the place of the provider is refused, since it would have no effect."""
+    with pytest.raises(errors.OptionError, match=f"got '{word}'.*by their names"):
+        QsimExBackend(word)
+
+
 def test_a_backend_has_shots() -> None:
     """Shots of None, which are those of the backend, are none that a backend can have."""
     with pytest.raises(errors.ShotsError, match="shots"):
