@@ -25,8 +25,8 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.kernels.cpu.encode import encode
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
-from qsim_ex.kernels.cpu.writer import encode
 from qsim_ex.kernels.host import lane_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan

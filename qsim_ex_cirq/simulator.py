@@ -77,7 +77,7 @@ class QsimExSimulator(
         super().__init__(**own, seed=seed, split_untangled_states=False)
         engine.setdefault("separate", bool(split_untangled_states))
         self._engine = qsim_ex.Simulator(Options(precision=self._precision.name, **engine))
-        known = None if trajectories is None else check.shots(trajectories)
+        known = None if trajectories is None else check.shots(trajectories, "trajectories")
         self._runner = SweepRunner(self._engine, self._noise, known, seeds)
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class QsimExSimulator(
             for resolver in resolvers_of(params):
                 yield empty_result(resolver, translate(program, resolver, noise=self._noise, sampled=True))
             return
-        shots = check.shots(repetitions)
+        shots = check.shots(repetitions, "repetitions")
         runs = self._runner.runs([params])
         for resolvers in chunks(params, lambda: len(program.all_qubits()), self._precision.dtype):
             yield from self._runner.samples([program], [resolvers], shots, runs)
@@ -174,7 +174,7 @@ class QsimExSimulator(
         if any(map(is_zero, each)):
             given = zip(programs, sweeps, each, strict=True)
             return [list(self.run_sweep_iter(program, sweep, number)) for program, sweep, number in given]
-        shots = [check.shots(one) for one in each]
+        shots = [check.shots(one, "repetitions") for one in each]
         return self._runner.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
 
     async def run_batch_async(
@@ -191,7 +191,7 @@ class QsimExSimulator(
     ) -> dict[str, np.ndarray]:
         """Return {key: int8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
         runs = self._runner.runs([param_resolver])
-        (result,) = self._runner.samples([circuit], [[param_resolver]], check.shots(repetitions), runs)
+        (result,) = self._runner.samples([circuit], [[param_resolver]], check.shots(repetitions, "repetitions"), runs)
         runs.job.end()
         return dict(result.records)
 
@@ -215,7 +215,9 @@ class QsimExSimulator(
                 "sample_from_amplitudes simulates a circuit for every gate, and a checkpoint belongs to one circuit; "
                 "leave out checkpoint, or use run."
             )
-        return super().sample_from_amplitudes(circuit, param_resolver, seed, check.shots(repetitions), qubit_order)
+        return super().sample_from_amplitudes(
+            circuit, param_resolver, seed, check.shots(repetitions, "repetitions"), qubit_order
+        )
 
     # --- states --------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
         return _vector(given, qubits)
     if not 0 <= value < size:
         raise StateError(
-            f"initial_state={value} is out of range: {len(qubits)} qubits have the values 0 to {size - 1}."
+            f"initial_state={value} is out of range: expected a basis value of {_words(qubits)}, from 0 to {size - 1}."
         )
     return value
 
@@ -48,11 +48,15 @@ def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloat
             shape = (2,) * len(qubits)
             vector = cirq.quantum_state(given, shape, validate=False, dtype=np.complex128).state_vector()
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
-        raise StateError(f"this is no state of {len(qubits)} qubits: {error}") from error
+        raise StateError(f"this is no state of {_words(qubits)}: {error}") from error
     if vector is None or vector.size != 1 << len(qubits):
         found = "a mixed state" if vector is None else f"{vector.size} amplitudes"
-        raise StateError(f"a pure state of {len(qubits)} qubits has {1 << len(qubits)} amplitudes, got {found}.")
+        raise StateError(f"a pure state of {_words(qubits)} has {1 << len(qubits)} amplitudes, got {found}.")
     return np.asarray(vector)
+
+
+def _words(qubits: tuple[cirq.Qid, ...]) -> str:
+    return "one qubit" if len(qubits) == 1 else f"{len(qubits)} qubits"
 
 
 def _amplitudes_of(state: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:

@@ -16,7 +16,7 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 import qsim_ex
-from qsim_ex.errors import CircuitError
+from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.frameworks import (
     Noise,
     fresh_job_seed,
@@ -53,6 +53,11 @@ class QsimExBackend(BackendV2):
     """Whether circuits may have gates that the target does not name; qiskit-ibm-runtime's local mode asks this."""
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
+        if isinstance(provider, str):
+            raise OptionError(
+                f"expected a provider or None, got {provider!r}; pass options by their names, as in "
+                "QsimExBackend(device='cpu')."
+            )
         self._width = WIDTH
         self._device_target: Target | None = None
         self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
@@ -127,7 +132,7 @@ class QsimExBackend(BackendV2):
         for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.run_options(self.options, own)  # all values are checked before one is taken
+        run_options.RunOptions(**{**self.options, **own})  # all values are checked before one is taken
         self.options.update_options(**own)
         width: Any = dict(fields).get("n_qubits")
         if isinstance(width, int) and 0 < width <= WIDEST:
@@ -259,10 +264,13 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
 
 def _circuits(run_input: Any) -> list[QuantumCircuit]:
     """Return the circuits of a list; raises `CircuitError` for what is none."""
-    if not isinstance(run_input, Iterable):
+    if isinstance(run_input, str) or not isinstance(run_input, Iterable):
         raise CircuitError(f"expected a QuantumCircuit or a list of them, got {run_input!r}.")
     circuits = list(run_input)
     for number, circuit in enumerate(circuits):
         if not isinstance(circuit, QuantumCircuit):
-            raise CircuitError(f"expected a list of QuantumCircuits, got a {type(circuit).__name__} as item {number}.")
+            hint = "; run PUBs with SamplerV2 or EstimatorV2" if isinstance(circuit, tuple) else ""
+            raise CircuitError(
+                f"expected a list of QuantumCircuits, got {type(circuit).__name__} as item {number}{hint}."
+            )
     return circuits

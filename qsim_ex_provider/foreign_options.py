@@ -126,6 +126,9 @@ OF_DEVICES = (
 )
 """Options about the hardware of a device, its queue, or what it does between shots."""
 
+OF_TRANSPILE = ("initial_layout", "layout_method", "optimization_level", "routing_method", "seed_transpiler")
+"""Arguments of `transpile`, which Qiskit's former `execute` took together with options of a run."""
+
 ACCEPTED: Mapping[str, Accepted] = {
     **dict.fromkeys((*TUNING, *OF_OTHER_METHODS, *OF_DEVICES), Accepted()),
     "meas_level": Accepted((2,), "every measurement gives a bit; pass meas_level=2 or leave it out."),
@@ -134,6 +137,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     ),
     "initial_statevector": Accepted((None,), "begin the circuit with initialize."),
     "basis_gates": Accepted((None,), "pass it to transpile."),
+    **dict.fromkeys(OF_TRANSPILE, Accepted((None,), "pass it to transpile.")),
     "coupling_map": Accepted((None,), "pass it to transpile, or simulate a device with QsimExBackend.from_backend."),
     "n_qubits": Accepted(),  # how many a circuit may have elsewhere; here the width of the target alone
 }

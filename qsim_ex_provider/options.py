@@ -60,6 +60,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check.shots(self.shots)
+        self._check_seed()  # before the engine does, which calls it otherwise
         object.__setattr__(self, "engine", self._engine())
         if self.noise_model is not None:
             noise_of(self.noise_model)
@@ -67,11 +68,14 @@ class RunOptions:
             raise OptionError(f"expected memory=True or memory=False, got {self.memory!r}.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
             raise OptionError(f"expected executor as a concurrent.futures.Executor, got {self.executor!r}.")
-        if self.seed_simulator is not None and not 0 <= self.seed_simulator < 1 << 64:
-            raise OptionError(
-                f"expected seed_simulator as a whole number from 0 to 2^64 - 1, got {self.seed_simulator}; pass "
-                "seed_simulator=7."
-            )
+
+    def _check_seed(self) -> None:
+        seed: Any = self.seed_simulator
+        if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and 0 <= seed < 1 << 64):
+            return
+        raise OptionError(
+            f"expected seed_simulator as a whole number from 0 to 2^64 - 1, got {seed!r}; pass seed_simulator=7."
+        )
 
     def _engine(self) -> Options:
         device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'
@@ -111,11 +115,12 @@ def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
     """Return the options of one run: the backend's own with some changed; raises `OptionError`.
 
-    A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one.
+    A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one. Shots of None
+    are those of the backend too.
     """
     changes = own_names(changes)
     for name in changes:
         if name not in KNOWN:
             raise OptionError(unknown(name))
-    kept = {"seed_simulator": base["seed_simulator"]} if changes.get("seed_simulator") is None else {}
+    kept = {name: base[name] for name in ("seed_simulator", "shots") if changes.get(name) is None}
     return RunOptions(**{**base, **changes, **kept})

@@ -181,6 +181,10 @@ class Experiments(Sequence[ExperimentResult]):
         of_task = self._task_results[place.task]
         return of_task.seeds[place.member] if isinstance(of_task, BatchResult) else of_task.seed
 
+    def is_untouched(self, number: int) -> bool:
+        """Return whether there is an experiment of that number that nobody has read, so that nobody has changed it."""
+        return -len(self) <= number < len(self) and number % len(self) not in self._made
+
     def registers(self, number: int) -> tuple[int, list[list[Any]]]:
         """Return the number of classical bits of an experiment, and names and sizes of its registers."""
         fields = self._headers[self._places[number].circuit].fields
@@ -254,13 +258,15 @@ class QsimExResult(Result):
 
     def _counts(self, key: Any) -> Any:
         known = self.results
-        if isinstance(key, int) and isinstance(known, Experiments) and -len(known) <= key < len(known):
+        if isinstance(key, int) and isinstance(known, Experiments) and known.is_untouched(key):
             values, (slots, sizes) = known.counts(key % len(known)), known.registers(key % len(known))
             return self._written(values, slots, sizes) if values and slots else super().get_counts(key)
         outcome = self._get_experiment(key)
         data = outcome.data
         if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
             return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
+        if "counts" in vars(data):
+            return super().get_counts(key)  # they were read, and may have been replaced, as `marginal_counts` does
         return self._written(data.engine_result.counts(), outcome.header["memory_slots"], outcome.header["creg_sizes"])
 
     @cached_property

@@ -25,8 +25,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.errors import NotSupported, PlanError
+from qsim_ex.kernels.cpu.encode import encode, encode_in_python
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
-from qsim_ex.kernels.cpu.writer import encode, encode_in_python
 from qsim_ex.options.network import Layer
 from qsim_ex.planning import compiled as compiled_planning
 from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan, compiled_stages

@@ -81,7 +81,7 @@ def _cirq() -> Callable[[], object]:
 
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=60, hops=250),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=66, hops=470),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=470),
     "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=75, hops=300),
 }
 

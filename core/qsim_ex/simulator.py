@@ -26,7 +26,7 @@ from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.options import OptionKeywords, Options
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import run_batch

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple, cast
 
 import cirq
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
-from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
@@ -22,14 +20,8 @@ from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.native_columns import NativeColumns
-from qsim_ex_cirq.translation.noise import MomentOperation, channel, kraus_of
+from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translation import Translation
-
-MATRIX_FIRST = 3
-"""Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
-
-MATRIX_LAST = 10
-"""Up to how many qubits a gate without a rule and without a decomposition is taken as its matrix."""
 
 
 def require_numbers(resolved: Any) -> None:
@@ -242,7 +234,9 @@ class Translator:
                 if rule is not None:
                     rule(gate, place)
                 else:
-                    self.unknown(op, place)
+                    from qsim_ex_cirq.translation.without_rule import append_without_rule
+
+                    append_without_rule(self, op, place)
 
     def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
         """Append a unitary operation under conditions on measured keys, all of which must hold."""
@@ -290,80 +284,6 @@ class Translator:
         for controls, values in conjunctions(place.wires[:count], op.control_values):
             self.unitary(op.sub_operation, within.controlled(controls, values))
 
-    def unknown(self, op: cirq.Operation, place: Place) -> None:
-        """Append an operation by its matrix if it is narrow, else by its parts, as a channel, or by its matrix."""
-        size = len(place.wires)
-        # With numbers from symbols the parts come first: zeros in a matrix would be accidents of the numbers.
-        if size <= MATRIX_FIRST and place.literal and self.by_matrix(op, place):
-            return
-        if self.symbols and cirq.is_parameterized(op):
-            self.parts(self.symbolic_parts(op), place)
-            return
-        parts = cirq.decompose_once(op, None)
-        if parts is not None and all(q in self.wire_of for part in parts for q in part.qubits):
-            self.parts(parts, place)
-        elif self.channel(op, place) or (size <= MATRIX_LAST and self.by_matrix(op, place)):
-            return
-        elif parts is not None:
-            self.with_ancillas(op, parts, place)
-        else:
-            raise _cannot(op)
-
-    def channel(self, op: cirq.Operation, place: Place) -> bool:
-        """Append an operation if it is a channel that is not unitary, and return whether it is one."""
-        kraus = None if cirq.has_unitary(op) else kraus_of(op, place)
-        if kraus is None:
-            return False
-        if cirq.is_measurement(op):
-            from qsim_ex_cirq.translation.recorded import recorded_channel
-
-            recorded_channel(op, kraus, place, self.ancillas, self.pending)
-        else:
-            channel(op, kraus, place)
-        return True
-
-    def with_ancillas(self, op: cirq.Operation, parts: list[cirq.Operation], place: Place) -> None:
-        """Append the parts of an operation, some of which act on qubits of its own, which are |0⟩ before and after.
-
-        A unitary operation leaves them in |0⟩, else it would not be unitary; after others they are reset.
-        """
-        unitary = cirq.has_unitary(op)
-        if place.controls and not unitary:
-            raise _later("an operation under controls that is not unitary", f"{op!r} decomposes into others")
-        own = dict.fromkeys(qubit for part in parts for qubit in part.qubits if qubit not in self.wire_of)
-        wires = self.ancillas.take(len(own))
-        self.wire_of.update(zip(own, wires, strict=True))
-        self.parts(parts, place)
-        for qubit in own:
-            del self.wire_of[qubit]
-        self.release(wires)
-        if not unitary:
-            self.reset(tuple(wires))
-        self.ancillas.give_back(wires)
-
-    def symbolic_parts(self, op: cirq.Operation) -> list[cirq.Operation]:
-        """Return the parts of an operation with a symbol; raises `NeedsNumbers` where they depend on its number."""
-        try:
-            parts = cirq.decompose_once(op, None)
-        except (TypeError, ValueError) as error:  # what comparing a symbol or computing with it raises
-            raise NeedsNumbers(f"{op!r} has a decomposition of numbers") from error
-        if parts is None or any(qubit not in self.wire_of for part in parts for qubit in part.qubits):
-            raise NeedsNumbers(f"{op!r} has no decomposition")
-        return list(parts)
-
-    def by_matrix(self, op: cirq.Operation, place: Place) -> bool:
-        """Append the operation's matrix, if it has one, and return whether it has."""
-        matrix, name = cirq.unitary(op, None), str(op.gate or type(op).__name__)
-        if matrix is None:
-            return False
-        try:
-            place.matrix(matrix, name)
-        except MatrixError:
-            if not hasattr(op.gate, "_apply_unitary_"):
-                raise
-            place.matrix(_applied(op), name)
-        return True
-
     def parts(self, parts: list[cirq.Operation], place: Place) -> None:
         """Append the parts of an operation under its controls."""
         for part in parts:
@@ -393,27 +313,3 @@ class Translator:
         if not self.acted.isdisjoint(wires):
             self.builder.reset(wires)
             self.acted.difference_update(wires)
-
-
-def _applied(op: cirq.Operation) -> NDArray[np.complex128]:
-    """Return the matrix of an operation that says how it acts on a state, found by its action on each basis state.
-
-    Cirq lets it act on all of them at once. That goes wrong where it moves numbers in place: a row of several numbers
-    is a view, which changes while they are moved.
-    """
-    shape = (2,) * len(op.qubits)
-    columns = np.eye(2 ** len(op.qubits), dtype=np.complex128)
-    args = [cirq.ApplyUnitaryArgs(one.reshape(shape), np.empty(shape, one.dtype), range(len(shape))) for one in columns]
-    return np.array([cirq.apply_unitary(op, one).reshape(-1) for one in args]).T
-
-
-def _later(feature: str, because: str) -> NotSupported:
-    return NotSupported(f"{feature} is not supported yet: {because}.")
-
-
-def _cannot(op: cirq.Operation) -> Exception:
-    if cirq.has_unitary(op):
-        return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
-    return UnknownOperation(
-        f"expected a unitary matrix, Kraus matrices or a decomposition, got {op!r} with none of them."
-    )

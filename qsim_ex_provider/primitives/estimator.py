@@ -55,12 +55,12 @@ class EstimatorV2(BaseEstimatorV2):
 
     def __init__(
         self,
+        mode: Any = None,
         *,
         default_precision: float | None = None,
         trajectories: int | None = None,
         noise_model: Any = None,
         backend: Any = None,
-        mode: Any = None,
         options: Any = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:
@@ -69,7 +69,7 @@ class EstimatorV2(BaseEstimatorV2):
         chosen = primitive_options(ESTIMATOR, keywords, backend=backend, mode=mode, options=options)
         self._default_precision = _checked(chosen.own.get("default_precision", 0.0), "default_precision")
         number = chosen.own.get("trajectories")
-        self._trajectories = None if number is None else check.shots(number)
+        self._trajectories = None if number is None else check.shots(number, "trajectories")
         self._noise = chosen.own["noise_model"]
         self._options = chosen.engine
         self._simulator = Simulator(chosen.engine)

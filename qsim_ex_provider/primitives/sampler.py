@@ -42,17 +42,17 @@ class SamplerV2(BaseSamplerV2):
 
     def __init__(
         self,
+        mode: Any = None,
         *,
         default_shots: int | None = None,
         noise_model: Any = None,
         backend: Any = None,
-        mode: Any = None,
         options: Any = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:
         keywords = {"default_shots": default_shots, "noise_model": noise_model, **engine_options}
         chosen = primitive_options(SAMPLER, keywords, backend=backend, mode=mode, options=options)
-        self._default_shots = check.shots(chosen.own.get("default_shots", 1024))
+        self._default_shots = check.shots(chosen.own.get("default_shots", 1024), "default_shots")
         self._noise = chosen.own["noise_model"]
         self._options = chosen.engine
         self._simulator = Simulator(chosen.engine)

@@ -37,10 +37,11 @@ from qsim_ex.frameworks import (
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
+from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
 from qsim_ex_provider.translation.place import Wires
-from qsim_ex_provider.translation.translator import Columns, Translator, columns_of, number_or_column
+from qsim_ex_provider.translation.translator import Translator, number_or_column
 
 _FEW = 16
 """Circuits of so few instructions are read in Python in about the same time."""

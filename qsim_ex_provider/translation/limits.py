@@ -117,78 +117,115 @@ class _IncludedFiles:
 
 def check_program(path: Path, program: Any, limits: Limits) -> None:
     """Check the syntax tree of OpenQASM 3: registers, loops and definitions."""
-    from openqasm3 import ast
+    _ProgramSizes(path, limits).whole(program)
 
-    gates: dict[str, tuple[int, int]] = {}
-    sizes = {"qubits": 0, "bits": 0}
 
-    def block(statements: Iterable[Any]) -> tuple[int, int]:
-        """Instructions with everything written out, and the depth of definitions."""
-        found = [one(statement) for statement in statements]
+class _ProgramSizes:
+    """The sizes of a program in OpenQASM 3, counted from its syntax tree, statement by statement.
+
+    A size is the number of instructions with everything written out, and the depth of definitions.
+    """
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        from openqasm3 import ast
+
+        self.ast = ast
+        self.path = path
+        self.limits = limits
+        self.gates: dict[str, tuple[int, int]] = {}  # the sizes of definitions
+        self.qubits = self.bits = 0
+
+    def whole(self, program: Any) -> None:
+        """Check a program."""
+        count, _ = self.block(program.statements)
+        self.limits.check(str(self.path), "max_instructions", "instructions", count)
+
+    def block(self, statements: Iterable[Any]) -> tuple[int, int]:
+        """Return the size of statements that follow one another."""
+        found = [self.statement(statement) for statement in statements]
         return sum(count for count, _ in found), max((depth for _, depth in found), default=0)
 
-    def one(node: Any) -> tuple[int, int]:
-        where = f"{path}:{node.span.start_line}" if node.span else str(path)
+    def statement(self, node: Any) -> tuple[int, int]:
+        """Return the size of one statement."""
+        ast, where = self.ast, f"{self.path}:{node.span.start_line}" if node.span else str(self.path)
         match node:
-            case ast.QubitDeclaration():
-                sizes["qubits"] += whole(node.size)
-                limits.check(where, "max_qubits", "qubits", sizes["qubits"])
-                return 0, 0
-            case ast.ClassicalDeclaration(type=ast.BitType(size=size)):
-                sizes["bits"] += whole(size)
-                limits.check(where, "max_instructions", "classical bits", sizes["bits"])
-                return 1, 0
+            case ast.QubitDeclaration() | ast.ClassicalDeclaration(type=ast.BitType()):
+                return self.register(node, where)
             case ast.QuantumGateDefinition():
-                count, depth = block(node.body)
-                limits.check(where, "max_depth", "definitions in one another", depth + 1)
-                gates[node.name.name] = count, depth + 1
-                return 0, 0
+                return self.definition(node, where)
             case ast.QuantumGate() | ast.QuantumPhase():
-                for modifier in node.modifiers:
-                    if modifier.modifier is not ast.GateModifierName.pow:
-                        limits.check(where, "max_qubits", "controls", whole(modifier.argument))
-                return gates.get(node.name.name, (1, 0)) if isinstance(node, ast.QuantumGate) else (1, 0)
+                return self.gate(node, where)
+        inside = self.inside(node)
+        if inside is None:
+            return 1, 0
+        self.limits.check(where, "max_instructions", "instructions", inside[0])
+        return inside
+
+    def register(self, node: Any, where: str) -> tuple[int, int]:
+        """Count a register of qubits or of classical bits."""
+        if isinstance(node, self.ast.QubitDeclaration):
+            self.qubits += self.size(node.size)
+            self.limits.check(where, "max_qubits", "qubits", self.qubits)
+            return 0, 0
+        self.bits += self.size(node.type.size)
+        self.limits.check(where, "max_instructions", "classical bits", self.bits)
+        return 1, 0
+
+    def definition(self, node: Any, where: str) -> tuple[int, int]:
+        """Note the size of a gate that is defined."""
+        count, depth = self.block(node.body)
+        self.limits.check(where, "max_depth", "definitions in one another", depth + 1)
+        self.gates[node.name.name] = count, depth + 1
+        return 0, 0
+
+    def gate(self, node: Any, where: str) -> tuple[int, int]:
+        """Return the size of a gate, or of a global phase, and check its controls."""
+        for modifier in node.modifiers:
+            if modifier.modifier is not self.ast.GateModifierName.pow:
+                self.limits.check(where, "max_qubits", "controls", self.size(modifier.argument))
+        return self.gates.get(node.name.name, (1, 0)) if isinstance(node, self.ast.QuantumGate) else (1, 0)
+
+    def inside(self, node: Any) -> tuple[int, int] | None:
+        """Return the size of what a statement holds; None if it holds no statements."""
+        ast = self.ast
+        match node:
             case ast.ForInLoop():
-                count, depth = block(node.block)
-                found = count * times(node.set_declaration), depth
+                count, depth = self.block(node.block)
+                return count * self.times(node.set_declaration), depth
             case ast.BranchingStatement():
-                found = block([*node.if_block, *node.else_block])
+                return self.block([*node.if_block, *node.else_block])
             case ast.SwitchStatement():
                 blocks = [case.statements for _, case in node.cases]
                 blocks += [node.default.statements] if node.default else []
-                found = block(statement for statements in blocks for statement in statements)
+                return self.block(statement for statements in blocks for statement in statements)
             case ast.WhileLoop():
-                found = block(node.block)
+                return self.block(node.block)
             case ast.Box():
-                found = block(node.body)
+                return self.block(node.body)
             case ast.CompoundStatement():
-                found = block(node.statements)
-            case _:
-                return 1, 0
-        limits.check(where, "max_instructions", "instructions", found[0])
-        return found
+                return self.block(node.statements)
+        return None
 
-    def whole(node: Any) -> int:
+    def size(self, node: Any) -> int:
         """Return a size; one that is not written in figures is refused later."""
-        if isinstance(node, ast.UnaryExpression):
-            return abs(whole(node.expression))
-        return abs(node.value) if isinstance(node, ast.IntegerLiteral) else 1
+        if isinstance(node, self.ast.UnaryExpression):
+            return abs(self.size(node.expression))
+        return abs(node.value) if isinstance(node, self.ast.IntegerLiteral) else 1
 
-    def signed(node: Any, default: int) -> int:
-        if isinstance(node, ast.UnaryExpression):
-            return -signed(node.expression, default)
-        return node.value if isinstance(node, ast.IntegerLiteral) else default
+    def signed(self, node: Any, default: int) -> int:
+        """Return a number with its sign, or a default for one that is not written in figures."""
+        if isinstance(node, self.ast.UnaryExpression):
+            return -self.signed(node.expression, default)
+        return node.value if isinstance(node, self.ast.IntegerLiteral) else default
 
-    def times(values: Any) -> int:
-        if isinstance(values, ast.DiscreteSet):
+    def times(self, values: Any) -> int:
+        """Return how often a loop over some values is done."""
+        if isinstance(values, self.ast.DiscreteSet):
             return len(values.values)
-        if not isinstance(values, ast.RangeDefinition):
+        if not isinstance(values, self.ast.RangeDefinition):
             return 1
-        step = signed(values.step, 1) or 1
-        return max(0, (signed(values.end, 0) - signed(values.start, 0)) // step + 1)
-
-    count, _ = block(program.statements)
-    limits.check(str(path), "max_instructions", "instructions", count)
+        step = self.signed(values.step, 1) or 1
+        return max(0, (self.signed(values.end, 0) - self.signed(values.start, 0)) // step + 1)
 
 
 def check_circuit(path: Path, circuit: QuantumCircuit, limits: Limits) -> None:

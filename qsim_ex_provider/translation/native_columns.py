@@ -1,6 +1,6 @@
 """The instructions of a circuit without parameters, read through Qiskit's C interface where Qiskit has it.
 
-A gate is read in 0.03 µs then, and no Python object is made for it; `translator.Columns` takes 0.8 µs. The interface is
+A gate is read in 0.03 µs then, and no Python object is made for it; `columns.Columns` takes 0.8 µs. The interface is
 still marked as experimental, so it is used only if it looks as expected: all functions are there, and the struct that
 Qiskit fills has the fields that native code reads.
 """
@@ -72,7 +72,7 @@ def interface() -> _Interface | None:
 
 
 class NativeColumns:
-    """The instructions of a circuit: gates and measurements as arrays, all others as `translator.Columns` has them.
+    """The instructions of a circuit: gates and measurements as arrays, all others as `columns.Columns` has them.
 
     count: of all instructions. others: the places of those that are no standard gates, measurements or barriers;
     instructions, names, wires: of these. measured: measurements that follow one another, by the place of the first; a

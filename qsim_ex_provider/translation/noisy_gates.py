@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from qsim_ex.frameworks import Instruction, Noise, add_error
+from qsim_ex_provider.translation.columns import Columns, Row
 from qsim_ex_provider.translation.place import Wires
-from qsim_ex_provider.translation.translator import Columns, Row, Translator
+from qsim_ex_provider.translation.translator import Translator
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""

@@ -27,7 +27,7 @@ def binds_of(circuits: Sequence[QuantumCircuit], given: Any) -> list[ParameterCo
         return [NO_BINDS] * len(circuits)
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise CircuitError(
-            f"expected parameter_binds as a list with one dictionary for each circuit, got a {type(given).__name__}; "
+            f"expected parameter_binds as a list with one dictionary for each circuit, got {type(given).__name__}; "
             "pass parameter_binds=[{parameter: values}]."
         )
     if len(given) != len(circuits):
@@ -43,7 +43,7 @@ def _binds(circuit: QuantumCircuit, given: Any, where: str) -> ParameterColumns:
     """Return the bindings of one circuit from its dictionary."""
     if not isinstance(given, Mapping):
         raise ParameterError(
-            f"{where}: expected a dictionary of values, got a {type(given).__name__}; pass {{parameter: values}}."
+            f"{where}: expected a dictionary of values, got {type(given).__name__}; pass {{parameter: values}}."
         )
     names = [parameter.name for parameter in circuit.parameters]
     columns: dict[str, Values] = {}

@@ -15,13 +15,14 @@ from qiskit.circuit.library import get_standard_gate_name_mapping
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import placed_gate
-from qsim_ex.circuit.gates import GATES, Gate
+from qsim_ex.circuit.gate import Gate
+from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import Entry, Known, letters
 from tools.packages import packages
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = tuple(ROOT / folder for folder in packages())
-TABLE = ROOT / "core" / "qsim_ex" / "circuit" / "gates.py"
+ROW, TABLE = (ROOT / "core" / "qsim_ex" / "circuit" / name for name in ("gate.py", "gates.py"))
 ROWS = [pytest.param(gate, id=name) for name, gate in GATES.items()]
 
 
@@ -150,8 +151,8 @@ def root(node: ast.AST) -> str | None:
 
 def test_every_column_has_a_reader() -> None:
     """The product reads every column of the gate table in a method of `Gate` or in a module other than the table's."""
-    table = ast.parse(TABLE.read_text(encoding="utf-8")).body
-    read = {column for part in table if isinstance(part, ast.ClassDef) for column in reads(ast.unparse(part))}
+    row = ast.parse(ROW.read_text(encoding="utf-8")).body
+    read = {column for part in row if isinstance(part, ast.ClassDef) for column in reads(ast.unparse(part))}
     for path in (path for package in PACKAGES for path in package.rglob("*.py") if path != TABLE):
         source = path.read_text(encoding="utf-8")
         if re.search(r"import (.*|\([^)]*)\bGATES\b", source):

@@ -144,18 +144,23 @@ class Mistake:
     words: str
 
 
+def whole(name: str) -> str:
+    """What the error says of a number that is none, by the name under which it was given."""
+    return f"expected {name} to be a whole number >= 1, got .*; pass {name}=1000"
+
+
 def shots(value: Any) -> dict[str, Mistake]:
     """A number of shots that is none."""
-    words = r"(expected .*shots|whole number >= 1)"
+    words = whole("shots")
     return {
         "Simulator.run": Mistake(lambda: CPU.run(engine(), shots=value), errors.ShotsError, words),
         "Simulator.run_batch": Mistake(lambda: CPU.run_batch(engine(), shots=value), errors.ShotsError, words),
         "QsimExBackend.run": Mistake(lambda: BACKEND.run(qiskit(), shots=value), errors.ShotsError, words),
         "QsimExBackend": Mistake(lambda: QsimExBackend(shots=value), errors.ShotsError, words),
-        "SamplerV2": Mistake(lambda: SamplerV2(default_shots=value), errors.ShotsError, words),
+        "SamplerV2": Mistake(lambda: SamplerV2(default_shots=value), errors.ShotsError, whole("default_shots")),
         "SamplerV2.run": Mistake(lambda: SAMPLER.run([qiskit()], shots=value), errors.ShotsError, words),
         "PUB": Mistake(lambda: SAMPLER.run([(qiskit(), None, value)]), errors.ShotsError, words),
-        "EstimatorV2": Mistake(lambda: EstimatorV2(trajectories=value), errors.ShotsError, words),
+        "EstimatorV2": Mistake(lambda: EstimatorV2(trajectories=value), errors.ShotsError, whole("trajectories")),
     }
 
 
@@ -163,10 +168,10 @@ def repetitions(value: Any) -> dict[str, Mistake]:
     """A number of repetitions that is none."""
     return {
         "QsimExSimulator.run": Mistake(
-            lambda: CIRQ.run(of_cirq(), repetitions=value), errors.ShotsError, "whole number"
+            lambda: CIRQ.run(of_cirq(), repetitions=value), errors.ShotsError, whole("repetitions")
         ),
         "QsimExSimulator.run_batch": Mistake(
-            lambda: CIRQ.run_batch([of_cirq()], repetitions=value), errors.ShotsError, "whole number"
+            lambda: CIRQ.run_batch([of_cirq()], repetitions=value), errors.ShotsError, whole("repetitions")
         ),
     }
 

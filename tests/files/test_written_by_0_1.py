@@ -19,7 +19,7 @@ from qsim_ex.planning import planner
 from qsim_ex.planning.cost import step_cost
 from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.stages import staging
-from qsim_ex.run import pipeline
+from qsim_ex.run import checkpointed
 from qsim_ex.steps import Shape
 from qsim_ex.steps.algebra import units
 
@@ -57,7 +57,7 @@ def _plans_of_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_cost, "exchange_work", lambda sweep, _itemsize: 4.0 if sweep.store else 0.0)
     named = Shape.__repr__  # plans are named by it, and a field had another name
     monkeypatch.setattr(Shape, "__repr__", lambda self: named(self).replace("block_made=", "blocks_from="))
-    monkeypatch.setattr(pipeline, "EDITION", 1)
+    monkeypatch.setattr(checkpointed, "EDITION", 1)
 
 
 @pytest.mark.usefixtures("_plans_of_0_1")

@@ -16,7 +16,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import SavedStateError
 from qsim_ex.planning.edition import EDITION
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.run import pipeline
+from qsim_ex.run import checkpointed
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 SHAPES = (
@@ -128,7 +128,7 @@ def test_a_run_of_another_edition_is_refused(tmp_path: Path, monkeypatch: pytest
     """A run that began with plans of another edition says so, and does not go on with a state that fits no plan."""
     run, path = RUNS["run_peers"], tmp_path / "run.qsx"
     with monkeypatch.context() as before:
-        before.setattr(pipeline, "EDITION", EDITION - 1)
+        before.setattr(checkpointed, "EDITION", EDITION - 1)
         with pytest.raises(KeyboardInterrupt):
             run_of(run, path, progress=stop_after(run.stop))
     with pytest.raises(SavedStateError, match=r"is the checkpoint of another run \(plan "):

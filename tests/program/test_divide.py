@@ -11,7 +11,8 @@ from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Conditioned
-from qsim_ex.program.divide import groups_of, program_of, unitary_program
+from qsim_ex.program.divide import groups_of, program_of
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.program.program import BranchPoint, Segment
 
 

@@ -245,6 +245,13 @@ def test_options_of_the_backend_are_defaults_of_a_run() -> None:
     assert sum(backend.run(bell(), shots=13).result().get_counts().values()) == 13
 
 
+def test_shots_of_none_are_those_of_the_backend() -> None:
+    """Programs that pass on ``shots=None`` get as many shots as the backend was made with, as from Aer."""
+    circuit = QuantumCircuit(1, 1)
+    circuit.measure(0, 0)
+    assert QsimExBackend(shots=11).run(circuit, shots=None).result().get_counts() == {"0": 11}
+
+
 def test_metadata_says_auto_chose_the_cpu_and_why() -> None:
     """With device='auto' the result names the device and the reason."""
     metadata = QsimExBackend().run(bell()).result().results[0].metadata

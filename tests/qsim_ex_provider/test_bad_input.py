@@ -88,11 +88,27 @@ def test_circuit_is_refused(name: str) -> None:
         BACKEND.run(measured(change))
 
 
-@pytest.mark.parametrize("shots", [0, -1, 1.5, "many", None, True])
+@pytest.mark.parametrize("shots", [0, -1, 1.5, "many", True])
 def test_shots(shots: Any) -> None:
     """Shots are a whole number from 1 up."""
     with pytest.raises(errors.ShotsError, match="shots"):
         BACKEND.run(measured(), shots=shots)
+
+
+@pytest.mark.parametrize("word", ["gpu", "statevector"])
+def test_an_option_without_its_name(word: str) -> None:
+    """A word in the place of the provider is refused, since it would have no effect."""
+    with pytest.raises(errors.OptionError, match=f"got '{word}'.*by their names"):
+        QsimExBackend(word)
+
+
+def test_a_backend_has_shots() -> None:
+    """Shots of None, which are those of the backend, are none that a backend can have."""
+    with pytest.raises(errors.ShotsError, match="shots"):
+        QsimExBackend(shots=None)
+    backend = QsimExBackend()
+    with pytest.raises(errors.ShotsError, match="shots"):
+        backend.set_options(shots=None)
 
 
 def test_no_measurement() -> None:
@@ -112,7 +128,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "nearly of Aer": ({"fusion_enabled": True}, errors.OptionError, "Did you mean 'fusion_enable'"),
     "device": ({"device": "tpu"}, errors.OptionError, "'auto', 'cpu', 'gpu'"),
     "precision": ({"precision": "half"}, errors.OptionError, "'single', 'double'"),
-    "seed": ({"seed_simulator": -1}, errors.OptionError, "seed"),
+    "seed": ({"seed_simulator": -1}, errors.OptionError, "expected seed_simulator as a whole number"),
+    "seed that is no number": ({"seed_simulator": "x"}, errors.OptionError, "expected seed_simulator as .*got 'x'"),
     "seed beyond 64 bits": ({"seed_simulator": 1 << 64}, errors.OptionError, "seed_simulator"),
     "memory": ({"memory": "yes"}, errors.OptionError, "memory"),
     "threads": ({"threads": 0}, errors.OptionError, "threads"),

@@ -13,7 +13,7 @@ from qiskit.result.models import MeasLevel
 
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex_provider import QsimExBackend, QsimExProvider
-from qsim_ex_provider.foreign_options import ACCEPTED, NAMES
+from qsim_ex_provider.foreign_options import ACCEPTED, NAMES, OF_TRANSPILE
 from qsim_ex_provider.options import KNOWN
 
 
@@ -65,6 +65,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "initial_statevector": (([0, 1], np.array([0, 1])), "initialize"),
     "basis_gates": ((["cx"],), "transpile"),
     "coupling_map": (([[0, 1]],), "from_backend"),
+    **dict.fromkeys(OF_TRANSPILE, ((1,), "transpile")),
 }
 """Values that mean something else elsewhere, and what the error says."""
 

@@ -13,7 +13,7 @@ from qsim_ex.comm.connection import connected
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices import discover
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.placement import ranks
+from qsim_ex.placement.divided import summed
 from qsim_ex.state import memory_owner
 
 WIRES = 6
@@ -67,7 +67,7 @@ def test_a_state_of_one_process_is_one_slice(options: dict[str, Any]) -> None:
 
 def test_large_answers_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gathered amplitudes and probabilities are the same if they are larger than what is summed at once."""
-    monkeypatch.setattr(ranks, "SUMMED_BYTES", 7 * 16)
+    monkeypatch.setattr(summed, "SUMMED_BYTES", 7 * 16)
     for whole, probabilities in on_ranks(4, lambda state: (state.to_numpy(), state.probabilities())):
         assert np.allclose(whole, WHOLE, rtol=0, atol=1e-12)
         assert np.allclose(probabilities, np.abs(WHOLE) ** 2, rtol=0, atol=1e-12)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tools.house.sources import ENGINE, Finding, Function, Rule, Source, last_name
 
 TABLES: Mapping[str, str] = {
-    "Gate": f"{ENGINE}circuit/gates.py",
+    "Gate": f"{ENGINE}circuit/gate.py",
     "PlacementKind": f"{ENGINE}placement/kinds.py",
     "Options": f"{ENGINE}options/__init__.py",
     "Precision": f"{ENGINE}precision.py",

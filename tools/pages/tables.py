@@ -12,7 +12,8 @@ from typing import Any, Union, get_args, get_origin
 
 from qsim_ex import errors
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
-from qsim_ex.circuit.gates import GATES, Gate
+from qsim_ex.circuit.gate import Gate
+from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.saves import KINDS
 from qsim_ex.display.described import meanings, rows
 from qsim_ex.options import OptionKeywords, Options, Progress

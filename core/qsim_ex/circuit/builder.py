@@ -1,16 +1,15 @@
 """The builder of circuits: gate by gate, with every argument checked.
 
 The roles of a gate's wires are in its row of the gate table (`placed`). Numbers are collected gate by gate, and
-computed at the end (`operands`).
+computed at the end (`operands`). Blocks are opened and closed in `blocks`, matrices are appended in `matrix_builder`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,43 +18,30 @@ from qsim_ex.circuit import check, many, quarters, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.known_channels import checked_kraus, kind_of
-from qsim_ex.circuit.matrices import UnitaryMatrix, kept_pattern, kept_wires
+from qsim_ex.circuit.matrix_builder import MatrixBuilder
 from qsim_ex.circuit.ops import (
-    ALWAYS,
-    Channel,
-    Entry,
     Initialize,
     Instruction,
     Measure,
     Op,
-    Pattern,
     Permutation,
     Reset,
     Save,
     SetState,
-    When,
     mask_of,
     pattern,
 )
-from qsim_ex.errors import InvalidInput, MatrixError, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, ParameterError, WireError
 from qsim_ex.native import objects
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
 
 
-@lru_cache(maxsize=64)
-def _full(num_mixes: int, num_reads: int) -> Pattern:
-    return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
-
-
 _FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 
-_wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again
 
-
-class CircuitBuilder(BlockBuilder):
+class CircuitBuilder(BlockBuilder, MatrixBuilder):
     """Builds a `Circuit` gate by gate; every method checks its arguments and returns the builder.
 
     Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
@@ -74,14 +60,9 @@ class CircuitBuilder(BlockBuilder):
         self._records: dict[str, int] = {}
         self._operands = OperandBuilder()
         self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
-        # Equal channels share their operands, since noise adds the same channel many times.
-        self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
-        # Constant arrays that were checked, with their contents, by identity, wires and tolerance.
-        self._checked: dict[
-            tuple[int, int, float | None], tuple[NDArray[np.complex128], tuple[int, bytes], ArrayLike]
-        ] = {}
-        # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
-        self._repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]] = {}
+        self._channels = {}
+        self._checked = {}
+        self._repeated = {}
 
     def __repr__(self) -> str:
         size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
@@ -102,7 +83,7 @@ class CircuitBuilder(BlockBuilder):
         del self._instructions[number:]
         return found
 
-    def again(self, instructions: Iterable[Instruction]) -> CircuitBuilder:
+    def again(self, instructions: Iterable[Instruction]) -> Self:
         """Append instructions that this builder has returned from `since` or `taken`, with the operands they had."""
         self._instructions.extend(instructions)
         return self
@@ -114,7 +95,7 @@ class CircuitBuilder(BlockBuilder):
         *parameters: float,
         controls: Sequence[int] = (),
         control_values: int | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a gate of the table by its name, with angles in radians.
 
         Raises `UnknownInstruction`, `WireError` or `ParameterError`.
@@ -138,7 +119,7 @@ class CircuitBuilder(BlockBuilder):
 
     def gates(
         self, names: Sequence[str], wires: Sequence[tuple[int, ...]], parameters: Sequence[Sequence[float]]
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append many gates of the table: gate k is ``names[k]`` on ``wires[k]`` with ``parameters[k]``.
 
         It takes a fraction of the time of many calls of `gate`. Raises what `gate` raises, for the first gate that is
@@ -207,92 +188,6 @@ class CircuitBuilder(BlockBuilder):
             made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
         return tuple(made)
 
-    def unitary(
-        self,
-        matrix: ArrayLike | UnitaryMatrix,
-        wires: Sequence[int],
-        *,
-        controls: Sequence[int] = (),
-        control_values: int | None = None,
-        name: str = "unitary",
-        tolerance: float | None = None,
-    ) -> CircuitBuilder:
-        """Append a unitary matrix [2^k, 2^k] on k wires; raises `MatrixError` if it is not unitary.
-
-        Exact zeros are kept as structure; a diagonal matrix mixes nothing. `unitary_matrices` checks many at once.
-        """
-        if isinstance(matrix, UnitaryMatrix):
-            if matrix.size == 1 << len(wires):
-                self._append_checked(matrix, tuple(wires), tuple(controls), control_values, name)
-                return self
-            matrix = matrix.array()
-        array = check.unitary(matrix, len(wires), name, tolerance)
-        if not (array - np.diag(np.diagonal(array))).any():
-            return self.diagonal(np.diagonal(array), wires, controls=controls, control_values=control_values, name=name)
-        of = np.where(array == 0, int(Entry.ZERO), int(Entry.COMPLEX)).astype(np.uint8).tobytes()
-        self._append_literal(tuple(wires), (), controls, control_values, of, array, name)
-        return self
-
-    def unitaries(
-        self, matrices: Sequence[UnitaryMatrix], wires: Sequence[tuple[int, ...]], *, name: str = "unitary"
-    ) -> CircuitBuilder:
-        """Append many checked matrices, ``matrices[k]`` on ``wires[k]``; it is faster than as many calls of `unitary`.
-
-        Raises what `unitary` raises, and appends nothing then.
-        """
-        for matrix, on in zip(matrices, wires, strict=True):
-            if matrix.size != 1 << len(on):
-                self.unitary(matrix, on, name=name)
-        mixes = [_wires(on, self.num_qubits, name) for on in wires]
-        many.append_matrices(self._instructions, self._operands, matrices, mixes, name)
-        return self
-
-    def diagonal(
-        self,
-        entries: ArrayLike,
-        wires: Sequence[int],
-        *,
-        controls: Sequence[int] = (),
-        control_values: int | None = None,
-        name: str = "diagonal",
-    ) -> CircuitBuilder:
-        """Append a diagonal unitary matrix, given by its 2^k entries, on k wires; raises `MatrixError`."""
-        array = check.diagonal(entries, len(wires), name)
-        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in wires)
-        self._append_literal((), reads, controls, control_values, _full(0, len(wires)), array, name, tuple(wires))
-        return self
-
-    def multiplexer(
-        self,
-        matrices: ArrayLike,
-        selectors: Sequence[int],
-        wires: Sequence[int],
-        *,
-        controls: Sequence[int] = (),
-        control_values: int | None = None,
-        name: str = "multiplexer",
-    ) -> CircuitBuilder:
-        """Append a unitary matrix on k wires for each value of s selector wires.
-
-        matrices: [2^s, 2^k, 2^k], one for each value. Raises `MatrixError`.
-        """
-        blocks = np.asarray(matrices)
-        if blocks.ndim != 3:
-            raise MatrixError(
-                f"{name}: expected matrices of shape [2^s, 2^k, 2^k], got {blocks.shape}; pass one matrix for each "
-                "value of the selectors."
-            )
-        if len(blocks) != 1 << len(selectors):
-            raise MatrixError(
-                f"{name}: expected {1 << len(selectors)} matrices for {len(selectors)} selectors, got {len(blocks)}; "
-                "pass one for each value."
-            )
-        array = np.array([check.unitary(block, len(wires), name, None) for block in blocks])
-        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in selectors)
-        of = _full(len(wires), len(selectors))
-        self._append_literal(tuple(wires), reads, controls, control_values, of, array, name, tuple(selectors))
-        return self
-
     def pauli_rotation(
         self,
         angle: float,
@@ -301,7 +196,7 @@ class CircuitBuilder(BlockBuilder):
         *,
         controls: Sequence[int] = (),
         control_values: int | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
 
         It is one read of a parity between basis changes (Nielsen and Chuang, section 4.7.3). Controls act on the
@@ -328,17 +223,17 @@ class CircuitBuilder(BlockBuilder):
                 self.gate("s", [w])
         return self
 
-    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> CircuitBuilder:
+    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> Self:
         """Append the basis permutation that moves value x of `wires` to ``indices[x]``."""
         numbers = check.wires(wires, self.num_qubits, "permutation")
         self._instructions.append(Permutation(numbers, check.permutation(indices, len(numbers))))
         return self
 
-    def global_phase(self, angle: float) -> CircuitBuilder:
+    def global_phase(self, angle: float) -> Self:
         """Multiply the state by e^{i·angle}."""
         return self.gate("global_phase", (), angle) if angle else self
 
-    def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> CircuitBuilder:
+    def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> Self:
         """Put wires, which must be in |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
         numbers = check.wires(wires, self.num_qubits, "initialize")
         vector = check.state(amplitudes, len(wires))
@@ -346,45 +241,13 @@ class CircuitBuilder(BlockBuilder):
         self._instructions.append(Initialize(numbers, offset))
         return self
 
-    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
+    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> Self:
         """Measure ``wires[k]`` into classical bit ``clbits[k]``."""
         numbers = check.wires(wires, self.num_qubits, "measure")
         self._instructions.append(Measure(numbers, check.clbits(clbits, len(numbers), self.num_clbits)))
         return self
 
-    def channel(
-        self, kraus: ArrayLike, wires: Sequence[int], *, name: str = "channel", tolerance: float | None = None
-    ) -> CircuitBuilder:
-        """Append a channel ρ → Σ K ρ K† on k wires, given by its Kraus matrices [count, 2^k, 2^k].
-
-        Zero matrices are dropped; a channel with one matrix is appended as a unitary operation.
-        tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
-        and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
-        """
-        repeats = id(kraus), tuple(wires), name
-        if repeats in self._repeated:
-            self._instructions.append(self._repeated[repeats][1])
-            return self
-        constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
-        checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
-        if checked is None:
-            array = checked_kraus(kraus, len(wires), name, tolerance)
-            checked = array, (len(wires), array.tobytes()), kraus
-            if constant:
-                self._checked[id(kraus), len(wires), tolerance] = checked
-        array, known, _ = checked
-        if len(array) == 1:
-            return self.unitary(array[0], wires, name=name, tolerance=tolerance)
-        numbers = check.wires(wires, self.num_qubits, name)
-        if known not in self._channels:
-            self._channels[known] = self._operands.literal(array), len(array), *kind_of(known[1], len(array))
-        offset, count, mixed, product = self._channels[known]
-        self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
-        if constant:
-            self._repeated[repeats] = kraus, self._instructions[-1]
-        return self
-
-    def reset(self, wires: Sequence[int]) -> CircuitBuilder:
+    def reset(self, wires: Sequence[int]) -> Self:
         """Put wires into |0>."""
         self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
         return self
@@ -398,7 +261,7 @@ class CircuitBuilder(BlockBuilder):
         how: str | None = None,
         observable: PauliSum | None = None,
         values: Sequence[int] | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Save a value of the state at this point under a label, by default the state vector.
 
         label: the name of `what` by default. what: a row of `circuit.saves.KINDS`. wires: of probabilities,
@@ -412,7 +275,7 @@ class CircuitBuilder(BlockBuilder):
         self._instructions.append(made)
         return self
 
-    def set_statevector(self, amplitudes: ArrayLike, wires: Sequence[int] | None = None) -> CircuitBuilder:
+    def set_statevector(self, amplitudes: ArrayLike, wires: Sequence[int] | None = None) -> Self:
         """Put all wires into a normalised state of 2^n amplitudes, whatever their state is; raises `StateError`.
 
         wires: an order of all wires, ``wires[0]`` least significant; by default wire k is bit k.
@@ -433,41 +296,6 @@ class CircuitBuilder(BlockBuilder):
         if self._open:
             self._check_closed()
         return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), self._operands.operands())
-
-    def _when(self, controls: Sequence[int], control_values: int | None) -> When:
-        if not controls:
-            return ALWAYS
-        values = -1 if control_values is None else control_values
-        held = tuple(w for k, w in enumerate(controls) if values >> k & 1)
-        return When(mask_of(tuple(controls)), mask_of(held))
-
-    def _append_checked(
-        self, matrix: UnitaryMatrix, wires: tuple[int, ...], controls: tuple[int, ...], values: int | None, name: str
-    ) -> None:
-        mixes = _wires((*wires, *controls), self.num_qubits, name)[: len(wires)]
-        offset = self._operands.row_of(matrix.entries, matrix.row)
-        when = self._when(controls, values)
-        if matrix.pattern is None:
-            of, reads = _full(0, len(wires)), tuple([1 << wire for wire in mixes])
-            self._instructions.append(Op((), reads, when, of, offset, name))
-        else:
-            self._instructions.append(Op(mixes, (), when, matrix.pattern, offset, name))
-
-    def _append_literal(
-        self,
-        mixes: tuple[int, ...],
-        reads: tuple[int, ...],
-        controls: Sequence[int],
-        control_values: int | None,
-        of: Pattern,
-        entries: NDArray[np.complex128],
-        name: str,
-        read_wires: tuple[int, ...] = (),
-    ) -> None:
-        mixes = check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)[: len(mixes)]
-        offset = self._operands.literal(entries)
-        when = self._when(controls, control_values)
-        self._instructions.append(Op(kept_wires(mixes), reads, when, kept_pattern(of), offset, name))
 
     def _append_parametric_parity(
         self,

@@ -66,16 +66,16 @@ def rows(numbers: Sequence[int] | NDArray[np.integer]) -> str:
     return f"states {named}" + (f", … ({len(numbers)} in all)" if len(numbers) > 5 else "")
 
 
-def shots(value: object) -> int:
-    """Return the number of shots as an integer >= 1; raises `ShotsError`."""
+def shots(value: object, name: str = "shots") -> int:
+    """Return the number of shots as an integer >= 1; raises `ShotsError`. name: what the caller calls them."""
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ShotsError(f"expected shots to be a whole number >= 1, got {value!r}; pass shots=1000.") from None
+        raise ShotsError(f"expected {name} to be a whole number >= 1, got {value!r}; pass {name}=1000.") from None
     if number < 1:
-        raise ShotsError(f"expected shots to be a whole number >= 1, got {number}; pass shots=1000.")
+        raise ShotsError(f"expected {name} to be a whole number >= 1, got {number}; pass {name}=1000.")
     return number
 
 

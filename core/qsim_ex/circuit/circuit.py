@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from qsim_ex import moved
 from qsim_ex.circuit import check
-from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, Gate
+from qsim_ex.circuit.gate import Gate
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
 from qsim_ex.circuit.quarters import written
 from qsim_ex.errors import UnknownInstruction, WireError, nearest

@@ -21,63 +21,19 @@ library and Cirq's gate documentation, with argument 0 the least significant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qsim_ex.circuit import powers
+from qsim_ex.circuit import powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
-from qsim_ex.circuit.ops import Pattern, pattern
+from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
+from qsim_ex.circuit.ops import pattern
 from qsim_ex.circuit.phases import phases
 
-Entries = Sequence[Any]
 _i = 1j
 _r = float(np.sqrt(0.5))
 _w = complex(_r, _r)
-
-
-class Factor(NamedTuple):
-    """A gate of the table with its parameters, on the same arguments or, a global phase, on none."""
-
-    name: str
-    parameters: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Gate:
-    """One row of the gate table; the head of this file describes the columns."""
-
-    name: str
-    qubits: int
-    mixes: tuple[int, ...]
-    reads: tuple[int, ...]
-    when: tuple[int, ...]
-    pattern: Pattern
-    matrix: Callable[..., Entries]
-    parameters: tuple[str, ...] = ()
-    qiskit: str | None = None
-    cirq: tuple[CirqGates, ...] = ()
-    factors: Callable[..., tuple[Factor, ...]] | None = None
-    controls: int = 0
-    of: str = ""
-
-    @cached_property
-    def constants(self) -> NDArray[np.complex128]:
-        """The flat entries [size] of a row without parameters, read only."""
-        out: NDArray[np.complex128] = self.entries(np.empty((1, 0)))[0]
-        out.setflags(write=False)
-        return out
-
-    def entries(self, parameters: NDArray[np.float64]) -> NDArray[np.complex128]:
-        """Return the flat entries [count, size] for an array [count, number of parameters]."""
-        columns = self.matrix(*(parameters[:, k] for k in range(len(self.parameters))))
-        out = np.empty((len(parameters), len(columns)), dtype=np.complex128)
-        for k, column in enumerate(columns):
-            out[:, k] = column
-        return out
 
 
 GATES: dict[str, Gate] = {}
@@ -106,7 +62,7 @@ def _row(
         reads=reads,
         when=when,
         pattern=pattern(entries.replace(" ", "")),
-        matrix=matrix if callable(matrix) else lambda: matrix,
+        matrix=matrix if callable(matrix) else constantly(matrix),
         parameters=tuple(parameters.split()),
         qiskit=qiskit,
         cirq=tuple(cirq),
@@ -147,18 +103,9 @@ def _turned(axis: str) -> Callable[..., tuple[Factor, ...]]:
     )
 
 
-def _half(angle: Any) -> tuple[Any, Any]:
-    z = phases(angle / 2)
-    return z.real, z.imag
-
-
-def _phase(angle: Any) -> Any:
-    return phases(angle)
-
-
 # --- one qubit ---------------------------------------------------------------------------------------------------
 
-_row("global_phase", 0, "c", lambda a: [_phase(a)], parameters="angle", qiskit="global_phase")
+_row("global_phase", 0, "c", lambda a: [phases(a)], parameters="angle", qiskit="global_phase")
 _row("x", 1, "0110", [0, 1, 1, 0], mixes=(0,), qiskit="x", cirq=[OnePower("XPowGate", 1)])
 _row("y", 1, "0Jj0", [0, -_i, _i, 0], mixes=(0,), qiskit="y", cirq=[OnePower("YPowGate", 1)])
 _row("z", 1, "-", [-1], when=(0,), qiskit="z", cirq=[OnePower("ZPowGate", 1)])
@@ -180,32 +127,8 @@ _row("root_xdg", 1, "hkkh", [_r, _i * _r, _i * _r, _r], mixes=(0,))
 _SX = [0.5 + 0.5j, 0.5 - 0.5j, 0.5 - 0.5j, 0.5 + 0.5j]
 _row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=_up_to_phase("root_x", np.pi / 4))
 _row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), qiskit="sxdg", factors=_up_to_phase("root_xdg", -np.pi / 4))
-_row("p", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", qiskit="p", cirq=[OneShift("ZPowGate", 0)])
-_row("u1", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", qiskit="u1")
-
-
-def _rx(theta: Any) -> Entries:
-    c, s = _half(theta)
-    return [c, -1j * s, -1j * s, c]
-
-
-def _ry(theta: Any) -> Entries:
-    c, s = _half(theta)
-    return [c, -s, s, c]
-
-
-def _r_gate(theta: Any, phi: Any) -> Entries:
-    c, s = _half(theta)
-    return [c, -1j * s * _phase(-phi), -1j * s * _phase(phi), c]
-
-
-def _u(theta: Any, phi: Any, lam: Any) -> Entries:
-    c, s = _half(theta)
-    return [c, -s * _phase(lam), s * _phase(phi), c * _phase(phi + lam)]
-
-
-def _rz(theta: Any) -> Entries:
-    return [_phase(-theta / 2), _phase(theta / 2)]
+_row("p", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="p", cirq=[OneShift("ZPowGate", 0)])
+_row("u1", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="u1")
 
 
 def _phases(of: str) -> Callable[..., tuple[Factor, ...]]:
@@ -218,27 +141,27 @@ def _euler(theta: Any, phi: Any, lam: Any) -> tuple[Factor, ...]:
     return Factor("p", (lam,)), Factor("ry", (theta,)), Factor("p", (phi,))
 
 
-_row("rx", 1, "riir", _rx, mixes=(0,), parameters="theta", qiskit="rx", cirq=[OneShift("XPowGate", -0.5)])
-_row("ry", 1, "rrrr", _ry, mixes=(0,), parameters="theta", qiskit="ry", cirq=[OneShift("YPowGate", -0.5)])
+_row("rx", 1, "riir", rotations.rx, mixes=(0,), parameters="theta", qiskit="rx", cirq=[OneShift("XPowGate", -0.5)])
+_row("ry", 1, "rrrr", rotations.ry, mixes=(0,), parameters="theta", qiskit="ry", cirq=[OneShift("YPowGate", -0.5)])
 _row(
     "rz",
     1,
     "cc",
-    _rz,
+    rotations.rz,
     reads=(0b1,),
     parameters="theta",
     qiskit="rz",
     cirq=[OneShift("ZPowGate", -0.5)],
     factors=_phases("p"),
 )
-_row("r", 1, "rccr", _r_gate, mixes=(0,), parameters="theta phi", qiskit="r")
-_row("u", 1, "rccc", _u, mixes=(0,), parameters="theta phi lam", qiskit="u", factors=_euler)
-_row("u3", 1, "rccc", _u, mixes=(0,), parameters="theta phi lam", qiskit="u3", factors=_euler)
+_row("r", 1, "rccr", rotations.r, mixes=(0,), parameters="theta phi", qiskit="r")
+_row("u", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u", factors=_euler)
+_row("u3", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u3", factors=_euler)
 _row(
     "u2",
     1,
     "rccc",
-    lambda phi, lam: _u(np.pi / 2 + 0 * phi, phi, lam),
+    lambda phi, lam: rotations.u(np.pi / 2 + 0 * phi, phi, lam),
     mixes=(0,),
     parameters="phi lam",
     factors=lambda phi, lam: _euler(np.pi / 2, phi, lam),
@@ -251,7 +174,10 @@ _row("p_5_eighths", 1, "V", [-_w], when=(0,))
 _EIGHTHS = ("", "t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg")
 for _k in range(1, 16):
     if _k != 8:
-        _entries, _factors = list(map(complex, _rz(np.pi / 4 * _k))), _up_to_phase(_EIGHTHS[_k % 8], -np.pi / 8 * _k)
+        _entries, _factors = (
+            list(map(complex, rotations.rz(np.pi / 4 * _k))),
+            _up_to_phase(_EIGHTHS[_k % 8], -np.pi / 8 * _k),
+        )
         _name = f"rz_{_k}_eighths" if _k % 2 else f"rz_{_k // 2}_quarters"
         _row(_name, 1, "cc", _entries, reads=(0b1,), factors=_factors)
 
@@ -269,46 +195,53 @@ _ECR = (_r * np.array([0, 1, 0, _i, 1, 0, -_i, 0, 0, _i, 0, 1, -_i, 0, 1, 0])).t
 _row("ecr", 2, "0r0i r0i0 0i0r i0r0", _ECR, mixes=(0, 1), qiskit="ecr")
 
 
-def _rxx(theta: Any) -> Entries:
-    c, s = _half(theta)
-    m = -1j * s
-    return [c, 0, 0, m, 0, c, m, 0, 0, m, c, 0, m, 0, 0, c]
-
-
-def _ryy(theta: Any) -> Entries:
-    c, s = _half(theta)
-    m = -1j * s
-    return [c, 0, 0, -m, 0, c, m, 0, 0, m, c, 0, -m, 0, 0, c]
-
-
-def _xx_minus_yy(theta: Any, beta: Any) -> Entries:
-    c, s = _half(theta)
-    return [c, 0, 0, -1j * s * _phase(-beta), 0, 1, 0, 0, 0, 0, 1, 0, -1j * s * _phase(beta), 0, 0, c]
-
-
-def _xx_plus_yy(theta: Any, beta: Any) -> Entries:
-    c, s = _half(theta)
-    return [1, 0, 0, 0, 0, c, -1j * s * _phase(-beta), 0, 0, -1j * s * _phase(beta), c, 0, 0, 0, 0, 1]
-
-
 _PAIRS = "r00i 0ri0 0ir0 i00r"
-_row("parity_phase", 2, "1c", lambda a: [1, _phase(a)], reads=(0b11,), parameters="lam")
-_row("rxx", 2, _PAIRS, _rxx, mixes=(0, 1), parameters="theta", qiskit="rxx", cirq=[OneShift("XXPowGate", -0.5)])
-_row("ryy", 2, _PAIRS, _ryy, mixes=(0, 1), parameters="theta", qiskit="ryy", cirq=[OneShift("YYPowGate", -0.5)])
+_row("parity_phase", 2, "1c", lambda a: [1, phases(a)], reads=(0b11,), parameters="lam")
+_row(
+    "rxx", 2, _PAIRS, rotations.rxx, mixes=(0, 1), parameters="theta", qiskit="rxx", cirq=[OneShift("XXPowGate", -0.5)]
+)
+_row(
+    "ryy", 2, _PAIRS, rotations.ryy, mixes=(0, 1), parameters="theta", qiskit="ryy", cirq=[OneShift("YYPowGate", -0.5)]
+)
 _row(
     "rzz",
     2,
     "cc",
-    _rz,
+    rotations.rz,
     reads=(0b11,),
     parameters="theta",
     qiskit="rzz",
     cirq=[OneShift("ZZPowGate", -0.5)],
     factors=_phases("parity_phase"),
 )
-_row("rzx", 2, "riir riir", lambda a: [*_rx(a), *_rx(-a)], mixes=(1,), reads=(0b1,), parameters="theta", qiskit="rzx")
-_row("xx_minus_yy", 2, "r00c 0100 0010 c00r", _xx_minus_yy, mixes=(0, 1), parameters="theta beta", qiskit="xx_minus_yy")
-_row("xx_plus_yy", 2, "1000 0rc0 0cr0 0001", _xx_plus_yy, mixes=(0, 1), parameters="theta beta", qiskit="xx_plus_yy")
+_row(
+    "rzx",
+    2,
+    "riir riir",
+    lambda a: [*rotations.rx(a), *rotations.rx(-a)],
+    mixes=(1,),
+    reads=(0b1,),
+    parameters="theta",
+    qiskit="rzx",
+)
+_row(
+    "xx_minus_yy",
+    2,
+    "r00c 0100 0010 c00r",
+    rotations.xx_minus_yy,
+    mixes=(0, 1),
+    parameters="theta beta",
+    qiskit="xx_minus_yy",
+)
+_row(
+    "xx_plus_yy",
+    2,
+    "1000 0rc0 0cr0 0001",
+    rotations.xx_plus_yy,
+    mixes=(0, 1),
+    parameters="theta beta",
+    qiskit="xx_plus_yy",
+)
 _row(
     "rccx",
     3,
@@ -363,7 +296,7 @@ _row(
     "zpow",
     1,
     "cc",
-    lambda t, s: [powers.turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    lambda t, s: [powers.turn(t, s)[0], phases(np.pi * t * (1 + s))],
     reads=(0b1,),
     cirq=[Powers("ZPowGate", ("Z", "Rz"))],
     factors=_turned_z("p"),
@@ -394,7 +327,7 @@ _row(
     "zzpow",
     2,
     "cc",
-    lambda t, s: [powers.turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    lambda t, s: [powers.turn(t, s)[0], phases(np.pi * t * (1 + s))],
     reads=(0b11,),
     cirq=[Powers("ZZPowGate")],
     factors=_turned_z("parity_phase"),
@@ -493,8 +426,4 @@ for _axis in "xyz":
     _controlled(f"cc{_axis}pow", f"{_axis}pow", 2, cirq=[Powers(f"CC{_axis.upper()}PowGate")])
 
 
-def _cu(theta: Any, phi: Any, lam: Any, gamma: Any) -> Entries:
-    return [entry * _phase(gamma) for entry in _u(theta, phi, lam)]
-
-
-_row("cu", 2, "cccc", _cu, mixes=(1,), when=(0,), parameters="theta phi lam gamma", qiskit="cu")
+_row("cu", 2, "cccc", rotations.cu, mixes=(1,), when=(0,), parameters="theta phi lam gamma", qiskit="cu")

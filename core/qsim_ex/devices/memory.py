@@ -64,7 +64,8 @@ def require(
     have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
-    cheaper = "".join(f"precision={row.name!r}, " for row in PRECISIONS.values() if row.itemsize < dtype.itemsize)
+    rows = [row for row in PRECISIONS.values() if row.itemsize < dtype.itemsize]
+    cheaper = "".join(f"precision={row.name!r} ({row.dtype.name}), " for row in rows)  # Cirq's users choose the dtype
     if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
         cheaper += f"{fit} of these states, "
     raise OutOfMemory(

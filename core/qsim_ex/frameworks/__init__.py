@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.classical import FLOAT, Expression, Token
     from qsim_ex.circuit.control import Store
-    from qsim_ex.circuit.gates import GATES, Gate
+    from qsim_ex.circuit.gate import Gate
+    from qsim_ex.circuit.gates import GATES
     from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
@@ -75,7 +76,7 @@ _HOMES = {
     "Explanation": "qsim_ex.display.explanation",
     "Expression": "qsim_ex.circuit.classical",
     "FLOAT": "qsim_ex.circuit.classical",
-    "Gate": "qsim_ex.circuit.gates",
+    "Gate": "qsim_ex.circuit.gate",
     "GateCase": "qsim_ex.frameworks.cirq_reader",
     "GateClass": "qsim_ex.frameworks.cirq_reader",
     "Initialize": "qsim_ex.circuit.ops",

@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import CopyQueue, Device
@@ -26,7 +25,7 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
-from qsim_ex.placement.divided.exchanged import Exchanged
+from qsim_ex.placement.divided.summed import Summed
 from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
 from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
 from qsim_ex.placement.exchange.links import staging as links_staging
@@ -38,9 +37,6 @@ from qsim_ex.steps.layout import Layout, Levels
 
 NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
 """The links between the devices of a rank that has one."""
-
-SUMMED_BYTES = 1 << 26
-"""The most bytes of answers that are summed at once, since each rank needs some copies of them."""
 
 
 def needs(levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link] = NO_LINKS) -> MemoryNeeds:
@@ -69,7 +65,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Ranks(connection.current(), devices, deployment.num_wires, dtype, deployment.levels)
 
 
-class Ranks(Exchanged):
+class Ranks(Summed):
     """A state vector over 2^peers devices of ranks, which begins as |0…0⟩; every rank makes one, with the same calls.
 
     communicator: connects the ranks, of which as many hold amplitudes as are needed (`neighbours.seats_of`).
@@ -318,28 +314,7 @@ class Ranks(Exchanged):
         """Raise `NotSupported`: slices of other ranks are not in the memory of this process."""
         raise NotSupported(f"slice {number}: slices of a state over several processes cannot be read in place yet.")
 
-    # --- what all ranks answer together ------------------------------------------------------------------------------
-
-    def _sum(self, mine: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the answers of all ranks; that of a large answer takes its place, a piece at a time."""
-        if mine.nbytes <= SUMMED_BYTES:
-            return self.communicator.allreduce(mine)
-        flat, size = mine.reshape(-1), SUMMED_BYTES // mine.itemsize
-        for first in range(0, flat.size, size):
-            flat[first : first + size] = self.communicator.allreduce(flat[first : first + size])
-        return flat.reshape(mine.shape)
-
-    def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
-        """Return amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
-        return self._sum(super().gather(values, wires))
-
-    def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
-        """Return amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
-        return self._sum(super().read(start, stop, wires))
-
-    def stored(self, start: int, stop: int) -> Amplitudes:
-        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
-        return self._sum(super().stored(start, stop))
+    # --- amplitudes --------------------------------------------------------------------------------------------------
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
@@ -379,34 +354,6 @@ class Ranks(Exchanged):
         for number in sorted(self._held):
             mine = self._here(number)
             yield number << local, mine.device.read(mine.buffer, 0, 1 << local)
-
-    def norm_squared(self) -> float:
-        """Return Σ |amplitude|²."""
-        return float(self._sum(np.array(super().norm_squared(), dtype=np.float64)))
-
-    def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
-        """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds."""
-        return self._sum(super().marginal(wires, when))
-
-    def search(
-        self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Return for each target the value of `wires` that it falls on; one rank holds it, all others find no bit."""
-        _, value = self.open(wires)  # bits that are known, which every rank finds
-        return self._sum(super().search(wires, prefixes, runs, targets) & ~value) | value
-
-    def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
-        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
-        return [self._sum(mine) for mine in super().paulis(parts)]
-
-    def _wide_pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """Return one X-part that does not fit into a visit, on rank 0; it is a sum over all ranks already."""
-        found = super()._wide_pauli(x, zs)
-        return found if self.communicator.rank == 0 else np.zeros_like(found)
-
-    def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """Return the reduced density matrix of wires, not normalised, ``wires[0]`` least significant."""
-        return self._sum(super().density(wires))
 
     def inner(self, other: Placement) -> complex:
         """Return <self|other>; the other's amplitudes are moved to this layout first."""

@@ -8,7 +8,7 @@ operation runs as early as its wires allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
@@ -35,6 +35,7 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
+from qsim_ex.program.final_measurements import moved_to_the_end
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker, reads_bits
@@ -116,23 +117,6 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
     return program
 
 
-def unitary_program(structure: Structure, touched: int = 0) -> Program:
-    """Return the program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
-
-    Raises `NotSupported`, naming the instruction, if the final state is random, and if the circuit sets the state of
-    wires that were touched.
-    """
-    program = program_of(structure, True, touched)
-    if touched and any(isinstance(node, SetState) for node in program.nodes):
-        raise NotSupported(
-            "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
-            "begin with that state instead (StateVector(…, initial=amplitudes))."
-        )
-    if program.first_random is not None:
-        raise _no_one_state(program.first_random, structure.instructions)
-    return program
-
-
 def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
     """Return the groups of classical bits of readout errors for `program_of`; () for a circuit that reads no bits."""
     if not errors or not reads_bits(structure):
@@ -146,42 +130,6 @@ def levels_of(structure: Structure, observed: bool, groups: Groups, parts: tuple
     divider.levels = []
     divider.program()
     return divider.levels
-
-
-def moved_to_the_end(
-    instructions: Sequence[Instruction], observed: bool, together: Callable[[tuple[int, ...]], Iterable[int]]
-) -> list[int]:
-    """Return for each instruction the mask of wires whose measurement there can be moved to the end.
-
-    An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
-
-    observed: see `program_of`. together: returns some bits, and all others that are read with them.
-    """
-    later, found = 0, []
-    needed: set[int] = set()  # classical bits that a condition reads before they are written again
-    for instruction in reversed(instructions):
-        found.append(~later)
-        match instruction:
-            case Measure(wires, clbits, kept):
-                if kept:
-                    found[-1] = 0
-                    later |= mask_of(wires)
-                elif needed:
-                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in needed))
-                needed.difference_update(clbits)
-            case Conditional(operation, clbits):
-                needed.update(together(clbits))
-                later |= wires_acted_on(operation) if observed else mask_of(operation.mixes)
-            case Op(mixes) if not observed:
-                later |= mask_of(mixes)
-            case Begin():
-                pass
-            case Save():
-                later = -1  # the saved state is the one after the measurement
-            case _:
-                later |= wires_acted_on(instruction)
-    found.reverse()
-    return found
 
 
 class _OpenSegment:
@@ -478,20 +426,3 @@ def _check_gates(before: Sequence[Instruction], save: Save) -> None:
                 f"expected only gates before the save of a {save.what} ({save.label!r}), got {name} as instruction "
                 f"{place}; save it before that instruction, or save a density_matrix instead."
             )
-
-
-def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instruction]) -> NotSupported:
-    """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
-    place, wires = first_random.place, first_random.wires
-    if isinstance(instructions[place], Measure):
-        later = range(place + 1, len(instructions))
-        acting = (k for k in later if not isinstance(instructions[k], Save))
-        place = next((k for k in acting if wires_acted_on(instructions[k]) & wires), place)
-    instruction = instructions[place]
-    name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
-    numbers = wires_of(wires)
-    acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
-    return NotSupported(
-        f"expected a circuit with one final state, got {first_random.feature}, which makes the final state random: "
-        f"instruction {place} ({name}) acts on {acted}; use Simulator.run or Simulator.run_batch."
-    )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import Conditional, Measure, Op, Reset, Save, mask_of
-from qsim_ex.program.divide import moved_to_the_end
+from qsim_ex.program.final_measurements import moved_to_the_end
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.simplified import Placed
 

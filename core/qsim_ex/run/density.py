@@ -33,13 +33,13 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
     BatchCall,
     PlannedRun,
     asked_by,
     checkpoints_of,
     machines_of,
-    result_of,
     traverse,
     without_idle_wires,
 )
@@ -269,9 +269,12 @@ def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
     try:
         return call.assigner.many(made.size, states, asked_by(call, call.circuit, call.bound))
     except OutOfMemory as error:
-        bits = f" and {made.bits} classical bits that were measured on the way" if made.bits else ""
+        bits = branches = ""
+        if made.bits:
+            bits = f" and {made.bits} classical bits that were measured on the way"
+            branches = f", with {1 << made.bits} branches of classical bits"
         raise OutOfMemory(
-            f"the density matrix of {made.num_wires} wires{bits} is computed as a state of {made.size} wires, with "
-            f"{1 << made.bits} branches of classical bits: {error} "
+            f"the density matrix of {made.num_wires} wires{bits} is computed as a state of {made.size} wires"
+            f"{branches}: {error} "
             "Or use method='statevector', which draws trajectories."
         ) from error

@@ -35,7 +35,8 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.density import certain, doubled_for, measures
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, result_of, seeds_of, without_idle_wires
+from qsim_ex.run.outcome import result_of
+from qsim_ex.run.pipeline import BatchCall, PlannedRun, seeds_of, without_idle_wires
 from qsim_ex.run.saved_values import SavedRows, classical_memory
 from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit

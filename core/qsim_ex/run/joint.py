@@ -26,9 +26,10 @@ from qsim_ex.placement.bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
+from qsim_ex.run.outcome import means, provenance_of
 from qsim_ex.run.part_states import PartAnswers, PartsCollector
 from qsim_ex.run.part_values import PartValues
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, means, provenance_of, seeds_of, traverse
+from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, seeds_of, traverse
 from qsim_ex.run.request import Request
 
 TABLE_WIRES = 16

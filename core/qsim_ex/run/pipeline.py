@@ -6,18 +6,15 @@ planned; then units of work are prepared and run through the program, and the fi
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
@@ -33,18 +30,15 @@ from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.planning.cancellation import cancelled_by
-from qsim_ex.planning.cut import cut
-from qsim_ex.planning.edition import EDITION
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
-from qsim_ex.result import BatchResult, Provenance
+from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.outcome import result_of
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
-from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Ask, Asking
@@ -344,146 +338,17 @@ def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None
 
 def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
-    count, options = run.bound.count, run.options
+    count, checkpoint = run.bound.count, run.options.checkpoint
     drawn = seeds if isinstance(seeds, sampling.DrawnSeeds) else None
-    known = seeds_of(seeds, count, options) if drawn is None else None
+    known = seeds_of(seeds, count, run.options) if drawn is None else None
 
     def fresh() -> tuple[int, ...]:
         return tuple(drawn) if drawn else sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
 
-    if options.checkpoint is None:
+    if checkpoint is None:
         return None, known or fresh()
-    where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
-    ranks = run.machines[0].where.ranks
-    if ranks is None:
-        where = replace(where, path=connection.own_path(Path(where.path), options.processes))
-    alone = not run.machines[0].batched
-    given = where, options.checkpoint_every, _identity(run), known, fresh
-    deployment = run.machines[0].where.deployment
-    levels = deployment.planning_levels or Levels(deployment.num_wires)
+    from qsim_ex.run.checkpointed import checkpoints_at
 
-    def digests(other: Levels) -> list[str]:
-        machine = run.machines[0]
-        return [_digest(plans) for plans in machine.plans_on(other)] if isinstance(machine, Machine) else []
-
-    if ranks is None:
-        kept = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
-    else:
-        from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
-
-        kept = CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
+    where = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+    kept = checkpoints_at(where, run, known, fresh)
     return kept, kept.seeds
-
-
-def _identity(run: PlannedRun) -> dict[str, Any]:
-    """Return what distinguishes a run from others: its circuit, numbers, plan, and more than one binding's shots."""
-    request, bound = run.request, run.bound
-    numbers = hashlib.blake2b(digest_size=8)
-    step = max(1, (1 << 20) // run.circuit.operands.shape[1])
-    for begin in range(0, bound.count, step):
-        numbers.update(np.ascontiguousarray(bound.operands(begin, min(begin + step, bound.count))).tobytes())
-    identity: dict[str, Any] = {
-        "circuit": run.circuit.key,
-        "numbers": numbers.hexdigest(),
-        "wires": run.circuit.num_qubits,
-        "precision": run.options.dtype.name,
-        "plan": _digest(run.machines[0].plans),
-    }
-    if bound.count > 1 or run.program.branches or request.observables:
-        misread = tuple((error.clbits, error.measurement, error.matrix.tobytes()) for error in request.readout)
-        asked = (bound.count, request.shots, request.trajectories, request.observables, misread)
-        identity["asked"] = hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
-    return identity
-
-
-def _digest(plans: Sequence[Plan]) -> str:
-    """Return a digest of plans, which says how they are cut too, and by which edition of the planner."""
-    keys = " ".join(part.key for plan in plans for part in cut(plan))
-    keys += f" edition {EDITION}" if EDITION > 1 else ""
-    return hashlib.blake2b(keys.encode(), digest_size=8).hexdigest()
-
-
-def result_of(
-    run: PlannedRun,
-    collector: Collector,
-    workers: Worked,
-    seeds: tuple[int, ...],
-    seconds: tuple[float, float],
-) -> BatchResult:
-    """Return the result of a run with its provenance; seconds: of planning, and of the whole run."""
-    request = run.request
-    values, errors = means(collector.sums, collector.squares, request)
-    return BatchResult(
-        shots=request.shots,
-        num_clbits=run.circuit.num_clbits,
-        packed=collector.packed,
-        saved=collector.saved,
-        values=values,
-        errors=errors,
-        seeds=seeds,
-        trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance_of(run, collector.report, workers, seconds).remember(),
-        records=() if collector.records is None else collector.records.result(),
-    )
-
-
-def provenance_of(
-    run: PlannedRun,
-    report: Mapping[str, Any],
-    workers: Worked,
-    seconds: tuple[float, float],
-) -> Provenance:
-    """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
-    where = run.machines[0].where
-    rows = max(worker.most_rows for worker in workers)
-    return Provenance(
-        device=where.device.name,
-        device_description=where.device.description,
-        precision=run.options.precision,
-        deployment=where.deployment,
-        plans=run.machines[0].plans,
-        timings=_timings(*seconds, run.machines),
-        peak_bytes=where.deployment.device_bytes * max(1, rows),
-        facts=_facts(run, report, workers, rows),
-    )
-
-
-def means(
-    sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the mean of each observable over the trajectories of a binding, and its standard error."""
-    trajectories = request.trajectories
-    if not request.observables:
-        return sums.real, squares
-    values: NDArray[Any] = sums / trajectories
-    spread = np.maximum(squares / trajectories - np.abs(values) ** 2, 0)
-    errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.zeros(spread.shape)
-    if all(complex(term.coefficient).imag == 0 for one in request.observables for term in one.terms):
-        values = np.ascontiguousarray(values.real)
-    return values, errors
-
-
-def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: int) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "bindings": run.bound.count,
-        "rows": rows,
-        "states": sum(worker.states for worker in workers),
-        **report,
-    }
-    if run.program.branches:
-        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
-        facts["way"] = "plans" if run.machines[0].plans else "compiled trajectories"
-    elif not run.machines[0].plans:
-        facts["way"] = "exact density matrix"
-    if run.separation is not None:
-        facts |= run.separation.facts()
-    if len(workers) > 1:
-        facts["devices"] = [machine.where.device.name for machine in run.machines]
-    return facts
-
-
-def _timings(plan: float, total: float, machines: Machines) -> dict[str, float]:
-    """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
-    prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
-    run = sum([machine.run_seconds for machine in machines]) / len(machines)
-    return {"plan": plan, "prepare": prepare, "run": run, "sample": total - plan - prepare - run, "total": total}

@@ -17,7 +17,7 @@ from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.numbers.binding import fill
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan

@@ -12,7 +12,7 @@ from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.batch_of_one import BatchOfOne
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine

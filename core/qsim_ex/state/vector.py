@@ -32,7 +32,7 @@ from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.precision import BY_DTYPE
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state import basis
 from qsim_ex.state.amplitude_slice import AmplitudeSlice
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qsim_ex import CircuitBuilder, StateVector
+from qsim_ex.kernels.cpu.encode import encode_in_python
 from qsim_ex.kernels.cpu.encoding import SCALE_COMPLEX
 from qsim_ex.kernels.cpu.row_frame import RowFrame
-from qsim_ex.kernels.cpu.writer import encode_in_python
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import Precision
 from qsim_ex.reference import simulate

@@ -14,7 +14,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.execution.prepare import ordered_plan_of
 from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps import Layout, Levels, Shape
 from tools.same_plans import difference
 

@@ -57,6 +57,7 @@ SAMPLERS: dict[str, Callable[[], SamplerV2]] = {
     ),
     "options of the backend": lambda: SamplerV2(backend=QsimExBackend(device="cpu", shots=20, seed_simulator=7)),
     "mode": lambda: SamplerV2(mode=QsimExBackend(seed_simulator=7), options={"default_shots": 20}),
+    "mode without its name": lambda: SamplerV2(QsimExBackend(seed_simulator=7), options={"default_shots": 20}),
     "Qiskit's object": lambda: SamplerV2(
         backend=QsimExBackend(), options=BackendSamplerOptions(20, 7, {"meas_level": 2, "noise_model": None})
     ),
@@ -83,6 +84,7 @@ ESTIMATORS: dict[str, Callable[[], EstimatorV2]] = {
         options={"default_precision": 0.1, "abelian_grouping": True, "seed_simulator": 7},
     ),
     "mode": lambda: EstimatorV2(mode=QsimExBackend(seed_simulator=7), options={"default_precision": 0.1}),
+    "mode without its name": lambda: EstimatorV2(QsimExBackend(seed_simulator=7), options={"default_precision": 0.1}),
     "from_backend": lambda: EstimatorV2.from_backend(QsimExBackend(), default_precision=0.1, seed=7),
 }
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,14 +167,12 @@ class NoisyBuilder(CircuitBuilder):
         *parameters: float,
         controls: Sequence[int] = (),
         control_values: int | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a gate of the gate table and its noise."""
         with self._noisy(name, (*controls, *wires)):
             return super().gate(name, wires, *parameters, controls=controls, control_values=control_values)
 
-    def gates(
-        self, names: Sequence[str], wires: Sequence[Wires], parameters: Sequence[Sequence[float]]
-    ) -> CircuitBuilder:
+    def gates(self, names: Sequence[str], wires: Sequence[Wires], parameters: Sequence[Sequence[float]]) -> Self:
         """Append many gates of the gate table, each with its noise."""
         for name, on, given in zip(names, wires, parameters, strict=True):
             self.gate(name, on, *given)
@@ -189,7 +187,7 @@ class NoisyBuilder(CircuitBuilder):
         control_values: int | None = None,
         name: str = "unitary",
         tolerance: float | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a unitary matrix and the noise of its name."""
         given: dict[str, Any] = {"controls": controls, "control_values": control_values}
         with self._noisy(name, (*controls, *wires)):
@@ -203,7 +201,7 @@ class NoisyBuilder(CircuitBuilder):
         controls: Sequence[int] = (),
         control_values: int | None = None,
         name: str = "diagonal",
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a diagonal matrix and the noise of its name."""
         with self._noisy(name, (*controls, *wires)):
             return super().diagonal(entries, wires, controls=controls, control_values=control_values, name=name)
@@ -217,7 +215,7 @@ class NoisyBuilder(CircuitBuilder):
         controls: Sequence[int] = (),
         control_values: int | None = None,
         name: str = "multiplexer",
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a multiplexer and the noise of its name, which acts on controls, selectors and wires."""
         given: dict[str, Any] = {"controls": controls, "control_values": control_values}
         with self._noisy(name, (*controls, *selectors, *wires)):
@@ -231,25 +229,25 @@ class NoisyBuilder(CircuitBuilder):
         *,
         controls: Sequence[int] = (),
         control_values: int | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append a Pauli rotation and the noise of "pauli_rotation"."""
         given: dict[str, Any] = {"controls": controls, "control_values": control_values}
         with self._noisy("pauli_rotation", (*controls, *wires)):
             return super().pauli_rotation(angle, paulis, wires, **given)
 
-    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> CircuitBuilder:
+    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> Self:
         """Append a permutation and the noise of "permutation"."""
         with self._noisy("permutation", tuple(wires)):
             return super().permutation(indices, wires)
 
-    def reset(self, wires: Sequence[int]) -> CircuitBuilder:
+    def reset(self, wires: Sequence[int]) -> Self:
         """Put wires into |0>, each followed by the noise of "reset"."""
         super().reset(wires)
         for wire in wires:
             surround(self, self.noise, "reset", (wire,), before=False)
         return self
 
-    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
+    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> Self:
         """Measure wires, each preceded by the noise of "measure", and note the readout errors of their bits."""
         for wire in wires:
             surround(self, self.noise, "measure", (wire,), before=True)

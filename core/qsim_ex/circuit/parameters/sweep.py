@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,7 +229,7 @@ class ParameterSweepBuilder(CircuitBuilder):
         *,
         controls: Sequence[int] = (),
         control_values: int | None = None,
-    ) -> CircuitBuilder:
+    ) -> Self:
         """Append exp(−i·angle/2·P) for one angle, or an array of angles."""
         if isinstance(angle, np.ndarray):
             self._check_finite((angle,), "pauli_rotation")

@@ -51,7 +51,7 @@ class EncodedSweeps:
         if isinstance(step, PlannedSweep) and step.arrays is not None:
             plan = self._encoded_plan(step.arrays)
             return NativeSweep(run_of(self.dtype, self.chosen), plan.program(step.number), plan)
-        from qsim_ex.kernels.cpu.writer import encode_in_python
+        from qsim_ex.kernels.cpu.encode import encode_in_python
 
         encoded = encode_in_python(step, self.num_bits, *self._vectors)
         made = NativeSweep.of(run_of(self.dtype, self.chosen), encoded)

@@ -1,4 +1,4 @@
-"""The sweeps of a compiled plan, encoded by native code: core/native/plan_writer.cpp, which reads like `writer`."""
+"""The sweeps of a compiled plan, encoded by core/native/plan_writer.cpp, which reads like `encode` and `writer`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SLICE = 50
 def encoded_plan(
     arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int, check: Callable[[], None] | None = None
 ) -> EncodedPlan:
-    """Encode all sweeps of a plan; see `writer.encode`. check: is called from time to time, and may raise.
+    """Encode all sweeps of a plan; see `encode.encode`. check: is called from time to time, and may raise.
 
     Cached, since sweeps are asked for one after the other; who prepares a plan keeps them.
     """

@@ -17,7 +17,7 @@ from qsim_ex.execution.prepare import plan_of, prepare
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import BatchDevice, rows_at_once
-from qsim_ex.program.divide import unitary_program
+from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state.batch.questions import BatchedQuestions
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.steps.plan import Plan

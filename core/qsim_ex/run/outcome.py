@@ -1,0 +1,102 @@
+"""The outcome of a run: its result, and where, how and how fast that was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.result import BatchResult, Provenance
+
+if TYPE_CHECKING:
+    from qsim_ex.run.collector import Collector
+    from qsim_ex.run.pipeline import Machines, PlannedRun, Worked
+    from qsim_ex.run.request import Request
+
+
+def result_of(
+    run: PlannedRun,
+    collector: Collector,
+    workers: Worked,
+    seeds: tuple[int, ...],
+    seconds: tuple[float, float],
+) -> BatchResult:
+    """Return the result of a run with its provenance; seconds: of planning, and of the whole run."""
+    request = run.request
+    values, errors = means(collector.sums, collector.squares, request)
+    return BatchResult(
+        shots=request.shots,
+        num_clbits=run.circuit.num_clbits,
+        packed=collector.packed,
+        saved=collector.saved,
+        values=values,
+        errors=errors,
+        seeds=seeds,
+        trajectories=request.trajectories if run.program.branches else None,
+        provenance=provenance_of(run, collector.report, workers, seconds).remember(),
+        records=() if collector.records is None else collector.records.result(),
+    )
+
+
+def provenance_of(
+    run: PlannedRun,
+    report: Mapping[str, Any],
+    workers: Worked,
+    seconds: tuple[float, float],
+) -> Provenance:
+    """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
+    where = run.machines[0].where
+    rows = max(worker.most_rows for worker in workers)
+    return Provenance(
+        device=where.device.name,
+        device_description=where.device.description,
+        precision=run.options.precision,
+        deployment=where.deployment,
+        plans=run.machines[0].plans,
+        timings=_timings(*seconds, run.machines),
+        peak_bytes=where.deployment.device_bytes * max(1, rows),
+        facts=_facts(run, report, workers, rows),
+    )
+
+
+def means(
+    sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return the mean of each observable over the trajectories of a binding, and its standard error."""
+    trajectories = request.trajectories
+    if not request.observables:
+        return sums.real, squares
+    values: NDArray[Any] = sums / trajectories
+    spread = np.maximum(squares / trajectories - np.abs(values) ** 2, 0)
+    errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.zeros(spread.shape)
+    if all(complex(term.coefficient).imag == 0 for one in request.observables for term in one.terms):
+        values = np.ascontiguousarray(values.real)
+    return values, errors
+
+
+def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: int) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "bindings": run.bound.count,
+        "rows": rows,
+        "states": sum(worker.states for worker in workers),
+        **report,
+    }
+    if run.program.branches:
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+        facts["way"] = "plans" if run.machines[0].plans else "compiled trajectories"
+    elif not run.machines[0].plans:
+        facts["way"] = "exact density matrix"
+    if run.separation is not None:
+        facts |= run.separation.facts()
+    if len(workers) > 1:
+        facts["devices"] = [machine.where.device.name for machine in run.machines]
+    return facts
+
+
+def _timings(plan: float, total: float, machines: Machines) -> dict[str, float]:
+    """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
+    prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
+    run = sum([machine.run_seconds for machine in machines]) / len(machines)
+    return {"plan": plan, "prepare": prepare, "run": run, "sample": total - plan - prepare - run, "total": total}

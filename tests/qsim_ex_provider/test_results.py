@@ -1,0 +1,43 @@
+"""Results that a user changes, as Qiskit's own functions on results do."""
+
+from __future__ import annotations
+
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.result import Result, marginal_counts
+
+from qsim_ex_provider import QsimExBackend
+
+
+def one(name: str = "one") -> QuantumCircuit:
+    """Qubit 1 of three is found at 1."""
+    circuit = QuantumCircuit(3, name=name)
+    circuit.x(1)
+    circuit.measure_all()
+    return circuit
+
+
+@pytest.mark.parametrize("indices", [[1], [1, 2], [0]])
+@pytest.mark.parametrize("memory", [False, True])
+def test_counts_of_some_bits(indices: list[int], memory: bool) -> None:
+    """A result that Qiskit has reduced to some bits has the counts of these, and the one before it is as it was."""
+    result = QsimExBackend().run(one(), shots=5, memory=memory).result()
+    bits = "".join("1" if bit == 1 else "0" for bit in reversed(indices))
+    assert marginal_counts(result, indices).get_counts() == {bits: 5}
+    assert result.get_counts() == {"010": 5}
+
+
+def test_counts_that_were_replaced() -> None:
+    """Counts that a user puts into a result are those that it returns, by number and by name."""
+    result = QsimExBackend().run([one(), one("other")], shots=5).result()
+    result.results[1].data.counts = {"0x7": 4}
+    assert result.get_counts() == [{"010": 5}, {"111": 4}]
+    assert result.get_counts("other") == {"111": 4}
+
+
+def test_reading_changes_nothing() -> None:
+    """Counts are the same before and after the experiments were read, and when they come from a dictionary."""
+    result = QsimExBackend().run([one(), one("other")], shots=5).result()
+    before = result.get_counts()
+    assert [dict(experiment.data.counts) for experiment in result.results] == [{"0x2": 5}] * 2
+    assert result.get_counts() == before == Result.from_dict(result.to_dict()).get_counts()
