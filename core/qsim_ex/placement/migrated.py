@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Buffer, Device
+from qsim_ex.devices.base import Device
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import NearSubState
 from qsim_ex.placement.divided.visited import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
+from qsim_ex.placement.windows.slices import Slices
 from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
@@ -62,7 +62,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     )
 
 
-class Migrated(Divided):
+class Migrated(Slices):
     """2^n amplitudes, of which windows of 2^local are on the device `device`.
 
     A new state is |0…0⟩ in the given layout, all of its bits fresh; see `forget` for a state that is overwritten at
@@ -306,71 +306,12 @@ class Migrated(Divided):
         finally:
             del self._slots, self._memory
 
-    # --- slices in host memory -------------------------------------------------------------------------------------
+    # --- layouts ---------------------------------------------------------------------------------------------------
 
     @property
     def slice_bits(self) -> int:
         """The number of index bits of a slice as it is copied: at most `Levels.slice`."""
         return self.needed.slice
-
-    def expose(self) -> None:
-        """Copy every slice that has a place on the host there, and wait until nothing is under way."""
-        self.write_zeros()
-        self._slots.pipe.end_work()
-        places = self._slots.places
-        if places.home is not None:
-            rows = np.flatnonzero(places.held >= 0)
-            places.forget(rows[~places.dirty[rows]])
-            rows = np.flatnonzero(places.held >= 0)
-            self._slots.pipe.send(places.leave(rows), rows)
-        self._slots.pipe.synchronize()
-        self.device.synchronize()
-
-    def slice_at(self, number: int) -> Buffer:
-        """Return a slice of an exposed state, without a copy: NumPy on the host, the device's array on the device."""
-        return self._slots.pipe.at(int(self._slots.places.place[number]))
-
-    # --- slices that go elsewhere and come from there --------------------------------------------------------------
-
-    @property
-    def parts(self) -> int:
-        """In how many parts a window is brought, with a tick before each."""
-        return self._slots.parts
-
-    def settle(self) -> None:
-        """Wait until nothing is under way, so that slices are in their places."""
-        self._slots.pipe.synchronize()
-        self.device.synchronize()
-
-    def nothing(self) -> None:
-        """Forget all slices, and mark all index bits as fresh: amplitude 0 has no place either."""
-        self._slots.pipe.end_work()
-        self._window = self._rest
-        self.fresh = (1 << self.num_wires) - 1
-        self._slots.places.nothing(np.arange(self._slots.places.num_slices, dtype=np.int64))
-
-    def take(self, slices: Index, out: Amplitudes) -> None:
-        """Copy slices of a settled state to host memory; they have no places then."""
-        size = 1 << self.needed.slice
-        for k, number in enumerate(slices.tolist()):
-            found = self.slice_at(number)
-            out[k * size : (k + 1) * size] = (
-                found if isinstance(found, np.ndarray) else self.device.read(found, 0, size)
-            )
-        self._slots.places.nothing(slices)
-
-    def give(self, slices: Index, values: Amplitudes) -> None:
-        """Put slices that have no places into some; `fresh` is the caller's to set."""
-        self._slots.places.put(slices)
-        size = 1 << self.needed.slice
-        for k, number in enumerate(slices.tolist()):
-            found, own = self.slice_at(number), values[k * size : (k + 1) * size]
-            if isinstance(found, np.ndarray):
-                found[:] = own
-            else:
-                self.device.write(found, 0, own)
-
-    # --- layouts ---------------------------------------------------------------------------------------------------
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout.
