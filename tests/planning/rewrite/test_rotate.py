@@ -135,7 +135,10 @@ def test_transpiled_pairs_are_imaginary_rotations(sides: tuple[int, int], first:
 
     Whatever the angles are, states are those of the definitions.
     """
-    start: list[Named] = [("ry", (wire,), (0.3 + wire,)) for wire in (0, 1, 2)] + [("cz", (0, 2), ()), ("cz", (1, 2), ())]
+    start: list[Named] = [("ry", (wire,), (0.3 + wire,)) for wire in (0, 1, 2)] + [
+        ("cz", (0, 2), ()),
+        ("cz", (1, 2), ()),
+    ]
     gates = start + sides[0] * FIELD + bond((first, second, 0.3)) + sides[1] * FIELD
     circuit = circuit_of(gates, 3)
     plan = make_plan(circuit.instructions, 3, Layout.identity(3), JOINING)
