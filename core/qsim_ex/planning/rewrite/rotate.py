@@ -137,8 +137,8 @@ def _two(piece: Work, apart: int, program: NumberProgram) -> list[Work]:
 def _phases(made: trial.Trial | None, blocks: Sequence[tuple[Places, ...]]) -> tuple[bool, bool]:
     """Return whether imaginary rotations need phases before them, and behind them, to be these blocks of a matrix.
 
-    With [a, b; c, d] = e^{iγ} · diag(1, e^{iα}) · [cos φ, i sin φ; i sin φ, cos φ] · diag(1, e^{iβ}) it is cd = e^{2iα}·ab
-    and bd = e^{2iβ}·ac, and −1 may be part of the rotation.
+    With [a, b; c, d] = e^{iγ} · diag(1, e^{iα}) · [cos φ, i sin φ; i sin φ, cos φ] · diag(1, e^{iβ}) it is
+    cd = e^{2iα}·ab and bd = e^{2iβ}·ac, and −1 may be part of the rotation.
     """
     if made is None:
         return True, True
