@@ -310,7 +310,13 @@ def _ladder(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int])
 def _bond(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
     """Rotations by Pauli matrices of two wires as transpilers write them: quarter turns around CX, RZ, CX."""
     pair = wires[:2]
-    for _ in range(int(rng.integers(1, 4)) if len(pair) == 2 else 0):
+    if len(pair) < 2:
+        return
+    for turn, back in (("h", "h"), ("sx", "sxdg"), ("rz", "rz")) if rng.random() < 0.3 else ():
+        for name, on in ((turn, pair), ("cx", pair), ("rz", pair[1:]), ("cx", pair), (back, pair)):
+            for wires in [on] if name == "cx" else [[wire] for wire in on]:
+                builder.gate(name, wires, *([float(rng.normal())] if name == "rz" else []))
+    for _ in range(int(rng.integers(0, 4))):
         for wire in pair:
             for _ in range(int(rng.integers(0, 3))):
                 builder.gate(("h", "sx", "root_xdg", "s", "sdg", "x")[rng.integers(6)], [wire])

@@ -207,7 +207,7 @@ def bricks(num_bits: int, seed: int) -> Circuit:
 def programs(gpu: GpuDevice, rows: int) -> None:
     """Numbers of rows that are made on the device from operands alone: products of several shapes, Euler angles.
 
-    Those are of real rotations, and of imaginary ones, which RXX between CX and H is.
+    Those are of real rotations, and of imaginary ones, as RXX·RYY·RZZ has that is written with CX.
     """
     wires, circuits = 8, []
     for seed in range(rows):
@@ -222,7 +222,7 @@ def programs(gpu: GpuDevice, rows: int) -> None:
             for wire in range(4, wires):
                 builder.gate("cz", [wire, layer])
             for wire in (4, 6):
-                for turn, back in (("h", "h"), ("sx", "sxdg")):
+                for turn, back in (("h", "h"), ("sx", "sxdg"), ("x", "x")):
                     builder.gate(turn, [wire]).gate(turn, [wire + 1])
                     builder.gate("cx", [wire, wire + 1]).gate("rz", [wire + 1], rng.uniform(-3, 3))
                     builder.gate("cx", [wire, wire + 1]).gate(back, [wire]).gate(back, [wire + 1])

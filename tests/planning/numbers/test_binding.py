@@ -50,7 +50,7 @@ def test_euler_angles():
 
 @pytest.mark.parametrize("angle", [0.0, 1e-17, 1e-9, 0.3, np.pi / 4, 1.3, np.pi / 2, 3.0, np.pi])
 def test_imaginary_euler_angles(angle):
-    """With an imaginary rotation they make e^{iγ} · R · diag(1, e^{iβ}) again, also where an entry of R is tiny."""
+    """With an imaginary rotation they make e^{iγ} · R · diag(1, e^{iβ}) again, also where R has a 0 or tiny entry."""
     rng = np.random.default_rng(4)
     c, s = np.cos(angle), 1j * np.sin(angle)
     phases = np.exp(1j * rng.uniform(-4, 4, (12, 2)))

@@ -142,7 +142,7 @@ def _phases(made: trial.Trial | None, blocks: Sequence[tuple[Places, ...]]) -> t
     """
     if made is None:
         return True, True
-    found = [made[:, block[0], block[1]].reshape(-1, 4).T for block in blocks]
+    found = [made[:, rows, columns].reshape(-1, 4).T for rows, columns in blocks]
     before = not all(trial.same(a * c, b * d) for a, b, c, d in found)
     return before, not all(trial.same(a * b, c * d) for a, b, c, d in found)
 
