@@ -274,7 +274,9 @@ class Mpi:
             if waited > LOOK:
                 self._world.look()
                 left = while_there and any((self._generation, rank) in self._world.left for rank in ranks)
-                if (left or not control) and not done(requests, statuses):
+                if left or not control:
+                    if done(requests, statuses):  # asked again, it would say nothing of the messages
+                        return
                     self._check()
                 if self._ended_and_done(ranks, lambda: bool(done(requests, statuses))):
                     return
