@@ -126,6 +126,17 @@ OF_DEVICES = (
 )
 """Options about the hardware of a device, its queue, or what it does between shots."""
 
+OTHER_METHODS = {
+    "unitary": "qsim_ex_provider.save_unitary(circuit) keeps it with any method.",
+    "superop": "superoperators are not computed; save_density_matrix keeps what channels make of one state, with "
+    "method='density_matrix'.",
+    **dict.fromkeys(
+        ("stabilizer", "extended_stabilizer", "matrix_product_state", "tensor_network"),
+        "leave method out for a state vector, or use Aer for circuits that are too wide for one.",
+    ),
+}
+"""Methods of Aer that are none here, and what to do instead."""
+
 OF_TRANSPILE = ("initial_layout", "layout_method", "optimization_level", "routing_method", "seed_transpiler")
 """Arguments of `transpile`, which Qiskit's former `execute` took together with options of a run."""
 

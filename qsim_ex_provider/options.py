@@ -61,6 +61,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         check.shots(self.shots)
         self._check_seed()  # before the engine does, which calls it otherwise
+        self._check_method()
         object.__setattr__(self, "engine", self._engine())
         if self.noise_model is not None:
             noise_of(self.noise_model)
@@ -76,6 +77,14 @@ class RunOptions:
         raise OptionError(
             f"expected seed_simulator as a whole number from 0 to 2^64 - 1, got {seed!r}; pass seed_simulator=7."
         )
+
+    def _check_method(self) -> None:
+        from qsim_ex_provider.foreign_options import OTHER_METHODS
+
+        if isinstance(self.method, str) and (instead := OTHER_METHODS.get(self.method)):
+            raise OptionError(
+                f"method: expected one of 'automatic', 'statevector', 'density_matrix', got {self.method!r}; {instead}"
+            )
 
     def _engine(self) -> Options:
         device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'

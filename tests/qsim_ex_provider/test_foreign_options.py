@@ -138,3 +138,13 @@ def test_available_devices_and_methods() -> None:
     for method in ("stabilizer", "matrix_product_state", "unitary", "tensor_network"):
         with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix'"):
             backend.run(circuit(), method=method)
+
+
+@pytest.mark.parametrize(
+    ("method", "instead"),
+    [("unitary", r"save_unitary\(circuit\)"), ("superop", "save_density_matrix"), ("stabilizer", "Aer")],
+)
+def test_another_method_of_aer_is_refused_with_what_to_do(method: str, instead: str) -> None:
+    """A method that Aer alone has is refused with the way to what it is asked for, if there is one."""
+    with pytest.raises(OptionError, match=f"got '{method}'; .*{instead}"):
+        QsimExBackend(method=method)

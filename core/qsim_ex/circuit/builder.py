@@ -318,7 +318,8 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
                 return
         except TypeError:
             raise ParameterError(
-                f"gate {name!r}: expected numbers as parameters, got {parameters}; bind or convert them."
+                f"gate {name!r}: expected numbers as parameters, got {parameters}; bind or convert them, and pass them "
+                f"one after another, as in gate('rz', [0], 0.3)."
             ) from None
         raise ParameterError(
             f"gate {name!r}: expected finite parameters, got one that is not finite: {parameters}; check how they were "
