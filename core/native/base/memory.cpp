@@ -69,16 +69,14 @@ void swap_bytes(char* mine, char* theirs, std::size_t size) {
 
 // Copies bytes from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
 QX_EXPORT(copy)(char* to, const char* from, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds) {
-    return in_pieces(bytes, first, threads, microseconds, [&](qx::Int begin, std::size_t size) {
-        std::memcpy(to + begin, from + begin, size);
-    });
+    return in_pieces(bytes, first, threads, microseconds,
+                     [&](qx::Int begin, std::size_t size) { std::memcpy(to + begin, from + begin, size); });
 }
 
 // Writes zeros; as `copy`.
 QX_EXPORT(clear)(char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds) {
-    return in_pieces(bytes, first, threads, microseconds, [&](qx::Int begin, std::size_t size) {
-        std::memset(to + begin, 0, size);
-    });
+    return in_pieces(bytes, first, threads, microseconds,
+                     [&](qx::Int begin, std::size_t size) { std::memset(to + begin, 0, size); });
 }
 
 // Copies `rows` runs of `width` bytes, which begin `to_stride` and `from_stride` bytes apart; as `copy`.

@@ -39,9 +39,7 @@ void sleep_while(Word& word, std::uint32_t value) {
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-void wake(Word& word, int threads) {
-    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
-}
+void wake(Word& word, int threads) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0); }
 
 // Waits until `word` is no longer `value`: busily at first, since sleeping and waking take as long as a small sweep.
 // sleepers: how many threads have gone to sleep over the word; who changes it wakes them if there are any.

@@ -28,17 +28,13 @@ Amplitude<Real> operator*(Amplitude<Real> a, Amplitude<Real> b) {
 template <class Work>
 Int shared(void* state, Int single, const qx::Ranges& ranges, const Work& work) {
     return qx::in_ranges(ranges, [=](Int first, Int last) {
-        if (single)
-            work(static_cast<Single*>(state), first, last);
-        else
-            work(static_cast<Double*>(state), first, last);
+        if (single) work(static_cast<Single*>(state), first, last);
+        else work(static_cast<Double*>(state), first, last);
     });
 }
 
 template <class Number>
-void permute_tiles(
-    Number* state, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int first, Int last
-) {
+void permute_tiles(Number* state, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int first, Int last) {
     const Int size = Int{1} << bits;
     qx::Array<Int> places(size, 0), origin(size, 0);
     qx::Array<Number> aside(size);
@@ -92,8 +88,8 @@ QX_EXPORT(scatter)
 //
 // Neighbours among the columns are written together, as many as stay in the first cache.
 QX_EXPORT(spread)
-(void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes, Int size,
- Int each, Int chunk, Int threads, Int slice) {
+(void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes, Int size, Int each,
+ Int chunk, Int threads, Int slice) {
     constexpr Int together = 256;
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         using Amplitude = std::remove_pointer_t<decltype(of)>;
@@ -140,8 +136,7 @@ QX_EXPORT(clear_bits)(void* state, Int single, Int mask, Int size, Int each, Int
 
 // Exchanges the amplitudes at column + `here` and at column + `there`.
 QX_EXPORT(exchange)
-(void* state, Int single, const Int* columns, Int here, Int there, Int size, Int each, Int chunk, Int threads,
- Int slice) {
+(void* state, Int single, const Int* columns, Int here, Int there, Int size, Int each, Int chunk, Int threads, Int slice) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         for (Int c = first; c < last; ++c) {
             const auto value = of[columns[c] + here];
@@ -154,9 +149,8 @@ QX_EXPORT(exchange)
 // Moves bits inside tiles: in tile coordinates new bit k is old bit sources[k], XOR bit k of `flip`.
 // tile: the `bits` index bits of a tile, ascending; free: mask of all others.
 QX_EXPORT(permute_tiles)
-(void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int size, Int each,
- Int chunk, Int threads, Int slice) {
-    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
-        permute_tiles(of, tile, sources, bits, flip, free, first, last);
-    });
+(void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int size, Int each, Int chunk,
+ Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice},
+                  [=](auto* of, Int first, Int last) { permute_tiles(of, tile, sources, bits, flip, free, first, last); });
 }

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "base/interned.hpp"
 #include "base/export.hpp"
+#include "base/interned.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
 // qsim_ex.kernels.cuda.launch.run_words says what the words mean.
 
-#include "kernels/euler.hpp"
 #include "base/export.hpp"
+#include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "kernels/pivots.hpp"
 
@@ -35,7 +35,8 @@ void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
     }
 }
 
-// Computes products of matrices and rows of 16 numbers each, which are rows of the unit matrix where their place is negative.
+// Computes products of matrices and rows of 16 numbers each, which are rows of the unit matrix where their place is
+// negative.
 void row_products(Complex* numbers, const std::int32_t* at, Int count, Int size, Int rest) {
     for (Int product = 0; product < count; ++product, at += 1 + size * size + size * rest) {
         const std::int32_t *left = at + 1, *rows = left + size * size;
@@ -93,32 +94,22 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
 // operands: the circuit's, complex128. A room is for one run at a time. position: the word with which to go on, 0 at the
 // beginning and when all is done.
 QX_EXPORT(enqueue)
-(Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position, const Complex* operands, const Int* words,
- const std::int32_t* places, double* room) {
+(Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position, const Complex* operands,
+ const Int* words, const std::int32_t* places, double* room) {
     auto* numbers = reinterpret_cast<Complex*>(room);
     auto* singles = reinterpret_cast<float*>(room);
     Int launched = *position ? first : 0;
     for (const Int* at = words + (*position ? *position : HEAD);; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
         const Int a = at[1], b = at[2], c = at[3];
         switch (*at) {
-            case END:
-                *position = 0;
-                return 0;
+            case END: *position = 0; return 0;
             case OPERANDS:
                 for (Int k = 0; k < a; ++k) numbers[k] = operands[k];
                 break;
-            case PRODUCTS:
-                products(numbers, places + a, b, c);
-                break;
-            case ROWS:
-                row_products(numbers, places + a, b, c, at[4]);
-                break;
-            case EULERS:
-                eulers(numbers, places + a, b, c);
-                break;
-            case ENTRY:
-                numbers[a] = product(numbers, places + b, c);
-                break;
+            case PRODUCTS: products(numbers, places + a, b, c); break;
+            case ROWS: row_products(numbers, places + a, b, c, at[4]); break;
+            case EULERS: eulers(numbers, places + a, b, c); break;
+            case ENTRY: numbers[a] = product(numbers, places + b, c); break;
             case TAKE:
                 for (Int k = 0; k < b; ++k) room[c + k] = room[places[a + k]];
                 break;
@@ -140,15 +131,11 @@ QX_EXPORT(enqueue)
             case PIVOTS: {
                 auto raw = [&](int k) { return room[places[a + k]]; };
                 const std::int32_t* records = places + b;
-                if (at[5] == sizeof(float))
-                    qx::pivot(raw, singles + at[4], records, records + c);
-                else
-                    qx::pivot(raw, room + at[4], records, records + c);
+                if (at[5] == sizeof(float)) qx::pivot(raw, singles + at[4], records, records + c);
+                else qx::pivot(raw, room + at[4], records, records + c);
                 break;
             }
-            case BIND:
-                qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
-                break;
+            case BIND: qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0); break;
         }
     }
 }

@@ -53,9 +53,7 @@ void pivot(const Raw& raw, Real* values, const std::int32_t* at, const std::int3
             continue;
         }
         const std::int32_t first = at[1], total = at[2], usual = at[3], folds = at[4];
-        auto rotation = [&](int k) {
-            return Rotation(kind == Pivoted::real, raw(k), raw(k + 1), raw(k + 2), raw(k + 3));
-        };
+        auto rotation = [&](int k) { return Rotation(kind == Pivoted::real, raw(k), raw(k + 1), raw(k + 2), raw(k + 3)); };
         auto put = [&](int k, const Rotation& found) {
             values[k] = static_cast<Real>(found.left);
             values[k + 1] = static_cast<Real>(found.way);

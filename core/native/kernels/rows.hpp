@@ -1,8 +1,8 @@
 // Operations on rows: each is written for one place and runs over all rows of an instruction.
 #pragma once
 
-#include "kernels/encoding.hpp"
 #include "base/vector.hpp"
+#include "kernels/encoding.hpp"
 
 namespace qx::QX_SET {
 

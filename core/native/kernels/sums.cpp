@@ -11,7 +11,6 @@
 #include "base/index_bits.hpp"
 #include "base/ranges.hpp"
 
-
 namespace {
 
 using qx::Int;
@@ -247,10 +246,8 @@ QX_EXPORT_SET(marginals)
 (const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
     const Bins bins(*of);
     return qx::in_ranges({size, each, chunk, threads, slice}, [=, &bins](Int first, Int last) {
-        if (single)
-            marginals(static_cast<const float*>(state), *of, bins, first, last, out);
-        else
-            marginals(static_cast<const double*>(state), *of, bins, first, last, out);
+        if (single) marginals(static_cast<const float*>(state), *of, bins, first, last, out);
+        else marginals(static_cast<const double*>(state), *of, bins, first, last, out);
     });
 }
 
@@ -258,10 +255,8 @@ QX_EXPORT_SET(marginals)
 QX_EXPORT_SET(along)
 (const void* state, Int single, const Along* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
-        if (single)
-            along(static_cast<const float*>(state), *of, first, last, out);
-        else
-            along(static_cast<const double*>(state), *of, first, last, out);
+        if (single) along(static_cast<const float*>(state), *of, first, last, out);
+        else along(static_cast<const double*>(state), *of, first, last, out);
     });
 }
 
@@ -275,7 +270,8 @@ QX_EXPORT_SET(inner)
             if (single)
                 inner(static_cast<const float*>(left), static_cast<const float*>(right), width, begin, end, out + 2 * unit);
             else
-                inner(static_cast<const double*>(left), static_cast<const double*>(right), width, begin, end, out + 2 * unit);
+                inner(static_cast<const double*>(left), static_cast<const double*>(right), width, begin, end,
+                      out + 2 * unit);
         }
     });
 }
@@ -283,20 +279,16 @@ QX_EXPORT_SET(inner)
 QX_EXPORT_SET(paulis)
 (const void* state, Int single, const Paulis* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
-        if (single)
-            paulis(static_cast<const float*>(state), *of, first, last, out);
-        else
-            paulis(static_cast<const double*>(state), *of, first, last, out);
+        if (single) paulis(static_cast<const float*>(state), *of, first, last, out);
+        else paulis(static_cast<const double*>(state), *of, first, last, out);
     });
 }
 
 // The sums of one small state, which is one unit, for some X-parts. out: [all z of all parts].
 QX_EXPORT_SET(small_paulis)(const void* state, Int single, const Paulis* const* parts, Int count, double* out) {
     for (Int k = 0; k < count; out += 2 * parts[k++]->num_zs) {
-        if (single)
-            paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
-        else
-            paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
+        if (single) paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
+        else paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
     }
     return 0;
 }
@@ -305,9 +297,7 @@ QX_EXPORT_SET(small_paulis)(const void* state, Int single, const Paulis* const* 
 QX_EXPORT_SET(search)
 (const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk, Int threads, Int slice) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
-        if (single)
-            search(static_cast<const float*>(state), *of, first, last, found);
-        else
-            search(static_cast<const double*>(state), *of, first, last, found);
+        if (single) search(static_cast<const float*>(state), *of, first, last, found);
+        else search(static_cast<const double*>(state), *of, first, last, found);
     });
 }

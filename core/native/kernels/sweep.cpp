@@ -1,12 +1,12 @@
 // Sweeps over one state or over every row of a batch, shared among threads by tiles: no result depends on which thread
 // ran which tile.
 
-#include <cstdint>
-
 #include "kernels/sweep.hpp"
 
-#include "kernels/flush.hpp"
+#include <cstdint>
+
 #include "base/pool.hpp"
+#include "kernels/flush.hpp"
 
 namespace qx::QX_SET {
 namespace {
@@ -74,9 +74,8 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     if (size > units / (chunks_each * threads)) size = units / (chunks_each * threads);
     if (size < 1) size = 1;
     Int chunks = (units + size - 1) / size;
-    Int next = share({first_chunk, chunks, threads, microseconds}, [&](Int chunk) {
-        run_units(chunk * size, (chunk + 1) * size < units ? (chunk + 1) * size : units);
-    });
+    Int next = share({first_chunk, chunks, threads, microseconds},
+                     [&](Int chunk) { run_units(chunk * size, (chunk + 1) * size < units ? (chunk + 1) * size : units); });
     return next < chunks ? next : 0;
 }
 
@@ -85,16 +84,16 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
 
 // Runs a sweep from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
 QX_EXPORT_SET(run_sweep_single)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
-                                qx::Int first, qx::Int threads, qx::Int microseconds) {
+                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes, qx::Int first,
+                                qx::Int threads, qx::Int microseconds) {
     return qx::QX_SET::run<float>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
-                               threads, microseconds);
+                                  threads, microseconds);
 }
 QX_EXPORT_SET(run_sweep_double)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
-                                qx::Int first, qx::Int threads, qx::Int microseconds) {
+                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes, qx::Int first,
+                                qx::Int threads, qx::Int microseconds) {
     return qx::QX_SET::run<double>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
-                               threads, microseconds);
+                                   threads, microseconds);
 }
 
 // Returns log2 of the bits of a vector.

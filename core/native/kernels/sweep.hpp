@@ -84,12 +84,8 @@ class Interpreter {
   public:
     // streamed: see `streamed_bits`.
     Interpreter(const Program& program, char* memory, Int streamed)
-        : program(program),
-          geometry(*program.geometry),
-          rows(Int{1} << geometry.row_bits),
-          load_places(program.integers + geometry.load),
-          store_places(program.integers + geometry.store),
-          streamed(streamed),
+        : program(program), geometry(*program.geometry), rows(Int{1} << geometry.row_bits),
+          load_places(program.integers + geometry.load), store_places(program.integers + geometry.store), streamed(streamed),
           space(memory, geometry.row_bits) {}
 
     // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state.

@@ -70,8 +70,8 @@ Attempt::Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fr
     }
     if (floats) floating_.reset(new Floating(num_bits, shape_));
     outlines_ = outlines(draft.work, draft.work.size(), way.worth != 0, false);
-    scheduler_.reset(new Scheduler(
-        draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program, steps, floating_.get(), way.worth));
+    scheduler_.reset(new Scheduler(draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program, steps,
+                                   floating_.get(), way.worth));
 }
 
 bool Attempt::advance() {

@@ -8,8 +8,8 @@ namespace qx::plan {
 
 namespace {
 
-using python::Object;
 using python::call;
+using python::Object;
 
 enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
 

@@ -76,8 +76,8 @@ std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, b
     return out;
 }
 
-Outlook::Outlook(
-    const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh, bool weighed)
+Outlook::Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
+                 bool weighed)
     : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
     for (const Glance& piece : work_) sum_ += piece.work;
     pending_ = Pending::of(work_);

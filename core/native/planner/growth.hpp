@@ -48,13 +48,15 @@ class Growth {
     Reasons beyond_;    // what work waits for beyond the next tile
 };
 
-// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether phases weigh what they take in a table.
+// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether phases weigh what they take in a
+// table.
 std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
 
 // Foresees plans of some work: schedules without phases and numbers; see qsim_ex.planning.ordering.
 class Outlook {
   public:
-    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh, bool weighed);
+    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
+            bool weighed);
 
     // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
     // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth;

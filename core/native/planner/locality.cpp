@@ -207,10 +207,9 @@ void split(Pending& pending, const Reasons& reasons, Directions near, std::vecto
     ready.resize(static_cast<std::size_t>(to - ready.data()));
     pending.spare.resize(static_cast<std::size_t>(left - pending.spare.data()));
     if (looked < front)
-        pending.spare.insert(
-            pending.spare.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked), pending.front.end());
-    else
-        pending.next += looked - front;
+        pending.spare.insert(pending.spare.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked),
+                             pending.front.end());
+    else pending.next += looked - front;
     pending.front.swap(pending.spare);
 }
 

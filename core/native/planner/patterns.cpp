@@ -15,7 +15,9 @@ long work(Interned::Bytes entries) {
     return sum;
 }
 
-std::uint64_t key(Index pattern, int size) { return static_cast<std::uint64_t>(pattern) << 32 | static_cast<unsigned>(size); }
+std::uint64_t key(Index pattern, int size) {
+    return static_cast<std::uint64_t>(pattern) << 32 | static_cast<unsigned>(size);
+}
 
 bool relabels(Interned::Bytes of, int size, Relabeling& out) {
     std::size_t area = static_cast<std::size_t>(size) * size;

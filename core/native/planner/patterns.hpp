@@ -8,8 +8,22 @@ namespace qx::plan {
 // The class of one entry of a matrix, as in qsim_ex.circuit.ops.
 // From unit_imag on they are numbers, which only the first steps of planning know.
 enum Entry : char {
-    zero, one, minus_one, real, imag, complex_, unit_imag, minus_unit_imag, root_half, minus_root_half, imag_root_half,
-    minus_imag_root_half, eighth, minus_eighth, three_eighths, minus_three_eighths
+    zero,
+    one,
+    minus_one,
+    real,
+    imag,
+    complex_,
+    unit_imag,
+    minus_unit_imag,
+    root_half,
+    minus_root_half,
+    imag_root_half,
+    minus_imag_root_half,
+    eighth,
+    minus_eighth,
+    three_eighths,
+    minus_three_eighths
 };
 constexpr int entry_classes = 6;
 

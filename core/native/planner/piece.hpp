@@ -107,9 +107,7 @@ struct Book {
     // Returns a factor with some entries: 0 and 1 for these constants, 2 + k for number k of the source.
     Factor factor(const Places& of, const Index* entries, Index size);
     // Returns a factor that has the entries of a source as they are.
-    static Factor factor(const Places& of) {
-        return of.table == Places::none ? Factor{of.first, 0} : Factor{of.table, 1};
-    }
+    static Factor factor(const Places& of) { return of.table == Places::none ? Factor{of.first, 0} : Factor{of.table, 1}; }
     // Calls act(place) for each of `size` entries of a factor.
     template <class Act>
     void each_place(Factor of, Index size, Act act) const;

@@ -1,7 +1,8 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases -> items)* -> number program;
-// a circuit full of CX may then be planned once more, over subspaces. On several levels work is divided into stages instead.
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases ->
+// items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work is
+// divided into stages instead.
 
 #include "planner/plan.hpp"
 
@@ -13,8 +14,8 @@
 #include <cstring>
 #include <limits>
 
-#include "planner/rewrite/rotate.hpp"
 #include "planner/encode/writer.hpp"
+#include "planner/rewrite/rotate.hpp"
 
 namespace qx::plan {
 
@@ -34,9 +35,9 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
       program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
-      controls_(new Controls(*book, program_, reader_->size())),
-      absorber_(new Absorber(this->start, shape_, fresh_, *book)), fuser_(new Fuser(*book, program_, trials_, shape_.item_work)),
-      lows_(std::move(lows)), promise_(promise), on_levels_(std::move(on_levels)) {
+      controls_(new Controls(*book, program_, reader_->size())), absorber_(new Absorber(this->start, shape_, fresh_, *book)),
+      fuser_(new Fuser(*book, program_, trials_, shape_.item_work)), lows_(std::move(lows)), promise_(promise),
+      on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -274,26 +275,43 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
-    Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
-                 static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
-                 static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
-                 shape[9] != 0,              given[16] != 0,             given[17] != 0,
-                 given[18] != 0,             rates[0],                   rates[1],                   rates[2],
-                 rates[3],                   rates[4],                  rates[5],
-                 rates[6],                   static_cast<int>(given[19]), rates[7],                  rates[8]};
+    Shape fitted{static_cast<int>(shape[0]),
+                 static_cast<int>(shape[1]),
+                 static_cast<int>(shape[2]),
+                 static_cast<int>(shape[3]),
+                 static_cast<int>(shape[4]),
+                 static_cast<int>(shape[5]),
+                 static_cast<int>(shape[6]),
+                 static_cast<int>(shape[7]),
+                 static_cast<int>(shape[8]),
+                 shape[9] != 0,
+                 given[16] != 0,
+                 given[17] != 0,
+                 given[18] != 0,
+                 rates[0],
+                 rates[1],
+                 rates[2],
+                 rates[3],
+                 rates[4],
+                 rates[5],
+                 rates[6],
+                 static_cast<int>(given[19]),
+                 rates[7],
+                 rates[8]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
     start.flip = static_cast<Mask>(given[12]);
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
-    std::unique_ptr<Planner> made(
-        new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows),
-                    Promise{rates[9], rates[10], rates[11]}, on_levels(address<qx::Int>(given[20]), rates + 12)));
+    std::unique_ptr<Planner> made(new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
+                                              std::move(lows), Promise{rates[9], rates[10], rates[11]},
+                                              on_levels(address<qx::Int>(given[20]), rates + 12)));
     return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
 }
 
-// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still reads.
+// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
+// reads.
 QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
 
 // Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,

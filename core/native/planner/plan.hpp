@@ -4,17 +4,17 @@
 #include <memory>
 
 #include "planner/attempt.hpp"
+#include "planner/linear/schedule.hpp"
 #include "planner/rewrite/cancel.hpp"
 #include "planner/rewrite/controls.hpp"
-#include "planner/linear/schedule.hpp"
 #include "planner/rewrite/runs.hpp"
 #include "planner/stages/staging.hpp"
 
 namespace qx::plan {
 
-// What is given for a state on several levels. stays: as in qsim_ex.steps.Shape. place: whether wires on fresh bits may begin
-// on other fresh bits. parities: how many stages
-// a plan with far parities may have, which is taken then; -1: one is taken where it is faster, 0: none is looked for.
+// What is given for a state on several levels. stays: as in qsim_ex.steps.Shape. place: whether wires on fresh bits may
+// begin on other fresh bits. parities: how many stages a plan with far parities may have, which is taken then; -1: one is
+// taken where it is faster, 0: none is looked for.
 struct OnLevels {
     Levels levels;
     Rates rates;
@@ -29,7 +29,19 @@ class Planner {
             std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels);
 
     enum class State {
-        read, absorb, join, rotate, choose, attempt, linear, others, stages, done, stuck, too_large, too_wide
+        read,
+        absorb,
+        join,
+        rotate,
+        choose,
+        attempt,
+        linear,
+        others,
+        stages,
+        done,
+        stuck,
+        too_large,
+        too_wide
     };
 
     // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, `too_large` if there
@@ -46,7 +58,8 @@ class Planner {
     bool reordered = false, floats = false, linear = false;
     int lows = 0;  // how many bits are lowest
     // On several levels: of each stage the end of its steps, the fresh positions, the kind of motion, and how many pairs of
-    // positions, these pairs, how many bits, these bits. Whether parities are far; and the index bits that are fresh in the end.
+    // positions, these pairs, how many bits, these bits. Whether parities are far; and the index bits that are fresh in the
+    // end.
     std::vector<Int> stages;
     bool parities = false;
     Mask left = 0;
@@ -89,7 +102,7 @@ class Planner {
     std::vector<Mask> lows_;
     std::unique_ptr<Ways> ways_;
     std::unique_ptr<Draft> draft_;  // what is left for the next ways
-    std::size_t attempts_ = 0;      // of other ways than the usual one
+    std::size_t attempts_ = 0;  // of other ways than the usual one
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
     std::unique_ptr<LinearPlanner> linear_;

@@ -26,7 +26,8 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 Ways::Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, const std::vector<Mask>& lows)
     : work_(work), num_bits_(num_bits), shape_(shape), narrow_(shape.with(shape.fewer)), fresh_(fresh),
       lows_(lows.begin(), lows.begin() + static_cast<std::ptrdiff_t>(lows.size() / 2)),
-      narrow_lows_(lows.begin() + static_cast<std::ptrdiff_t>(lows.size() / 2), lows.end()), may_float_(shape.floats && num_bits >= shape.start && num_bits > shape.tile) {}
+      narrow_lows_(lows.begin() + static_cast<std::ptrdiff_t>(lows.size() / 2), lows.end()),
+      may_float_(shape.floats && num_bits >= shape.start && num_bits > shape.tile) {}
 
 bool Ways::advance() {
     switch (state_) {
@@ -138,9 +139,8 @@ void Ways::add(Way way) {
 
 std::vector<Ways::Tried> Ways::best(std::size_t most) const {
     std::vector<Tried> out = tried_;
-    std::sort(out.begin(), out.end(), [](const Tried& a, const Tried& b) {
-        return a.time != b.time ? a.time < b.time : a.number < b.number;
-    });
+    std::sort(out.begin(), out.end(),
+              [](const Tried& a, const Tried& b) { return a.time != b.time ? a.time < b.time : a.number < b.number; });
     out.resize(std::min(out.size(), most));
     return out;
 }

@@ -19,8 +19,8 @@ struct Way {
 // Finds the ways in which a plan should be made, by forecasts, one after another: first the usual one, then others.
 class Ways {
   public:
-    // lows: the choices of the lowest bits of a new state that may be tried, then those of fewer bits; none if its wires have
-    // their places.
+    // lows: the choices of the lowest bits of a new state that may be tried, then those of fewer bits; none if its wires
+    // have their places.
     Ways(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, const std::vector<Mask>& lows);
 
     // Makes some forecasts; returns false when the usual way is known, and when all are.

@@ -11,8 +11,8 @@ namespace {
 using qx::Int;
 using qx::plan::Index;
 using qx::plan::Memo;
-using qx::python::Object;
 using qx::python::call;
+using qx::python::Object;
 
 constexpr Int most_numbers = 5;
 constexpr Int attributes_themselves = -1;  // for a number of scales

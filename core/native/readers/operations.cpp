@@ -10,8 +10,8 @@ namespace {
 using qx::Int;
 using qx::plan::Mask;
 using qx::plan::unit;
-using qx::python::Object;
 using qx::python::call;
+using qx::python::Object;
 
 constexpr Int fields = 7, mixes = 0, reads = 1, when = 2, operand = 4;  // of an operation
 constexpr Int not_yet = -1, own = -2;                                     // for the place of a row's operands
@@ -195,8 +195,8 @@ bool append_all(Object* list, Object* ops, Gates& gates, const Maker& maker, std
         }
         const bool first = row.shared == not_yet, new_operands = first || row.shared == own;
         if (first) row.shared = gates.size;
-        const bool right = row.shared == own ? gate.append(list, gates.size, maker)
-                                             : gate.append_shared(list, row.shared, maker);
+        const bool right =
+            row.shared == own ? gate.append(list, gates.size, maker) : gate.append_shared(list, row.shared, maker);
         if (!right) return false;
         if (new_operands) gates.size += row.size;
     }

@@ -1,4 +1,5 @@
-// The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface: qsim_ex.frameworks.qiskit_reader has its functions.
+// The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface:
+// qsim_ex.frameworks.qiskit_reader has its functions.
 
 #include "readers/read_gates.hpp"
 
@@ -31,8 +32,8 @@ constexpr std::uint8_t standard_gate = 0, barrier = 1, measurement = 3, real_num
 
 }  // namespace
 
-// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1 where
-// a parameter is no finite real number, and for wires that are too many.
+// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1
+// where a parameter is no finite real number, and for wires that are too many.
 QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
                         Int num_names, qx::Arrays* out) {
     const Functions& call = *reinterpret_cast<const Functions*>(functions);

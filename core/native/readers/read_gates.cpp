@@ -5,8 +5,8 @@
 #include "readers/python.hpp"
 
 using qx::Int;
-using qx::python::Object;
 using qx::python::call;
+using qx::python::Object;
 
 namespace {
 
@@ -37,7 +37,8 @@ QX_EXPORT(keys_moved)(const std::uint64_t* keys, Int count, const Int* to, std::
     return 0;
 }
 
-// Appends the wires of each key to a list, as a tuple; keys with equal wires get the same one. Returns -1 after an exception.
+// Appends the wires of each key to a list, as a tuple; keys with equal wires get the same one. Returns -1 after an
+// exception.
 QX_EXPORT(keys_wires)(const std::uint64_t* keys, Int count, Object* list) {
     qx::plan::Memo known;
     std::vector<Object*> tuples;

@@ -9,7 +9,9 @@ namespace qx {
 constexpr plan::Index most_wires = (1 << 14) - 1;
 constexpr Int most_wires_of_a_gate = 4;
 
-inline std::uint64_t on_wire(plan::Index wire, Int place) { return static_cast<std::uint64_t>(wire + 1) << (8 + 14 * place); }
+inline std::uint64_t on_wire(plan::Index wire, Int place) {
+    return static_cast<std::uint64_t>(wire + 1) << (8 + 14 * place);
+}
 
 inline bool is_finite(double value) { return value - value == 0; }
 

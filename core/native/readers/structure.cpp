@@ -7,8 +7,8 @@ namespace {
 
 using namespace qx::plan;
 using qx::Int;
-using qx::python::Object;
 using qx::python::call;
+using qx::python::Object;
 
 constexpr int most_wires = 64;
 
@@ -22,10 +22,8 @@ struct Joined {
             if (!(acted & ~groups[k])) return;
         int kept = 0;
         for (int k = 0; k < size; ++k) {
-            if (groups[k] & acted)
-                acted |= groups[k];
-            else
-                groups[kept++] = groups[k];
+            if (groups[k] & acted) acted |= groups[k];
+            else groups[kept++] = groups[k];
         }
         groups[kept++] = acted;
         size = kept;

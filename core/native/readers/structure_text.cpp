@@ -8,8 +8,8 @@ namespace {
 
 using qx::Int;
 using qx::plan::Index;
-using qx::python::Object;
 using qx::python::call;
+using qx::python::Object;
 using View = std::basic_string_view<char>;
 
 enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
@@ -88,10 +88,8 @@ QX_EXPORT(structure_text)(Object* instructions, Object* op_type, Int begin, Int 
         *written = out.size();
         Object* one = call.tuple_item(instructions, place);
         if (place) out << ", ";
-        if (is_of(one, op_type))
-            write_operation(one, text, out);
-        else
-            out << text(one);
+        if (is_of(one, op_type)) write_operation(one, text, out);
+        else out << text(one);
         if (call.error()) return -1;
         if (!out.fits()) return place;
     }

@@ -59,7 +59,8 @@ class Chains {
 };
 
 Chains::Chains(const Request& given)
-    : linked_(given.num_steps, false), before_(given.num_steps, -1), behind_(given.num_steps, -1), divides_(given.num_steps) {
+    : linked_(given.num_steps, false), before_(given.num_steps, -1), behind_(given.num_steps, -1),
+      divides_(given.num_steps) {
     std::int32_t last[64];  // for each wire the step that the next one may follow, −1 without one
     for (std::int32_t& one : last) one = -1;
     for (std::int32_t k = 0; k < given.num_steps; ++k) {
@@ -86,7 +87,8 @@ Chains::Chains(const Request& given)
     std::int32_t next = static_cast<std::int32_t>(given.num_steps);
     for (Int k = given.num_steps - 1; k >= 0; --k) {
         const Step& step = given.steps[k];
-        if (step.kind == READING || (step.kind == CHOICE && !given.channels[step.number].window)) next = static_cast<std::int32_t>(k);
+        if (step.kind == READING || (step.kind == CHOICE && !given.channels[step.number].window))
+            next = static_cast<std::int32_t>(k);
         divides_[k] = next;
     }
 }

@@ -13,7 +13,8 @@ using narrow::State;
 using narrow::Vector;
 
 // Writes the probability of each matrix of a channel in a state, as Kraus.populated and Kraus.dense do.
-void probabilities(const State& state, const Int* bits, Int wires, const Channel& channel, const Numbers& numbers, double* p) {
+void probabilities(const State& state, const Int* bits, Int wires, const Channel& channel, const Numbers& numbers,
+                   double* p) {
     const Int size = Int{1} << wires;
     Int places[narrow::MOST_SIZE] = {};
     for (Int v = 0; v < size; ++v)

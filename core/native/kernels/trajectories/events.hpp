@@ -23,10 +23,8 @@ std::uint64_t reaching(double bound, double factor) {
     std::uint64_t low = 0, high = std::uint64_t{1} << 53;
     while (low < high) {
         const std::uint64_t middle = (low + high) / 2;
-        if (static_cast<double>(middle) * 0x1p-53 * factor >= bound)
-            high = middle;
-        else
-            low = middle + 1;
+        if (static_cast<double>(middle) * 0x1p-53 * factor >= bound) high = middle;
+        else low = middle + 1;
     }
     return low;
 }

@@ -214,9 +214,8 @@ inline void quadruples(const State& state, Int low, Int high, Where where, const
 constexpr Int MOST_SIZE = 256;  // amplitudes of a state
 
 // Applies any operation: dense on some wires, diagonal in some masks. `m` has a matrix for each value of their parities.
-inline void dense(
-    const State& state, const Int* bits, Int wires, const Int* reads, Int count, Where where, const Matrix& m
-) {
+inline void dense(const State& state, const Int* bits, Int wires, const Int* reads, Int count, Where where,
+                  const Matrix& m) {
     const Int size = Int{1} << wires;
     Int places[MOST_SIZE] = {};
     double old[2 * MOST_SIZE];

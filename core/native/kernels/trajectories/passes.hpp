@@ -32,10 +32,8 @@ void apply(const Pass& pass, const State& part, Int base) {
     const Int inside = part.size - 1;
     if ((base & pass.where.mask) != (pass.where.value & ~inside)) return;
     const Where where{pass.where.mask & inside, pass.where.value & inside};
-    if (pass.bit)
-        pairs(part, pass.bit, where, {pass.m, 1.0});
-    else
-        diagonal(part, base, pass.reads, pass.count, where, pass.entries);
+    if (pass.bit) pairs(part, pass.bit, where, {pass.m, 1.0});
+    else diagonal(part, base, pass.reads, pass.count, where, pass.entries);
 }
 
 // Collects operations on a state, and applies them in an order that gives the same.
@@ -43,10 +41,8 @@ class Passes {
   public:
     // Takes one more operation. States of one tile are worked on at once.
     void add(const State& state, const Pass& pass) {
-        if (state.size <= TILE)
-            apply(pass, state, 0);
-        else
-            waiting_.push(pass);
+        if (state.size <= TILE) apply(pass, state, 0);
+        else waiting_.push(pass);
     }
 
     // Applies all operations that wait.

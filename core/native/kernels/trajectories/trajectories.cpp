@@ -11,13 +11,13 @@
 #include <cmath>
 
 #include "base/array.hpp"
-#include "kernels/trajectories/narrow_states.hpp"
-#include "kernels/trajectories/passes.hpp"
 #include "base/philox.hpp"
 #include "base/pool.hpp"
 #include "kernels/trajectories/chains.hpp"
 #include "kernels/trajectories/choices.hpp"
 #include "kernels/trajectories/events.hpp"
+#include "kernels/trajectories/narrow_states.hpp"
+#include "kernels/trajectories/passes.hpp"
 
 namespace qx::trajectories {
 namespace {
@@ -89,25 +89,11 @@ Array<Numbers> all_numbers(const Request& given) {
 }
 
 Run::Run(const Request& given)
-    : given_(given),
-      size_(Int{1} << given.num_wires),
-      room_(size_ < LANES ? LANES : size_),
-      last_(given.num_steps - 1),
-      numbers_(all_numbers(given)),
-      events_(given, numbers_),
-      chains_(given),
-      shots_(given.shots),
-      found_(given.shots),
-      aside_(given.shots),
-      group_of_(given.shots),
-      begins_(given.shots + 1),
-      parts_(given.most + 1),
-      next_(given.most + 1),
-      p_(given.most),
-      scales_(given.most),
-      product_of_(given.num_steps, -1),
-      products_(given.num_blocks * size_, Complexes{}),
-      slots_((given.shots + 1) * slot_size()) {
+    : given_(given), size_(Int{1} << given.num_wires), room_(size_ < LANES ? LANES : size_), last_(given.num_steps - 1),
+      numbers_(all_numbers(given)), events_(given, numbers_), chains_(given), shots_(given.shots), found_(given.shots),
+      aside_(given.shots), group_of_(given.shots), begins_(given.shots + 1), parts_(given.most + 1), next_(given.most + 1),
+      p_(given.most), scales_(given.most), product_of_(given.num_steps, -1),
+      products_(given.num_blocks * size_, Complexes{}), slots_((given.shots + 1) * slot_size()) {
     events_.order(shots_.begin());
     begins_[0] = 0;
 }
@@ -175,10 +161,8 @@ Int Run::operator()() {
     while (waiting_.size()) {
         Group group = waiting_.pop();
         const Int asked = walk(group, slot(group.slot), last_, false);
-        if (group.step < last_)
-            divide(group, asked);
-        else
-            finish(group);
+        if (group.step < last_) divide(group, asked);
+        else finish(group);
     }
     for (Int shot = 0; shot < given_.shots; ++shot) given_.out_shots[begins_[group_of_[shot]]++] = shot;
     return groups_;
@@ -212,7 +196,9 @@ Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
         }
         const Step& step = given_.steps[group.step];
         if (open && step.kind != GATE) {
-            const Channel& channel = given_.channels[step.number + (step.kind == READING ? value(given_.ints + step.at, step.wires, slot.outcomes) : 0)];
+            const Channel& channel =
+                given_.channels[step.number +
+                                (step.kind == READING ? value(given_.ints + step.at, step.wires, slot.outcomes) : 0)];
             const Numbers& numbers = numbers_[&channel - given_.channels];
             if (step.kind == CHOICE && group.step != stop && channel.window) {
                 group.outcome = channel.ordinary;
@@ -255,9 +241,7 @@ bool Run::choose(const Group& group, Int end, const Step& step, const Channel& c
         one = chosen(channel, numbers, unit(four.x[shot % 4]), p_.begin());
         differ |= one != found_[group.begin];
     }
-    for (Int k = 0; k < channel.count; ++k)
-        scales_[k] =
-            channel.mixed ? numbers.scales()[k] : std::pow(p_[k], -0.5);
+    for (Int k = 0; k < channel.count; ++k) scales_[k] = channel.mixed ? numbers.scales()[k] : std::pow(p_[k], -0.5);
     return differ;
 }
 

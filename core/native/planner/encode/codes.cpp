@@ -102,7 +102,9 @@ bool find_planes(const Grid& grid, const std::vector<int>& values, std::vector<i
 MatrixBlock block_of(const Grid& grid, const std::vector<int>& values, const Codes& real_part, const Codes& imag_part) {
     MatrixBlock out{values, {}, {}};
     int size = static_cast<int>(values.size());
-    auto at = [&](int block, int r, int c) { return static_cast<std::size_t>((block * grid.size + values[r]) * grid.size + values[c]); };
+    auto at = [&](int block, int r, int c) {
+        return static_cast<std::size_t>((block * grid.size + values[r]) * grid.size + values[c]);
+    };
     Codes& codes = out.table.codes;
     Codes& identity = out.table.identity;
     if ((size == 2 || size == 4) && find_planes(grid, values, out.planes)) {
@@ -117,8 +119,7 @@ MatrixBlock block_of(const Grid& grid, const std::vector<int>& values, const Cod
                         Int code = p[r] == p[c] ? real_part[k] : p[r] ? imag_part[k] : negative(imag_part[k]);
                         codes.push_back(second && p[r] != p[c] ? negative(code) : code);
                     }
-        for (int k = 0; k < 2 * size * size; ++k)
-            identity.push_back(k % (size * size) % (size + 1) ? zero_code : one_code);
+        for (int k = 0; k < 2 * size * size; ++k) identity.push_back(k % (size * size) % (size + 1) ? zero_code : one_code);
         return out;
     }
     out.planes.clear();

@@ -13,7 +13,8 @@ constexpr int worth = 32;  // multiply-adds per amplitude from which a matrix is
 bool is_block(const Item& item, const Book& book) {
     if (static_cast<Kind>(item.kind) != Kind::mix || item.num_reads || item.when_mask || item.num_bits != 4) return false;
     int reals = 0;
-    for (char entry : book.patterns[static_cast<Index>(item.pattern)]) reals += entry == complex_ ? 2 : entry == real || entry == imag;
+    for (char entry : book.patterns[static_cast<Index>(item.pattern)])
+        reals += entry == complex_ ? 2 : entry == real || entry == imag;
     return 2 * reals >> 4 > worth;
 }
 
@@ -22,7 +23,8 @@ void append(std::vector<Portion>& found, const Portion& phase) {
     Portion* last = found.empty() ? nullptr : &found.back();
     if (last && !last->block && !(last->near && phase.near)) {
         last->near |= phase.near;
-        if (phase.begin != phase.end) last->begin = last->begin == last->end ? phase.begin : last->begin, last->end = phase.end;
+        if (phase.begin != phase.end)
+            last->begin = last->begin == last->end ? phase.begin : last->begin, last->end = phase.end;
     } else if (phase.begin != phase.end) {
         found.push_back(phase);
     }

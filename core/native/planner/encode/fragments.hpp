@@ -17,7 +17,8 @@ struct Portion {
     bool block;
 };
 
-// Returns a sweep's phases, with phases of their own for the tensor cores if `tensor`; neither the first nor the last is one.
+// Returns a sweep's phases, with phases of their own for the tensor cores if `tensor`; neither the first nor the last is
+// one.
 std::vector<Portion> portions_of(const Step& sweep, const StepArrays& steps, const Book& book, bool tensor);
 
 // The position of the tile for each bit of a lane, a register, a loop and a warp.

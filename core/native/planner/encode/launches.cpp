@@ -32,8 +32,7 @@ Int appended(const Instruction& row) {
 
 }  // namespace
 
-LaunchWriter::LaunchWriter(
-    Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
+LaunchWriter::LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
     : plan_(plan), numbers_(plan.listed()), num_operands_(plan.program().num_operands()), programs_(programs),
       setting_(setting), out_(out), real_(setting.itemsize / 2) {
     tables_at_ = num_operands_;
@@ -58,9 +57,9 @@ bool LaunchWriter::write() {
     out_.room = slots_ + 8 * 2 * most_arguments;
     out_.words = {slots_ / 8, operands_word, num_operands_};
     if (tables_at_ > num_operands_)
-        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers_.program.data()), static_cast<Int>(numbers_.program.size()),
-                         reinterpret_cast<Int>(numbers_.places.data()), reinterpret_cast<Int>(numbers_.incidence.data()),
-                         num_operands_})
+        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers_.program.data()),
+                         static_cast<Int>(numbers_.program.size()), reinterpret_cast<Int>(numbers_.places.data()),
+                         reinterpret_cast<Int>(numbers_.incidence.data()), num_operands_})
             out_.words.push_back(word);
     entries();
     launch(begin_kernel, 1, 1, {state, 0, plain, 0});
@@ -85,8 +84,8 @@ bool LaunchWriter::look() {
             Int shared = end->shared - begin.shared, tables = end->tables - begin.tables;
             RunKernel kernel = kernel_for(end->words - begin.words, shared * real_);
             bool by_value = kernel != memory_kernel;
-            sweeps_.push_back({kernel, begin, *end, packed, step.packed - packed, num_values_, by_value ? shared : 0, num_tables_,
-                               by_value ? tables : shared + tables});
+            sweeps_.push_back({kernel, begin, *end, packed, step.packed - packed, num_values_, by_value ? shared : 0,
+                               num_tables_, by_value ? tables : shared + tables});
             num_values_ += padded(sweeps_.back().num_values), num_tables_ += padded(sweeps_.back().num_tables);
             begin = *end++;
         } else if (step.type != Step::zero_fill) {
@@ -98,7 +97,9 @@ bool LaunchWriter::look() {
 }
 
 RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
-    auto fits = [&](const Capacity& one) { return words <= one.words && numbers <= one.numbers && one.room() <= setting_.room; };
+    auto fits = [&](const Capacity& one) {
+        return words <= one.words && numbers <= one.numbers && one.room() <= setting_.room;
+    };
     return fits(setting_.few) ? few_kernel : fits(setting_.many) ? many_kernel : memory_kernel;
 }
 
@@ -124,11 +125,12 @@ std::vector<Int> LaunchWriter::far() const {
 }
 
 // Lays out the making of a range of the tables' reals on the device: a word for each, and records of the factors of entries;
-// see TableRecipe of qsim_ex.kernels.cuda.launch.tables. Where no kernel takes so many factors by value two launches make the
-// range. Returns false if that is not enough.
+// see TableRecipe of qsim_ex.kernels.cuda.launch.tables. Where no kernel takes so many factors by value two launches make
+// the range. Returns false if that is not enough.
 bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take) {
     if (first_take == last_take) return true;
-    std::span takes(every.begin() + static_cast<std::ptrdiff_t>(first_take), every.begin() + static_cast<std::ptrdiff_t>(last_take));
+    std::span takes(every.begin() + static_cast<std::ptrdiff_t>(first_take),
+                    every.begin() + static_cast<std::ptrdiff_t>(last_take));
     auto in_halves = [&] {
         std::size_t half = first_take + takes.size() / 2;
         return half > first_take && lay_out_tables(every, first_take, half) && lay_out_tables(every, half, last_take);
@@ -158,7 +160,8 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
                 entry[number] = static_cast<Index>(takes.size() + records.size());
                 records.push_back(first), records.push_back(static_cast<std::uint32_t>(fold.factors));
                 const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + (table * fold.entries + row) * words;
-                for (Int k = 0; k < (fold.factors + 31) / 32; ++k) records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
+                for (Int k = 0; k < (fold.factors + 31) / 32; ++k)
+                    records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
             }
             const Index* known = numbers_.places.data() + fold.at + table * fold.factors;
             for (Int k = 0; used && k < fold.factors; ++k)
@@ -177,7 +180,8 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
     factors_.insert(factors_.end(), factors.begin(), factors.end());
     for (Int take : takes)
         out_.sent.push_back(take < before ? next_direct++ << 2
-                            : take < end  ? entry[static_cast<std::size_t>(take / 2 - tables_at_)] << 2 | static_cast<Index>(1 + take % 2)
+                            : take < end  ? entry[static_cast<std::size_t>(take / 2 - tables_at_)] << 2 |
+                                                static_cast<Index>(1 + take % 2)
                                           : static_cast<Index>(take - end) << 2 | 3);
     out_.sent.insert(out_.sent.end(), records.begin(), records.end());
     return true;
@@ -201,7 +205,8 @@ void LaunchWriter::entries() {
     std::vector<char> wanted(static_cast<std::size_t>(size_ - tables_at_));
     for (const SweepRow& row : sweeps_)
         for (Int k = row.begin.shared; k < row.begin.shared + row.num_values; ++k)
-            if (Int take = in_buffer(programs_.shared[static_cast<std::size_t>(k)], row); take >= 2 * tables_at_ && take < 2 * size_)
+            if (Int take = in_buffer(programs_.shared[static_cast<std::size_t>(k)], row);
+                take >= 2 * tables_at_ && take < 2 * size_)
                 wanted[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
     std::size_t number = 0;
     for (const Instruction& fold : numbers_.program) {
@@ -213,8 +218,10 @@ void LaunchWriter::entries() {
             const Index* factors = numbers_.places.data() + fold.at + k / fold.entries * fold.factors;
             const Int at = static_cast<Int>(out_.places.size());
             for (Int word = 0; word < words; ++word)
-                each(bits[word], [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
-            for (Int value : {Int{entry_word}, tables_at_ + static_cast<Int>(number), at, static_cast<Int>(out_.places.size()) - at})
+                each(bits[word],
+                     [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
+            for (Int value :
+                 {Int{entry_word}, tables_at_ + static_cast<Int>(number), at, static_cast<Int>(out_.places.size()) - at})
                 out_.words.push_back(value);
         }
     }
@@ -222,14 +229,16 @@ void LaunchWriter::entries() {
 
 void LaunchWriter::launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments) {
     out_.kernels.push_back(static_cast<Int>(out_.words.size()) + 1);
-    for (Int word : {Int{launch_word}, kernel, blocks, threads, static_cast<Int>(arguments.size()) / 2}) out_.words.push_back(word);
+    for (Int word : {Int{launch_word}, kernel, blocks, threads, static_cast<Int>(arguments.size()) / 2})
+        out_.words.push_back(word);
     out_.words.insert(out_.words.end(), arguments);
 }
 
 void LaunchWriter::sweep(const SweepRow& row) {
     const Int to = values_at_ + row.values * real_;
     if (row.num_values) {
-        for (Int word : {real_ == 4 ? Int{take_single_word} : Int{take_word}, static_cast<Int>(out_.places.size()), row.num_values, to / real_})
+        for (Int word : {real_ == 4 ? Int{take_single_word} : Int{take_word}, static_cast<Int>(out_.places.size()),
+                         row.num_values, to / real_})
             out_.words.push_back(word);
         for (Int k = row.begin.shared; k < row.end.shared; ++k)
             out_.places.push_back(static_cast<std::int32_t>(in_buffer(programs_.shared[static_cast<std::size_t>(k)], row)));
@@ -273,8 +282,8 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 }  // namespace
 
 // Returns the programs of a finished plan's sweeps for GPUs, for amplitudes of `itemsize` bytes; writes the address and the
-// length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the last
-// program that may be read.
+// length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the
+// last program that may be read.
 QX_EXPORT(plan_programs)(qx::Int planner, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out) {
     const auto* plan = reinterpret_cast<const Planner*>(planner);
     auto* made = new SweepPrograms;
@@ -291,8 +300,8 @@ QX_EXPORT(plan_free_programs)(qx::Int programs) {
     return 0;
 }
 
-// Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns 0
-// if they cannot be laid out. setting: the integers of LaunchSetting.
+// Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns
+// 0 if they cannot be laid out. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches)(qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out) {
     std::unique_ptr<LaunchArrays> made(new LaunchArrays);
     auto& plan = *reinterpret_cast<Planner*>(planner);

@@ -1,8 +1,8 @@
 // A first run on a GPU as one list of launches; see qsim_ex.kernels.cuda.launch.run_words for the meaning of its words.
 #pragma once
 
-#include "planner/plan.hpp"
 #include "planner/encode/programs.hpp"
+#include "planner/plan.hpp"
 
 namespace qx::plan {
 

@@ -10,8 +10,23 @@ namespace {
 
 // Operations, as in qsim_ex.kernels.cuda.interpret.program; some have a body for each register bit.
 enum OpCode : std::uint32_t {
-    end_op, exchange_op, factors_op, table_op, phase_op, flip_op = 16, mix_1 = 20, real_1 = 24, crossed_1 = 28, mix_2 = 32,
-    crossed_2 = 38, block_op = 44, any_1 = 45, any_2 = 46, any_3 = 47, any_4 = 48, rename_op = 49
+    end_op,
+    exchange_op,
+    factors_op,
+    table_op,
+    phase_op,
+    flip_op = 16,
+    mix_1 = 20,
+    real_1 = 24,
+    crossed_1 = 28,
+    mix_2 = 32,
+    crossed_2 = 38,
+    block_op = 44,
+    any_1 = 45,
+    any_2 = 46,
+    any_3 = 47,
+    any_4 = 48,
+    rename_op = 49
 };
 
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
@@ -44,7 +59,8 @@ std::uint32_t within(Mask mask, const Bits& bits) {
 
 // The registers at which an item acts as a mask, the bits of their numbers in another order. mask, value: a condition;
 // taken: register bits that are mixed, which are 0 in the mask.
-std::uint32_t acting(std::uint32_t mask, std::uint32_t value, std::uint32_t taken, const std::array<int, register_bits>& order) {
+std::uint32_t acting(std::uint32_t mask, std::uint32_t value, std::uint32_t taken,
+                     const std::array<int, register_bits>& order) {
     std::uint32_t found = 0;
     for (std::uint32_t r = 0; r < registers; ++r) {
         if ((r & mask) != value || r & taken) continue;
@@ -126,7 +142,9 @@ void ProgramWriter::maps(const Step& sweep) {
     const Mask skipped = static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh);
     const bool of_tile = sweep.num_bits == static_cast<Int>(tile_.size());  // a map of all bits has more
     auto load = [&](int bit) { return bit < sweep.num_loads ? loads[bit] : unit(bit); };
-    auto store = [&](int bit) { return !sweep.num_bits ? load(bit) : !of_tile && bit < sweep.num_bits ? stores[bit] : unit(bit); };
+    auto store = [&](int bit) {
+        return !sweep.num_bits ? load(bit) : !of_tile && bit < sweep.num_bits ? stores[bit] : unit(bit);
+    };
     loaded_.clear(), stored_.clear(), load_adds_.clear(), store_adds_.clear();
     for (std::size_t k = 0; k < tile_.size(); ++k)
         loaded_.push_back(load(tile_[k])), stored_.push_back(of_tile ? stores[k] : store(tile_[k]));
@@ -192,12 +210,14 @@ void ProgramWriter::head(const Step& sweep, const RegisterPlaces& first, const R
     Mask fresh = static_cast<Mask>(sweep.fresh), missing = ~below(padding);
     auto of_threads = [&](Mask mask) {
         std::uint32_t found = 0;
-        for (std::size_t k = 0; k < first.threads.size(); ++k) found |= static_cast<std::uint32_t>(mask >> tile_[first.threads[k]] & 1) << k;
+        for (std::size_t k = 0; k < first.threads.size(); ++k)
+            found |= static_cast<std::uint32_t>(mask >> tile_[first.threads[k]] & 1) << k;
         return found;
     };
     auto of_registers = [&](Mask mask, const RegisterPlaces& places) {
         std::uint32_t found = 0;
-        for (int k = 0; k < register_bits; ++k) found |= static_cast<std::uint32_t>(mask >> tile_[places.registers[k]] & 1) << k;
+        for (int k = 0; k < register_bits; ++k)
+            found |= static_cast<std::uint32_t>(mask >> tile_[places.registers[k]] & 1) << k;
         return acting(found, 0, 0, in_order);
     };
     word(static_cast<std::uint32_t>(load_adds_.size()) << 8);  // and the runs, which `outside` counts
@@ -250,10 +270,11 @@ void ProgramWriter::fragments(const Item& item) {
     std::array<Int, 512> takes;
     parts_of(item);
     for (std::size_t k = 0; k < 256; ++k)
-        for (std::size_t part = 0; part < 2; ++part) takes[256 * part + k] = parts_[2 * static_cast<std::size_t>(entries[k]) + part];
+        for (std::size_t part = 0; part < 2; ++part)
+            takes[256 * part + k] = parts_[2 * static_cast<std::size_t>(entries[k]) + part];
     word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
     const auto &columns = places.columns, &rows = places.rows;
-    const auto &groups = places.groups;
+    const auto& groups = places.groups;
     of_threads({columns[0], columns[1], groups[0], groups[1], groups[2]}, places.warps);
     of_threads({groups[1], groups[2], rows[0], rows[1], rows[2]}, places.warps);
     for (int position : {columns[2], columns[3], groups[0], rows[3], places.loops[0], places.loops[1]}) word(hop(position));
@@ -316,7 +337,8 @@ void ProgramWriter::item(const Item& item) {
 
 std::vector<int> ProgramWriter::mixed_of(const Item& item) const {
     std::vector<int> mixed;
-    for (Int k = 0; k < item.num_bits; ++k) mixed.push_back(static_cast<int>(index_of(register_bit_, lowest(bits_of(item)[k]))));
+    for (Int k = 0; k < item.num_bits; ++k)
+        mixed.push_back(static_cast<int>(index_of(register_bit_, lowest(bits_of(item)[k]))));
     return mixed;
 }
 
@@ -386,9 +408,11 @@ bool ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
     };
     if (mixed.size() == 1) {
         auto body = static_cast<std::uint32_t>(mixed[0]);
-        if (std::all_of(pattern.begin(), pattern.end(), is_real)) return write(real_1 + body, {parts_[0], parts_[2], parts_[4], parts_[6]});
+        if (std::all_of(pattern.begin(), pattern.end(), is_real))
+            return write(real_1 + body, {parts_[0], parts_[2], parts_[4], parts_[6]});
         if (is_real(pattern[0]) && is_real(pattern[3]) && is_beside(pattern[1]) && is_beside(pattern[2]))
-            return write(crossed_1 + body, {parts_[0], parts_[pattern[1] == imag ? 3 : 2], parts_[pattern[2] == imag ? 5 : 4], parts_[6]});
+            return write(crossed_1 + body,
+                         {parts_[0], parts_[pattern[1] == imag ? 3 : 2], parts_[pattern[2] == imag ? 5 : 4], parts_[6]});
         return write(mix_1 + body, parts_);
     }
     std::vector<int> order = mixed, places;
@@ -402,7 +426,8 @@ bool ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
     bool crossed = true;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j)
-            if (i != j && i + j != 3 && pattern[static_cast<std::size_t>(4 * turned(i) + turned(j))] != zero) crossed = false;
+            if (i != j && i + j != 3 && pattern[static_cast<std::size_t>(4 * turned(i) + turned(j))] != zero)
+                crossed = false;
     if (!crossed) return write(mix_2 + pair, parts_);
     std::vector<Int> takes;
     for (int k : crosses) takes.push_back(parts_[2 * k]), takes.push_back(parts_[2 * k + 1]);
@@ -425,7 +450,8 @@ void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) 
         std::vector<int> left = mixed, places;
         for (const Swap& swap : swaps) {
             auto high = std::find(left.begin(), left.end(), swap.high);
-            if (high == left.end() || index_of(left, swap.low) < left.size() || swap.low >= size || size > swap.high) continue;
+            if (high == left.end() || index_of(left, swap.low) < left.size() || swap.low >= size || size > swap.high)
+                continue;
             order[swap.low] = swap.high, order[swap.high] = swap.low;
             choice |= swap.flag;
             *high = swap.low;

@@ -74,10 +74,8 @@ bool TileLayout::first(Mask tile, const std::vector<TouchedBits>& work, int lane
     std::vector<int> bits;
     each(tile, [&](int bit) { bits.push_back(bit); });
     for (int k = 0; k < padding; ++k) bits.push_back(pad + k);
-    if (direct)
-        lanes.assign(bits.begin(), bits.begin() + lane_bits);
-    else
-        lanes = latest(bits, FirstUse(work), static_cast<std::size_t>(lane_bits));
+    if (direct) lanes.assign(bits.begin(), bits.begin() + lane_bits);
+    else lanes = latest(bits, FirstUse(work), static_cast<std::size_t>(lane_bits));
     for (int bit : bits)
         if (!has(lanes, bit)) rows.push_back(bit);
     return direct;

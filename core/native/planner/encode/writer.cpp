@@ -114,8 +114,7 @@ void Writer::encode(const Step& sweep) {
     geometry.store_direct = in_lanes && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
     out_.geometry.push_back(geometry);
     auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
-    out_.ends.push_back(
-        {size(out_.instructions), size(out_.fills), size(out_.integers), coefficients_});
+    out_.ends.push_back({size(out_.instructions), size(out_.fills), size(out_.integers), coefficients_});
 }
 
 // Notes the place of each index bit.
@@ -205,7 +204,8 @@ Int Writer::bases(const Mask* columns, Mask tile) {
     for (int bit = 0; bit < num_bits_; ++bit)
         if (!(tile >> bit & 1)) added[static_cast<std::size_t>(bit)] = static_cast<Int>(columns[bit] ^ unit(bit));
     for (std::size_t k = 0; k < layout_.rows.size(); ++k)
-        each(frame_.outside[k], [&](int bit) { added[static_cast<std::size_t>(bit)] ^= static_cast<Int>(columns[layout_.rows[k]]); });
+        each(frame_.outside[k],
+             [&](int bit) { added[static_cast<std::size_t>(bit)] ^= static_cast<Int>(columns[layout_.rows[k]]); });
     return std::any_of(added.begin(), added.end(), [](Int mask) { return mask != 0; }) ? add(added) : -1;
 }
 
@@ -285,8 +285,13 @@ RowSelection Writer::select(const Item& item, bool bits, int value) {
 
 // The rows with some positions free, and the tiles in which index bits outside them have a value.
 RowSelection Writer::rows(Mask free, Mask fixed, Mask outside_mask, Mask outside_value) {
-    RowSelection made{static_cast<Int>(outside_mask), static_cast<Int>(outside_value), row_bytes_ * static_cast<Int>(free), -1,
-                      row_bytes_ * static_cast<Int>(frame_.row(fixed)), -1, Int{1} << qx::plan::count(free)};
+    RowSelection made{static_cast<Int>(outside_mask),
+                      static_cast<Int>(outside_value),
+                      row_bytes_ * static_cast<Int>(free),
+                      -1,
+                      row_bytes_ * static_cast<Int>(frame_.row(fixed)),
+                      -1,
+                      Int{1} << qx::plan::count(free)};
     if (!frame_.moved) return made;
     made.steps = steps(free);
     if (origin_ < 0) {
@@ -318,8 +323,7 @@ void Writer::frame_changed() {
 //
 // A parity of lane bits alone needs no block of its own: each lane takes its own entry.
 // scalars: one scalar for each coefficient if lanes do not matter. slot: where the numbers of the codes begin.
-CoefficientTable Writer::table(
-    const Item& item, bool with_reads, CodeTable& given, Int slot, bool scalars, bool& per_lane) {
+CoefficientTable Writer::table(const Item& item, bool with_reads, CodeTable& given, Int slot, bool scalars, bool& per_lane) {
     std::vector<Int> lane_columns(static_cast<std::size_t>(lane_bits_));
     std::vector<Mask> kept;
     Int kept_mask = 0;
@@ -385,7 +389,8 @@ Int Writer::reads(const std::vector<Mask>& masks) {
 void Writer::scale(const Item& item, CodeTable& codes, bool bits, int value) {
     bool per_lane;
     CoefficientTable made = table(item, true, codes, item.slot, true, per_lane);
-    write(codes.entries() == 1 ? qx::Kind::SCALE_REAL : qx::Kind::SCALE_COMPLEX, select(item, bits, value), made).per_lane = per_lane;
+    write(codes.entries() == 1 ? qx::Kind::SCALE_REAL : qx::Kind::SCALE_COMPLEX, select(item, bits, value), made).per_lane =
+        per_lane;
 }
 
 // Appends one set of values that a matrix mixes among themselves.

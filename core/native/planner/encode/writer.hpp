@@ -105,9 +105,8 @@ class Writer {
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;
     std::vector<CodeTable> diagonals_;
-    CodeTable exchange_codes_{
-        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
-        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
+    CodeTable exchange_codes_{{zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
+                              {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
 };
 
 // Encodes all sweeps of a plan, some at a time.

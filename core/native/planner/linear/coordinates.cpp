@@ -105,8 +105,8 @@ Map Coordinates::arrive(const Map& after, bool in_vectors) {
 
 // Returns positions of their own for some directions, after CX that make them so.
 //
-// names: the bits of the work whose directions they are, or null. Each bit keeps its position as long as it can: then a CX of the
-// circuit between two bits of a tile is one CX on positions, and both are as they were before.
+// names: the bits of the work whose directions they are, or null. Each bit keeps its position as long as it can: then a CX
+// of the circuit between two bits of a tile is one CX on positions, and both are as they were before.
 std::vector<int> Coordinates::single(const Mask* directions, int count, const Mask* names) {
     std::vector<int> bits;
     Mask taken = 0;

@@ -145,8 +145,8 @@ void Walk::choose(const std::vector<const Span*>& covers, const Span& near) {
     for (std::size_t k = 0; k < order.size(); ++k) bits[order[k]] = before[at(to[k])];
 }
 
-Walk walked(
-    const std::vector<TileVisit>& visits, const Map& directions, const std::vector<int>& lowest, int tile, bool stays) {
+Walk walked(const std::vector<TileVisit>& visits, const Map& directions, const std::vector<int>& lowest, int tile,
+            bool stays) {
     std::vector<int> others;
     for (int bit = 0; bit < static_cast<int>(directions.size()); ++bit)
         if (std::find(lowest.begin(), lowest.end(), bit) == lowest.end()) others.push_back(bit);
@@ -154,7 +154,8 @@ Walk walked(
     for (std::size_t turn = 0; turn < (stays || visits.empty() ? 1 : turns); ++turn) {
         std::vector<int> bits = lowest;
         if (stays) {
-            for (int bit = static_cast<int>(lowest.size()); bit < static_cast<int>(directions.size()); ++bit) bits.push_back(bit);
+            for (int bit = static_cast<int>(lowest.size()); bit < static_cast<int>(directions.size()); ++bit)
+                bits.push_back(bit);
         } else {
             auto middle = others.begin() + static_cast<std::ptrdiff_t>(std::min(turn, others.size()));
             bits.insert(bits.end(), middle, others.end());

@@ -33,7 +33,9 @@ class Walk {
 
 // Returns a walk over sweeps, and those that it needs beside them to end in a plain layout.
 //
-// directions: those of the bits of the work in the end. lowest: the bits that are lowest then. tile: the dimensions of a tile.
-Walk walked(const std::vector<TileVisit>& visits, const Map& directions, const std::vector<int>& lowest, int tile, bool stays);
+// directions: those of the bits of the work in the end. lowest: the bits that are lowest then. tile: the dimensions of a
+// tile.
+Walk walked(const std::vector<TileVisit>& visits, const Map& directions, const std::vector<int>& lowest, int tile,
+            bool stays);
 
 }  // namespace qx::plan

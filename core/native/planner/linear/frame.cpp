@@ -35,10 +35,8 @@ bool FramedWork::add(Piece piece, const Book& book) {
     if (grows_ && piece.when.mask && !holds(piece)) return true;
     if (!changes_frame(piece, book)) return put(piece, book);
     int target = book.bit(piece, 0);
-    if (piece.when.mask)
-        frame.cx(lowest(piece.when.mask), target, piece.when.value != 0);
-    else
-        frame.flip ^= unit(target);
+    if (piece.when.mask) frame.cx(lowest(piece.when.mask), target, piece.when.value != 0);
+    else frame.flip ^= unit(target);
     return true;
 }
 
@@ -92,7 +90,8 @@ void FramedWork::turn_back(Book& book) {
     frame.flip = 0;
 }
 
-// Leaves of a piece's condition what is not known yet, where all directions that were mixed are; returns whether it can hold.
+// Leaves of a piece's condition what is not known yet, where all directions that were mixed are; returns whether it can
+// hold.
 bool FramedWork::holds(Piece& piece) const {
     Mask zero = 0;
     each(piece.when.mask, [&](int bit) {

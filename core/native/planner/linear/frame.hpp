@@ -36,8 +36,8 @@ struct Frame {
 // Work without CX, and the frame at its end.
 class FramedWork {
   public:
-    // grows: whether the work begins in |0...0>. Then a parity that is even in all directions that were mixed before is 0, so
-    // a condition on it is decided, and a CX that it controls is nothing, or an X.
+    // grows: whether the work begins in |0...0>. Then a parity that is even in all directions that were mixed before is 0,
+    // so a condition on it is decided, and a CX that it controls is nothing, or an X.
     FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book, bool grows);
 
     // Adds a piece of work that inverts all bits which are inverted in the end, so that none is.

@@ -108,8 +108,8 @@ Index Subspaces::of(const Basis& basis) {
     return number;
 }
 
-LinearReasons linear_reasons(
-    const Numbers& pending, const FramedWork& work, const Order& order, const Span& near, int most) {
+LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, const Order& order, const Span& near,
+                             int most) {
     LinearReasons found;
     std::vector<Index> waits(work.size());  // the reason of a piece that waits, 0 of all others
     int waiting = 0;
@@ -136,8 +136,7 @@ LinearReasons linear_reasons(
 std::vector<bool> LinearReasons::lie_in(const Span& space) const {
     std::vector<bool> out;
     for (Index reason = 0; reason < spaces.size(); ++reason)
-        out.push_back(
-            std::all_of(spaces.begin(reason), spaces.end(reason), [&](Mask vector) { return space.has(vector); }));
+        out.push_back(std::all_of(spaces.begin(reason), spaces.end(reason), [&](Mask vector) { return space.has(vector); }));
     return out;
 }
 
@@ -191,8 +190,7 @@ void split(const Numbers& pending, const FramedWork& work, const Order& order, c
     for (Index number : pending) {
         const Framed& piece = work[number];
         bool runs = true;
-        for (const Index* other = order.begin(number); runs && other != order.end(number); ++other)
-            runs = !waiting[*other];
+        for (const Index* other = order.begin(number); runs && other != order.end(number); ++other) runs = !waiting[*other];
         for (int k = 0; runs && k < piece.piece.num_mixed; ++k) runs = near.has(work.directions(piece)[k]);
         (runs ? ready : left).push_back(number);
         waiting[number] = !runs;

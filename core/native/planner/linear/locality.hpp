@@ -53,11 +53,10 @@ struct LinearReasons {
     double arithmetic(const FramedWork& work, const Span& near) const;
 };
 
-LinearReasons linear_reasons(
-    const Numbers& pending, const FramedWork& work, const Order& order, const Span& near, int most);
+LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, const Order& order, const Span& near, int most);
 
-// What may be chosen: reasons in `allowed`, if that is given; of all at most `outside` dimensions that are not in the span of
-// `inside`, -1 for no such bound.
+// What may be chosen: reasons in `allowed`, if that is given; of all at most `outside` dimensions that are not in the span
+// of `inside`, -1 for no such bound.
 struct LinearBound {
     const Span* allowed = nullptr;
     Vectors inside = {};

@@ -17,8 +17,8 @@ constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
 
 }  // namespace
 
-bool is_worth_trying(
-    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, const Book& book) {
+bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
+                     const Book& book) {
     if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
     std::size_t added = 0, diagonals = 0;
     for (const Piece& piece : work) {

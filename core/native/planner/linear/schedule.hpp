@@ -12,8 +12,8 @@ struct Promise {
 };
 
 // Whether work is so full of CX, and fits so well into tiles, that a plan over subspaces may take less time.
-bool is_worth_trying(
-    const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise, const Book& book);
+bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
+                     const Book& book);
 
 // Makes plans over subspaces of work that has a plan on bits, too, a step at a time, and keeps the best.
 class LinearPlanner {

@@ -44,7 +44,8 @@ double item_work(const Item& item, const Shape& shape, Book& book) {
 // Whether a renaming is a CX of bits in the number of a row, which moves nothing where a tile is whole in a cache.
 bool is_free(const Item& item, const Shape& shape, const Book& book) {
     const Index* to = book.values.data() + item.to;
-    Mask touched = static_cast<Mask>(item.when_mask) | (item.num_bits ? book.words[static_cast<std::size_t>(item.words)] : 0);
+    Mask touched =
+        static_cast<Mask>(item.when_mask) | (item.num_bits ? book.words[static_cast<std::size_t>(item.words)] : 0);
     return item.kind == static_cast<Int>(Kind::rename) && item.num_bits == 1 && to[0] == 1 && to[1] == 0 &&
            count(static_cast<Mask>(item.when_mask)) == 1 && !(touched & below(shape.low));
 }
@@ -53,7 +54,8 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
     double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0;
     Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
     for (Int p = sweep.begin; p < sweep.end; ++p)
-        for (Int k = steps.phases[static_cast<std::size_t>(p)].begin; k < steps.phases[static_cast<std::size_t>(p)].end; ++k) {
+        for (Int k = steps.phases[static_cast<std::size_t>(p)].begin; k < steps.phases[static_cast<std::size_t>(p)].end;
+             ++k) {
             const Item& item = steps.items[static_cast<std::size_t>(k)];
             work += item_work(item, shape, book);
             items += !is_free(item, shape, book);
@@ -80,7 +82,8 @@ bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
     });
     std::vector<Glance> outlines(made.work.begin(), made.work.end());
     phases_.begin(Pending::of(outlines), {made.tile}, {below(shape_.edge)}, edges);
-    while (!phases_.advance()) {}
+    while (!phases_.advance()) {
+    }
     if (!phases_.left().empty()) return false;
     Step step{};
     step.tile = static_cast<Int>(made.tile), step.fresh = static_cast<Int>(around.fresh);

@@ -1,7 +1,7 @@
 // The execution of a plan's number program on the operands of one circuit; see qsim_ex.steps.numbers.
 //
-// A listed program is rows and places, and fills a buffer that begins with the operands. A CPU runs the program as the planner
-// has it, which needs less memory: products in the places of their right factors, and operands where they are.
+// A listed program is rows and places, and fills a buffer that begins with the operands. A CPU runs the program as the
+// planner has it, which needs less memory: products in the places of their right factors, and operands where they are.
 //
 // This is all that a variational loop does on the host for each point. A row of a batch is one call's work, so that it
 // does not depend on other rows.
@@ -140,7 +140,8 @@ class Sums {
             double* sums = sums_.data() + (group << at_once);
             for (std::size_t k = 0; k < at_once; ++k) {
                 double term = group * at_once + k < terms.size() ? terms[group * at_once + k] : 0;
-                for (std::size_t set = 0; set < std::size_t{1} << k; ++set) sums[set + (std::size_t{1} << k)] = sums[set] + term;
+                for (std::size_t set = 0; set < std::size_t{1} << k; ++set)
+                    sums[set + (std::size_t{1} << k)] = sums[set] + term;
             }
         }
     }
@@ -208,7 +209,8 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
             case Instruction::euler:
                 for (qx::Int k = 0; k < row->count; ++k, out += euler_numbers) {
                     const Index* of = at + row->at + 4 * k;
-                    if (!tables) split_rotation(buffer[of[0]], buffer[of[1]], buffer[of[2]], buffer[of[3]], row->blocks, out);
+                    if (!tables)
+                        split_rotation(buffer[of[0]], buffer[of[1]], buffer[of[2]], buffer[of[3]], row->blocks, out);
                 }
                 break;
             default: {

@@ -54,8 +54,8 @@ class Lister {
             ProductKind kind = all[order[first]].kind();
             while (last < order.size() && all[order[last]].kind() == kind) ++last;
             std::size_t count = last - first;
-            out_.program.push_back({Instruction::product, static_cast<Int>(count), kind.blocks, kind.size, kind.columns, 0, 0,
-                                    static_cast<Int>(at), 0});
+            out_.program.push_back({Instruction::product, static_cast<Int>(count), kind.blocks, kind.size, kind.columns, 0,
+                                    0, static_cast<Int>(at), 0});
             for (std::size_t k = 0; k < count; ++k) {
                 rows[order[first + k] - begin] = {at_, at + k * kind.left(), at + count * kind.left() + k * kind.right()};
                 at_ += kind.right();
@@ -95,7 +95,14 @@ class Lister {
             std::size_t last = first;
             Index entries = all[first].entries, factors = all[first].factors;
             std::ptrdiff_t words = static_cast<std::ptrdiff_t>(entries * ((factors + 63) / 64));
-            Instruction row{Instruction::fold, 0, 0, 0, 0, entries, factors, static_cast<Int>(out_.places.size()),
+            Instruction row{Instruction::fold,
+                            0,
+                            0,
+                            0,
+                            0,
+                            entries,
+                            factors,
+                            static_cast<Int>(out_.places.size()),
                             static_cast<Int>(out_.incidence.size())};
             for (; last < all.size() && all[last].entries == entries && all[last].factors == factors; ++last) {
                 const Index* from = program_.factors(all[last]);
@@ -149,8 +156,7 @@ Places NumberProgram::euler(const Places& matrix, bool imaginary) {
     return {start, euler_numbers};
 }
 
-Places NumberProgram::fold(
-    std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book) {
+Places NumberProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book) {
     Index columns = static_cast<Index>(factors.size()), kept = entries;
     std::size_t words = (columns + 63) / 64;
     std::size_t bits = incidence_.size(), at = factors_.size();

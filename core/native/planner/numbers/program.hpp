@@ -3,8 +3,8 @@
 // While planning, the entries of every matrix are places in one growing number buffer, which begins with the operands
 // (its first two entries are 0 and 1). Rearranging a matrix only rearranges places; multiplying appends new ones, except
 // where the right factor is a product that nothing else takes: then the new product stands in its place. In this form,
-// which takes few bytes, a CPU runs the program (planner/numbers/bind.cpp). `listed` gives all numbers places of their own, and
-// lists the places of all factors, as qsim_ex.steps.numbers has them.
+// which takes few bytes, a CPU runs the program (planner/numbers/bind.cpp). `listed` gives all numbers places of their own,
+// and lists the places of all factors, as qsim_ex.steps.numbers has them.
 #pragma once
 
 #include "planner/piece.hpp"
@@ -25,7 +25,8 @@ struct ProductKind {
 };
 
 // A row of the listed program: `count` products or Euler angles, or tables [entries, factors]. blocks: of Euler angles,
-// whether the rotations are imaginary. at: where their places begin, all left factors before all right ones. bits: where a table's incidence begins, in words of 64 factors.
+// whether the rotations are imaginary. at: where their places begin, all left factors before all right ones. bits: where a
+// table's incidence begins, in words of 64 factors.
 struct Instruction {
     enum Type : Int { product, euler, fold };
     Int type, count, blocks, size, columns, entries, factors, at, bits;

@@ -35,7 +35,8 @@ class Controls {
     static constexpr int looked_at = 64;  // the most pieces on a bit that are looked at
     static constexpr Index none = ~Index{0};
 
-    // A piece between two H on a bit: its position, what X before it have added to the bit, and the other bits it depends on.
+    // A piece between two H on a bit: its position, what X before it have added to the bit, and the other bits it depends
+    // on.
     struct Between {
         Index position;
         Shift shift;

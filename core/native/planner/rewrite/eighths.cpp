@@ -10,7 +10,8 @@ namespace {
 
 constexpr Index one_at = 1;  // the place of the number 1
 constexpr int turn = eighths_of_turn;
-constexpr char phases[] = {one, eighth, unit_imag, three_eighths, minus_one, minus_three_eighths, minus_unit_imag, minus_eighth};
+constexpr char phases[] = {one,         eighth, unit_imag, three_eighths, minus_one, minus_three_eighths, minus_unit_imag,
+                           minus_eighth};
 
 char phase(int turns) { return phases[turns & (turn - 1)]; }
 
@@ -31,7 +32,8 @@ int eighths(char entry) {
 }
 
 bool Eighths::turned(const Piece& piece, Turned& out) const {
-    if (piece.kind != Kind::mix || piece.num_mixed != 1 || piece.num_reads || piece.when.mask || !piece.unitary) return false;
+    if (piece.kind != Kind::mix || piece.num_mixed != 1 || piece.num_reads || piece.when.mask || !piece.unitary)
+        return false;
     int entry[4];
     for (std::size_t k = 0; k < 4; ++k) {
         entry[k] = root_eighths(book_.patterns[piece.pattern][k]);
@@ -78,7 +80,8 @@ bool Eighths::in_place_of(const Piece& phase, int bit, const Shift& shift, Piece
 }
 
 bool Eighths::undoes(const Piece& then, const Piece& phase) const {
-    bool same = then.when.mask == phase.when.mask && then.when.value == phase.when.value && then.num_reads == phase.num_reads;
+    bool same =
+        then.when.mask == phase.when.mask && then.when.value == phase.when.value && then.num_reads == phase.num_reads;
     if (!same || !std::equal(book_.reads(phase), book_.reads(phase) + phase.num_reads, book_.reads(then)) || !known(then))
         return false;
     Interned::Bytes one_of = book_.patterns[phase.pattern], other_of = book_.patterns[then.pattern];

@@ -40,7 +40,8 @@ void Flips::add(const Piece& phase, const Shift& shift, const Book& book) {
             auto parity = [&](const Read& of) { return is_odd(of.made & x) ^ (of.has & (value ^ Mask{shift.inverted})); };
             bool holds = true;
             std::size_t k = 0, entry = 0;
-            each(phase.when.mask, [&](int other) { holds = holds && parity(under[k++]) == (phase.when.value >> other & 1); });
+            each(phase.when.mask,
+                 [&](int other) { holds = holds && parity(under[k++]) == (phase.when.value >> other & 1); });
             for (k = 0; k < reads.size(); ++k) entry |= parity(reads[k]) << k;
             if (holds) turns_[x] += value ? eighths(of[entry]) : -eighths(of[entry]);
         }

@@ -257,7 +257,8 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
     tried = tried && (trial.is_known(size * size) || !all_complex(of, book_));
 
     auto factor = [&](int k) {
-        return book_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry, static_cast<Index>(size * size));
+        return book_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry,
+                            static_cast<Index>(size * size));
     };
     out = Piece();
     out.level = pieces[0]->level;

@@ -73,7 +73,8 @@ Piece product(const Piece& first, const Piece& then, Book& book, NumberProgram& 
     out.level = 1 + std::max(first.level, then.level);
     out.unitary = first.unitary && then.unitary;
     out.label = joined_label({first.label, then.label}, book);
-    out.source = program.product({0, out.level, first.source.count, 1, 1}, Book::factor(then.source), Book::factor(first.source));
+    out.source =
+        program.product({0, out.level, first.source.count, 1, 1}, Book::factor(then.source), Book::factor(first.source));
     Interned::Bytes one = book.patterns[first.pattern], other = book.patterns[then.pattern];
     std::vector<char> of(one.size());
     for (std::size_t k = 0; k < of.size(); ++k) of[k] = times(one[k], other[k]);
@@ -123,7 +124,8 @@ struct Phases {
 };
 
 // Appends two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases.
-void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program, const Trials& trials) {
+void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program,
+             const Trials& trials) {
     Index rotation[16] = {}, before[4] = {1, 1, 1, 1}, after[4] = {1, 1, 1, 1}, scales[2];
     char classes[] = {one, one, one, one};
     const Block blocks[] = {{0, apart}, {1, apart}};
@@ -178,7 +180,8 @@ bool splits(const Piece& piece, const Book& book) {
 }
 
 std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials) {
-    std::ptrdiff_t found = std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return splits(piece, book) || direction(piece, book); });
+    std::ptrdiff_t found = std::count_if(work.begin(), work.end(),
+                                         [&](const Piece& piece) { return splits(piece, book) || direction(piece, book); });
     if (!found) return work;
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
     Index label = book.labels.of("phase");

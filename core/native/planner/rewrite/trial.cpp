@@ -40,7 +40,8 @@ Number number_of(char kind, std::uint64_t key) {
         default: break;
     }
     const double drawn = number(key), square = drawn * drawn;
-    return {(1 - square) / (1 + square), 2 * drawn / (1 + square)};  // of modulus 1, so that products of phases stay as large
+    return {(1 - square) / (1 + square),
+            2 * drawn / (1 + square)};  // of modulus 1, so that products of phases stay as large
 }
 
 double size_of(Number number) { return std::abs(number.real()) + std::abs(number.imag()); }
@@ -84,9 +85,7 @@ void Trial::multiply(const Trial& left, int size) {
         for (int k = 0; k < size * size; ++k) entry[draw][k] /= largest[draw];
 }
 
-bool Trial::same(Number one, Number other) {
-    return size_of(one - other) <= near * (size_of(one) + size_of(other));
-}
+bool Trial::same(Number one, Number other) { return size_of(one - other) <= near * (size_of(one) + size_of(other)); }
 
 Index Trial::without_zeros(Index pattern, int entries, Patterns& patterns) const {
     char classes[most_entries];

@@ -82,8 +82,7 @@ void Search::further(Partial& way, std::vector<Partial>& out) {
     std::vector<Mask> found = reasons_of(work_, way.pending, pinned);
     std::vector<FarSet> sets;
     for (Mask bits : {early_ && exchanges_ ? allowed_ & way.there : allowed_, allowed_})
-        if (sets.empty())
-            sets = far_sets(work_, way.pending, found, size_, bits & ~pinned, way.freedom, way.far(), width);
+        if (sets.empty()) sets = far_sets(work_, way.pending, found, size_, bits & ~pinned, way.freedom, way.far(), width);
     if (sets.empty()) {  // no set lets much work run, so choose one for the first piece
         Mask far = late(allowed_ & ~pinned & ~work_[way.pending[0]].mixed.units, size_, way.freedom);
         sets.push_back({far, way.freedom.after(far)});
@@ -103,12 +102,13 @@ void Search::further(Partial& way, std::vector<Partial>& out) {
         for (Index number : ready) mixed |= work_[number].mixed.units, ran += weight_of(work_[number]);
         double cost = way.cost + moves(way, set.far, mixed);
         Part part{std::move(ready), set.far};
-        out.push_back({std::move(left), set.freedom, way.there | mixed, std::move(part), true, before, cost, way.weight - ran});
+        out.push_back(
+            {std::move(left), set.freedom, way.there | mixed, std::move(part), true, before, cost, way.weight - ran});
     }
 }
 
-// Returns the cost, in states, of continuing a way: a pass reads all that is not zero, and writes all that is not afterwards;
-// an exchange moves some of it to another device, where bits that are fresh on both sides cost nothing.
+// Returns the cost, in states, of continuing a way: a pass reads all that is not zero, and writes all that is not
+// afterwards; an exchange moves some of it to another device, where bits that are fresh on both sides cost nothing.
 double Search::moves(const Partial& way, Mask far, Mask mixed) const {
     if (!exchanges_) return states(way.there) + states(way.there | mixed);
     Mask coming = way.far() & ~far & mixed;
@@ -125,8 +125,7 @@ Divider::Divider(const std::vector<Glance>& work, const std::vector<Glance>& wei
     freedom_.most = count(fresh) - count(fresh & below(levels.slice));
     if (how.nested)
         for (auto layer = levels.layers.rbegin(); layer != levels.layers.rend(); ++layer) counts_.push_back(layer->bits);
-    else if (levels.peers)
-        counts_.push_back(levels.peers);
+    else if (levels.peers) counts_.push_back(levels.peers);
 }
 
 Divider::State Divider::advance() {
@@ -248,7 +247,8 @@ Mask Divider::mixed_by(const Numbers& numbers) const {
     return mixed;
 }
 
-// --- operations that do not fit beside the lowest bits -----------------------------------------------------------------------
+// --- operations that do not fit beside the lowest bits
+// -----------------------------------------------------------------------
 
 // Makes room for one operation that mixes more bits than may be exchanged, in the slice's bits if needed; false if it mixes
 // more than can be local.

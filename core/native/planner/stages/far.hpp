@@ -28,8 +28,8 @@ inline Int weight_of(const Outline& piece) { return 100 * piece.weight(); }
 // Returns for each piece the bits that it waits for, given those that are near; no window ends the scan.
 std::vector<Mask> reasons_of(const std::vector<Glance>& work, const std::vector<Index>& pending, Mask near);
 
-// Returns at most `most` sets of `size` bits of `allowed` that may be far, those that let most work run first; each lets some
-// run. stays: bits that are far already.
+// Returns at most `most` sets of `size` bits of `allowed` that may be far, those that let most work run first; each lets
+// some run. stays: bits that are far already.
 std::vector<FarSet> far_sets(const std::vector<Glance>& work, const std::vector<Index>& pending,
                              const std::vector<Mask>& found, int size, Mask allowed, const Freedom& freedom, Mask stays,
                              std::size_t most);

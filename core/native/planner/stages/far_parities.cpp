@@ -215,7 +215,8 @@ void FarParities::sets(const Way& way, const std::vector<Candidates>& blocked, c
         for (std::size_t row = 0; row < kept.size(); ++row) {
             Candidates far;
             for (Index column : kept[row].columns) far.add(column);
-            Int all = 0, waiting[Candidates::most] = {};  // the weight of what runs now, and of what waits for each candidate
+            Int all = 0,
+                waiting[Candidates::most] = {};  // the weight of what runs now, and of what waits for each candidate
             for (const Weighed& one : reasons) {
                 if (one.waits.meets(far)) continue;
                 all += one.weight;

@@ -53,8 +53,8 @@ LinearSearch::LinearSearch(const Draft& draft, int num_bits, const Levels& level
     Vectors first;
     for (int bit = migrates ? levels.slice : levels.local; bit < num_bits; ++bit) first.push_back(unit(bit));
     stays_ = stays && migrates && !new_;
-    search_.reset(new FarParities(
-        *framed_, candidates_, size, new_, stays_ ? levels.slice : 0, first, !new_ && !migrates, stays_));
+    search_.reset(
+        new FarParities(*framed_, candidates_, size, new_, stays_ ? levels.slice : 0, first, !new_ && !migrates, stays_));
     left_ = most;
 }
 
@@ -108,7 +108,8 @@ void LinearSearch::write() {
         Divider divider(glances, glances, num_bits_, levels_, 0, {{num_bits_, none, 0, 0, 0, true}, false, 0});
         for (Part& part : parts) {
             divider.only(std::move(part.work), below(num_bits_) & ~part.far);
-            while (divider.advance() == Divider::State::busy) {}
+            while (divider.advance() == Divider::State::busy) {
+            }
         }
         division.passes = divider.take().passes;
     } else {

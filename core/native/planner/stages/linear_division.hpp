@@ -9,7 +9,8 @@
 
 namespace qx::plan {
 
-// For each bit of the work the bit that it has become in the end; none for plans of bits. flip: those that are inverted then.
+// For each bit of the work the bit that it has become in the end; none for plans of bits. flip: those that are inverted
+// then.
 struct Renamed {
     std::vector<int> at;
     Mask flip = 0;

@@ -2,8 +2,8 @@
 
 #include "planner/stages/on_bits.hpp"
 
-#include "planner/linear/coordinates.hpp"
 #include "base/sorting.hpp"
+#include "planner/linear/coordinates.hpp"
 
 namespace qx::plan {
 
@@ -49,8 +49,8 @@ class Names {
         work_.push_back(on_positions(framed, bits, reads, conditions, book_));
     }
 
-    // Returns the names of parities that will be far, after CX that make each of them a bit. wanted: the name that each should
-    // have, if it is free. later: names that others should have.
+    // Returns the names of parities that will be far, after CX that make each of them a bit. wanted: the name that each
+    // should have, if it is free. later: names that others should have.
     std::vector<int> bits_of(const Vectors& parities, const std::vector<int>& wanted = {}, Mask later = 0) {
         std::vector<int> found(parities.size(), -1);
         for (std::size_t k = 0; k < parities.size(); ++k) {
@@ -75,7 +75,8 @@ class Names {
     // Writes the CX after which each parity has its name.
     void settle(const std::vector<int>& at, const Map& parities) {
         std::vector<std::pair<int, int>> order;
-        for (std::size_t bit = 0; bit < at.size(); ++bit) order.push_back({count(seen(parities[bit])), static_cast<int>(bit)});
+        for (std::size_t bit = 0; bit < at.size(); ++bit)
+            order.push_back({count(seen(parities[bit])), static_cast<int>(bit)});
         sort_ascending(order);
         Mask taken = far;
         for (auto [size, bit] : order) {

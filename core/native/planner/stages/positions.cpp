@@ -46,7 +46,8 @@ std::vector<int> soonest(Mask bits, const Needs& later) {
 Mask filled(Mask needed, const std::vector<int>& others, int size) {
     Mask out = needed;
     int missing = size - count(needed);
-    for (int k = 0; k < missing && k < static_cast<int>(others.size()); ++k) out |= unit(others[static_cast<std::size_t>(k)]);
+    for (int k = 0; k < missing && k < static_cast<int>(others.size()); ++k)
+        out |= unit(others[static_cast<std::size_t>(k)]);
     return out;
 }
 
@@ -72,9 +73,7 @@ std::vector<int> first_places(int num_bits, Mask fresh, const Division& division
         for (const StageWork& portion : one) needs.push_back(portion.needs);
     if (shares && !needs.empty()) needs[0] |= ~either(needs);
     Mask low = division.low;
-    auto rank = [&](int bit) {
-        return std::tuple(!((low & lowest) >> bit & 1), !(low >> bit & 1), wait(bit, needs), bit);
-    };
+    auto rank = [&](int bit) { return std::tuple(!((low & lowest) >> bit & 1), !(low >> bit & 1), wait(bit, needs), bit); };
     std::vector<int> order = bits_of(fresh), at = all(num_bits);
     std::sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
     std::size_t next = 0;
@@ -137,8 +136,7 @@ bool Positions::exchange(const Needs& later, Motion& out) {
     std::vector<int> leaving = to_give_away(later, local() & ~later[0] & ~low), arriving = bits_of(coming);
     if (leaving.size() < arriving.size()) return false;
     auto place = [&](int bit) { return at[static_cast<std::size_t>(bit)]; };
-    if (levels_.layers.size() > 1)
-        sort_stably(arriving, [&](int a, int b) { return place(a) > place(b); });
+    if (levels_.layers.size() > 1) sort_stably(arriving, [&](int a, int b) { return place(a) > place(b); });
     Pairs pairs;
     for (std::size_t k = 0; k < arriving.size(); ++k) pairs.push_back({leaving[k], arriving[k]});
     Mask far = window() & ~local() & ~coming & ~fresh;
@@ -153,7 +151,8 @@ bool Positions::exchange(const Needs& later, Motion& out) {
     for (auto [leave, arrive] : pairs) out.swaps.push_back({place(leave), place(arrive)});
     sort_ascending(out.swaps);
     for (auto [leave, arrive] : pairs) {
-        if (migrated) std::swap(home_[static_cast<std::size_t>(place(leave))], home_[static_cast<std::size_t>(place(arrive))]);
+        if (migrated)
+            std::swap(home_[static_cast<std::size_t>(place(leave))], home_[static_cast<std::size_t>(place(arrive))]);
         trade_places(leave, arrive);
     }
     return true;

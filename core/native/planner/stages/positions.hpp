@@ -15,8 +15,8 @@ struct StageWay {
 
     bool operator==(const StageWay& other) const {
         return plan.low == other.plan.low && plan.floats == other.plan.floats && plan.worth == other.plan.worth &&
-               most == other.most && steadily == other.steadily && nested == other.nested &&
-               together == other.together && shares == other.shares;
+               most == other.most && steadily == other.steadily && nested == other.nested && together == other.together &&
+               shares == other.shares;
     }
 };
 

@@ -34,7 +34,8 @@ StepCost step_cost(const Step& step, const StepArrays& steps, Patterns& patterns
         double exchanged = rates.phase_work * static_cast<double>(step.end - step.begin);
         exchanged += step.num_bits ? rates.permuted_work : 0.0;
         exchanged += found.crowded * found.work;
-        double before = power(num_bits - count(fresh)), after = power(num_bits - count(fresh & ~static_cast<Mask>(step.tile)));
+        double before = power(num_bits - count(fresh)),
+               after = power(num_bits - count(fresh & ~static_cast<Mask>(step.tile)));
         return {(before + after) * single, found.work * after, exchanged * after};
     }
     if (step.type == Step::zero_fill) return {(amplitudes - power(num_bits - count(fresh))) * single};
@@ -147,8 +148,8 @@ double LeastWork::upto(const StepArrays& steps, Book& book, Mask fresh) {
     const int near = levels_.local + levels_.peers, parts = num_bits_ - levels_.ranks;
     double windows = power(there(below(parts) & ~below(near), fresh));
     for (; timed_ < steps.steps.size(); ++timed_)
-        time_ += windows *
-                 step_cost(steps.steps[timed_], steps, book.patterns, levels_.local, shape_, rates_).seconds(rates_);
+        time_ +=
+            windows * step_cost(steps.steps[timed_], steps, book.patterns, levels_.local, shape_, rates_).seconds(rates_);
     return time_;
 }
 
@@ -160,7 +161,8 @@ std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const St
     for (std::size_t k = 0; k < stages.size(); ++k) {
         const StageRow& stage = stages[k];
         std::size_t begin = k ? stages[k - 1].end : 0;
-        double windows = power(there(below(parts) & ~below(near), stage.fresh)), ranks = power(there(rank_bits, stage.fresh));
+        double windows = power(there(below(parts) & ~below(near), stage.fresh)),
+               ranks = power(there(rank_bits, stage.fresh));
         double each_rank = power(there(device_bits, stage.fresh)), devices = ranks * each_rank;
         StageCost cost{windows, devices};
         double work = 0;
@@ -176,8 +178,8 @@ std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const St
         } else if (stage.motion.kind == Motion::migration) {
             std::size_t last = k + 1;
             while (last < stages.size() && stages[last].motion.kind != Motion::migration) ++last;
-            Mask fresh = fresh_after(
-                stages[last - 1].fresh, steps, last > 1 ? stages[last - 2].end : 0, stages[last - 1].end);
+            Mask fresh =
+                fresh_after(stages[last - 1].fresh, steps, last > 1 ? stages[last - 2].end : 0, stages[last - 1].end);
             double come = single * power(num_bits - count(stage.fresh)), go = single * power(num_bits - count(fresh));
             double come_each = come / devices, go_each = go / power(there(device_bits | rank_bits, fresh));
             double on_host = (come + go) / ranks / rates.host_all;  // each rank has a host of its own

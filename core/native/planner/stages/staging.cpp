@@ -16,8 +16,8 @@ constexpr double starts = 0.15;    // how many times as long making stages takes
 constexpr int wider = 6;           // other ways are tried for states of so many bits more than `start`
 constexpr double worths[] = {0.35, 0.0, 0.7, 0.0, 0.7};
 
-std::vector<StageWay> first_ways(
-    const Levels& levels, const Shape& shape, Mask fresh, bool is_new, const std::vector<Mask>& lows) {
+std::vector<StageWay> first_ways(const Levels& levels, const Shape& shape, Mask fresh, bool is_new,
+                                 const std::vector<Mask>& lows) {
     bool floats = shape.floats && levels.slice >= shape.low;  // so that no bit that leaves is ever among the lowest
     if (!((levels.peers || levels.ranks) && fresh)) {
         std::vector<StageWay> out{{{0, floats, 0}}};
@@ -116,10 +116,8 @@ Needs StageAttempt::windows() const {
 // Begins a new stage if a portion needs bits that are not local.
 void StageAttempt::bring() {
     bool begins = positions.migrated && !portion_ && (!in_pass() || windows()[0] & ~positions.window());
-    if (begins)
-        then_ = {&StageAttempt::work_off, &StageAttempt::close, &StageAttempt::begin_pass};
-    else if (portion().needs & ~positions.local())
-        then_ = {&StageAttempt::work_off, &StageAttempt::begin_exchange};
+    if (begins) then_ = {&StageAttempt::work_off, &StageAttempt::close, &StageAttempt::begin_pass};
+    else if (portion().needs & ~positions.local()) then_ = {&StageAttempt::work_off, &StageAttempt::begin_exchange};
     then_.push_back(&StageAttempt::add);
 }
 
@@ -204,7 +202,8 @@ void StageAttempt::work_off() {
         Piece piece = draft.work[number];
         std::uint32_t from = piece.words;
         piece.words = static_cast<std::uint32_t>(words.size());
-        for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k) words.push_back(to(words[from + static_cast<std::uint32_t>(k)]));
+        for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k)
+            words.push_back(to(words[from + static_cast<std::uint32_t>(k)]));
         piece.mixed.units = to(piece.mixed.units), piece.touched = to(piece.touched);
         piece.when = {to(piece.when.mask), to(piece.when.value)};
         pieces_.push_back(piece);
@@ -255,7 +254,8 @@ void StageAttempt::clear() {
 
 Dividing::Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
                    const StageWay& way)
-    : work(outlines(pieces, pieces.size(), false, false)), weighed(outlines(pieces, pieces.size(), way.plan.worth != 0, false)),
+    : work(outlines(pieces, pieces.size(), false, false)),
+      weighed(outlines(pieces, pieces.size(), way.plan.worth != 0, false)),
       divider(work, weighed, num_bits, levels, fresh,
               {{num_bits, shape, way.most, way.plan.low, way.plan.worth, way.steadily}, way.nested, way.plan.low}) {}
 
@@ -357,7 +357,8 @@ void Staging::timed() {
     attempt_.reset();
     if (trying_ == Trying::parities) {
         trying_ = Trying::first;
-        if (parities_ > 0 || made_whole_ <= least_seconds(division_, num_bits_, levels_, fresh_, rates_)) state_ = State::done;
+        if (parities_ > 0 || made_whole_ <= least_seconds(division_, num_bits_, levels_, fresh_, rates_))
+            state_ = State::done;
         else begin(draft_.copy(), division_, ways_[0]);
         return;
     }

@@ -18,8 +18,8 @@ enum class Making { busy, done, stuck, too_wide };
 class StageAttempt {
   public:
     // draft: with the work of the division.
-    StageAttempt(Draft draft, Division division, const StageWay& way, int num_bits, const Levels& levels,
-                 const Shape& shape, Mask fresh);
+    StageAttempt(Draft draft, Division division, const StageWay& way, int num_bits, const Levels& levels, const Shape& shape,
+                 Mask fresh);
 
     // Does a bounded amount of work.
     Making advance();

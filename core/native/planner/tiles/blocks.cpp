@@ -54,10 +54,8 @@ class Block {
             for (int k = 0; k < piece.num_mixed; ++k) here |= (row >> at_[book_.bit(piece, k)] & 1) << k;
             rows[block * inner + here].push_back(row);
         }
-        if (piece.kind == Kind::rename)
-            rename(piece, rows);
-        else
-            product(piece, rows, blocks, inner);
+        if (piece.kind == Kind::rename) rename(piece, rows);
+        else product(piece, rows, blocks, inner);
     }
 
     // Returns the places of the matrix.
@@ -79,8 +77,7 @@ class Block {
         std::memcpy(before, places_, sizeof before);
         for (int from = 0; from < piece.size(); ++from) {
             const std::vector<int>& to = rows[book_.values[piece.to + static_cast<Index>(from)]];
-            for (std::size_t k = 0; k < to.size(); ++k)
-                std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
+            for (std::size_t k = 0; k < to.size(); ++k) std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
         }
     }
 
@@ -89,7 +86,8 @@ class Block {
         Index at = static_cast<Index>(book_.places.size());
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row) book_.places.insert(book_.places.end(), places_[row], places_[row] + size);
-        ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner), static_cast<Index>(rest * size)};
+        ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner),
+                         static_cast<Index>(rest * size)};
         Index made = program_.product(kind, Book::factor(piece.source), {at, 1}).first;
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row)
@@ -105,17 +103,14 @@ class Block {
 
 }  // namespace
 
-std::vector<Piece> gathered(
-    const std::vector<Piece>& work, Mask near, double block, double making, Book& book, NumberProgram& program) {
+std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double block, double making, Book& book,
+                            NumberProgram& program) {
     Part before, inside, after;
     for (const Piece& piece : work) {
         bool free = !after.stops(piece);
-        if (free && !(piece.touched & ~near))
-            inside.add(piece);
-        else if (free && !inside.stops(piece))
-            before.add(piece);
-        else
-            after.add(piece);
+        if (free && !(piece.touched & ~near)) inside.add(piece);
+        else if (free && !inside.stops(piece)) before.add(piece);
+        else after.add(piece);
     }
     double cost = block + making + sent + parted * (before.moves() + after.moves()), saved = 0;
     for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);

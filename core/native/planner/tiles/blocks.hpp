@@ -10,7 +10,7 @@ namespace qx::plan {
 //
 // work: in order; diagonals that earlier phases passed on come first. near: the phase's near bits. block, making: the
 // costs of a block, and of its matrix until it is on the device.
-std::vector<Piece> gathered(
-    const std::vector<Piece>& work, Mask near, double block, double making, Book& book, NumberProgram& program);
+std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double block, double making, Book& book,
+                            NumberProgram& program);
 
 }  // namespace qx::plan

@@ -72,8 +72,8 @@ void Floating::settle_from(std::size_t first, StepArrays& steps, Book& book) con
 
 // Returns the words of steps from a number on, those of steps and items alone: pieces may share theirs. They will stand
 // behind `offset` others.
-std::vector<Mask> Floating::settled(
-    const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps, const Book& book) const {
+std::vector<Mask> Floating::settled(const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps,
+                                    const Book& book) const {
     std::vector<Mask> words;
     BitPlaces at = begin;
     auto take = [&](Int from, Int size) {
@@ -113,8 +113,8 @@ std::vector<Mask> Floating::settled(
     return words;
 }
 
-Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
-                    Directions reach, Directions every, const Shape& shape, Reasons& reasons) {
+Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low, Directions reach,
+                    Directions every, const Shape& shape, Reasons& reasons) {
     if (left.empty() || !left[0].in_a_sweep()) return low;
     reasons.find(left, {}, shape.tile);
     Bound bound{tile, shape.tile - shape.low};

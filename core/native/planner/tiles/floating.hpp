@@ -37,8 +37,8 @@ class Floating {
 
   private:
     Directions on(int count) const;
-    std::vector<Mask> settled(
-        const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps, const Book& book) const;
+    std::vector<Mask> settled(const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps,
+                              const Book& book) const;
 
     const Shape& shape_;
     BitPlaces at_;
@@ -49,7 +49,7 @@ class Floating {
 // The bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most. ready: the
 // work of the sweep. left: the work behind it. low: the bits that are lowest now. reach, every: see Growth.
 // reasons: memory for those of the work behind it.
-Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
-                    Directions reach, Directions every, const Shape& shape, Reasons& reasons);
+Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low, Directions reach,
+                    Directions every, const Shape& shape, Reasons& reasons);
 
 }  // namespace qx::plan

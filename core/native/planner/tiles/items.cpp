@@ -126,8 +126,7 @@ void Packer::dense(const Piece& piece) {
 }
 
 // Appends an item with the bits and the condition of a piece, and reserves room for its numbers.
-void Packer::add(
-    const Piece& piece, Index pattern, const Places& source, const Mask* reads, int num_reads, Index label) {
+void Packer::add(const Piece& piece, Index pattern, const Places& source, const Mask* reads, int num_reads, Index label) {
     Item item{};
     item.kind = static_cast<Int>(piece.kind);
     item.num_bits = piece.num_mixed, item.num_reads = num_reads, item.words = piece.words;

@@ -13,9 +13,8 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 
 }  // namespace
 
-Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits,
-                     const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out,
-                     Floating* floating, double worth)
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
+                     Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth)
     : work_(work), shape_(shape), book_(book), out_(out), sweep_(shape, book, program, out),
       growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
     pending_ = Pending::of(outlines);
@@ -27,10 +26,8 @@ bool Scheduler::advance() {
         return end_sweep();
     }
     const Piece& piece = work_[pending_.number(0)];
-    if (piece.in_a_sweep())
-        begin_sweep();
-    else
-        alone(piece);
+    if (piece.in_a_sweep()) begin_sweep();
+    else alone(piece);
     return true;
 }
 
@@ -54,10 +51,8 @@ void Scheduler::alone(const Piece& piece) {
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
     if (floating_) floating_->follow(out_.steps.size());
-    if (pending_.front.empty())
-        ++pending_.next;
-    else
-        pending_.front.erase(pending_.front.begin());
+    if (pending_.front.empty()) ++pending_.next;
+    else pending_.front.erase(pending_.front.begin());
 }
 
 void Scheduler::begin_sweep() {
@@ -90,8 +85,7 @@ bool Scheduler::end_sweep() {
         front.reserve(left.size() + pending_.front.size());
         std::size_t own = 0, other = 0;
         while (own < left.size() || other < pending_.front.size()) {
-            bool take = other == pending_.front.size() ||
-                        (own < left.size() && left.number(own) < pending_.front[other]);
+            bool take = other == pending_.front.size() || (own < left.size() && left.number(own) < pending_.front[other]);
             front.push_back(take ? left.number(own++) : pending_.front[other++]);
         }
         pending_.front.swap(front);
