@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.native import objects
-from qsim_ex.native.library import address
+from qsim_ex.native.library import address, function
 
 _FEW = 64
 """The most items of a tuple whose text Python makes."""
@@ -62,4 +61,4 @@ def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
 @lru_cache(maxsize=1)
 def _write() -> Callable[..., int]:
     """Return the function of core/native/readers/structure_text.cpp."""
-    return objects.function("structure_text", "ooiipip")
+    return function("structure_text")
