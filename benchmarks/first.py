@@ -198,17 +198,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--commit", help="default: what git says")
     parser.add_argument("--out", type=Path, help="the JSON file to write")
     chosen = parser.parse_args(arguments)
-    document = {
+    document: dict[str, Any] = {
         "kind": "first",
         "commit": chosen.commit or machine.commit(),
         "machine": machine.describe(),
         "threads": len(os.sched_getaffinity(0)),
-        "processes": processes(chosen.python, chosen.first, chosen.processes),
-        "command": command_line(chosen.python, chosen.processes),
-        "new circuits": new_circuits(chosen.new, chosen.turns),
     }
-    if chosen.out:
-        chosen.out.write_text(json.dumps(document, indent=1) + "\n")
+    parts: dict[str, Callable[[], Any]] = {
+        "new circuits": lambda: new_circuits(chosen.new, chosen.turns),
+        "processes": lambda: processes(chosen.python, chosen.first, chosen.processes),
+        "command": lambda: command_line(chosen.python, chosen.processes),
+    }
+    for name, measure in parts.items():
+        document[name] = measure()
+        if chosen.out:  # after each part, should the next one fail
+            chosen.out.write_text(json.dumps(document, indent=1) + "\n")
     return 0
 
 
