@@ -189,7 +189,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--python", default=sys.executable, help="the Python of the environment that fresh processes use"
     )
-    parser.add_argument("--first", type=int, nargs="*", default=[10, 20], metavar="N", help="qubits in fresh processes")
+    parser.add_argument(
+        "--first",
+        type=int,
+        nargs="*",
+        default=[10, 20],
+        metavar="N",
+        help="qubits in fresh processes; none: no process",
+    )
     parser.add_argument(
         "--new", type=int, nargs="*", default=[8, 12, 16, 18, 20, 22], metavar="N", help="qubits of new circuits"
     )
@@ -204,11 +211,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "machine": machine.describe(),
         "threads": len(os.sched_getaffinity(0)),
     }
-    parts: dict[str, Callable[[], Any]] = {
-        "new circuits": lambda: new_circuits(chosen.new, chosen.turns),
-        "processes": lambda: processes(chosen.python, chosen.first, chosen.processes),
-        "command": lambda: command_line(chosen.python, chosen.processes),
-    }
+    parts: dict[str, Callable[[], Any]] = {}
+    if chosen.new:
+        parts["new circuits"] = lambda: new_circuits(chosen.new, chosen.turns)
+    if chosen.first:
+        parts["processes"] = lambda: processes(chosen.python, chosen.first, chosen.processes)
+        parts["command"] = lambda: command_line(chosen.python, chosen.processes)
     for name, measure in parts.items():
         document[name] = measure()
         if chosen.out:  # after each part, should the next one fail

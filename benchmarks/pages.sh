@@ -37,7 +37,8 @@ on() { # on CORES COMMAND ...: what it starts runs on these cores, with a thread
 }
 
 first_runs() {
-    within cpu_first 400 first --processes 3
+    within cpu_first 300 first --first
+    within cpu_first_processes 400 first --new --processes 3
     within cpu_latency 60 latency --families
 }
 noise_12() {

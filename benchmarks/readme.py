@@ -29,7 +29,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: what was run, in which file the figures are, and how they are read; {card} is the file's."""
+    """A row: what was run, in which file the figures are, and how they are read.
+
+    {card}, {commit} and {date} are those of the file.
+    """
 
     what: str
     file: str
@@ -122,21 +125,25 @@ ROWS = (
     Row("the same through Cirq", "cpu_first", new_circuit("qsim-ex-cirq", 20)),
     Row(
         "import of the simulator and first run in a new process, 10 qubits, through Cirq",
-        "cpu_first",
+        "cpu_first_processes",
         new_process(10),
     ),
     Row("later runs, 24 qubits, seven families, one CPU thread", "cpu_single_24", warm(24, "qsim", "qsim")),
     Row("first runs, 28 qubits, fifteen families, {card}", "h100_first", first(28)),
     Row("the same, 20 qubits", "h100_first", first(20)),
     Row("later runs, 28 qubits, seven families, {card}", "h100_single", warm(28, *EX)),
-    Row("later runs, 30 qubits, {card}", "h100x4", warm(30, *EX)),
+    Row("later runs, 30 qubits, {card}, measured on {commit}, {date}", "h200x4", warm(30, *EX)),
     Row("later runs, 30 qubits, half of the state in host memory, {card}", "h100_host_29", warm(30, *EX)),
     Row(
         "1,000 bindings of 10 qubits through Qiskit, counts read, two cores",
         "cpu_many",
         batch("qiskit counts"),
     ),
-    Row("1,000 noisy trajectories of 12 qubits, two cores", "cpu_noise_12", batch("depolarizing, 12 qubits")),
+    Row(
+        "1,000 trajectories of 12 qubits with depolarizing noise, two cores",
+        "cpu_noise_12",
+        batch("depolarizing, 12 qubits"),
+    ),
 )
 
 
@@ -154,7 +161,9 @@ def line(row: Row, folder: Path) -> str:
     figures = row.read(document)
     ours = " to ".join(digits(value) for value in figures.ours)
     peers = ", ".join(f"{peer} {times(ratio)}" for peer, ratio in figures.peers.items())
-    return f"| {row.what.format(card=card(document))} | {ours} ms | {peers} |"
+    date = str(document["machine"]["date"]).split("T")[0]
+    what = row.what.format(card=card(document), commit=document["commit"], date=date)
+    return f"| {what} | {ours} ms | {peers} |"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
