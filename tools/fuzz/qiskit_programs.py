@@ -122,7 +122,7 @@ class QiskitDraw(Draw):
         name, qubits, parameters, controls = random.choice(
             [row for row in standard() if row[1] <= self.wires and (not self.noisy or row[0] in _NAMED)]
         )
-        angles = [self.angle() for _ in range(parameters)]
+        angles = self.angles(parameters)
         bound = any(angle.startswith("v[") for angle in angles)
         if controls and not self.noisy and not bound and random.random() < 0.2:
             angles.append(f"ctrl_state={random.randrange(1 << controls)}")
@@ -131,6 +131,10 @@ class QiskitDraw(Draw):
             gate, more = self.modified(gate, qubits)
             qubits += more
         return f"qc.append({gate}, {self.on(self.some(qubits))})"
+
+    def angles(self, count: int) -> list[str]:
+        """The angles of a gate."""
+        return [self.angle() for _ in range(count)]
 
     def modified(self, gate: str, qubits: int) -> tuple[str, int]:
         """A gate with controls, inverted, or to a power; and how many controls were added."""
