@@ -43,12 +43,12 @@ _FEW = 16  # so many gates are appended one by one: looking at all together take
 
 
 class ReadRows:
-    """Rows of the gate table, by a reader's own numbers."""
+    """Rows of the gate table, each once, by a reader's own numbers."""
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._quarters = QuarterKeys(rows, ROW_BITS)
         self._rows = (*rows, *self._quarters.added)
-        assert len(self._rows) <= MOST_ROWS
+        assert len(set(self._rows)) == len(self._rows) <= MOST_ROWS  # the constants of a row are filled once
 
     def decoded(self, key: int) -> tuple[str, Wires]:
         """Return the row and the wires of a key."""
