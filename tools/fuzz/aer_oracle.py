@@ -98,7 +98,7 @@ def _append(circuit: QuantumCircuit, matrix: Matrix, on: Sequence[int]) -> None:
         circuit.global_phase += float(np.angle(matrix[0, 0]))
     elif len(on) == 1 and matrix[1, 1] == 1 and not matrix[0, 1] and not matrix[1, 0]:  # Aer takes diag(i, 1) for S
         circuit.x(on[0])
-        circuit.append(UnitaryGate(matrix[::-1, ::-1], check_input=False), on)
+        circuit.append(UnitaryGate(np.diag([1, matrix[0, 0]]), check_input=False), on)
         circuit.x(on[0])
     else:
-        circuit.append(UnitaryGate(matrix, check_input=False), on)
+        circuit.append(UnitaryGate(np.ascontiguousarray(matrix), check_input=False), on)

@@ -17,8 +17,8 @@ from tools.fuzz.qiskit_programs import QiskitDraw
 SIZES = (16, 16, 16, 17)
 """Wires of a circuit."""
 
-_COUNTS = ((1, 16), (17, 40), (17, 40), (40, 120), (120, 400))
-"""Ranges from which the number of lines is drawn."""
+_COUNTS = ((1, 16), (17, 40), (17, 40), (17, 40), (40, 120), (120, 400))
+"""Ranges from which the number of lines is drawn; with parameters, of which Qiskit takes its time, the first four."""
 
 _VALUES = 6
 """The most numbers of a binding that a program names."""
@@ -86,14 +86,9 @@ class SizedQiskit(Pool, QiskitDraw):
     """A source of lines for a `QuantumCircuit`."""
 
     def angles(self, count: int) -> list[str]:
-        """The angles of a gate; of several only the first is huge, since others are added up before they turn."""
-        huge = self.huge
-        found = []
-        for k in range(count):
-            self.huge = huge and k == 0
-            found.append(self.angle())
-        self.huge = huge
-        return found
+        """The angles of a gate; of several only the first may be huge, since sums of others are rounded."""
+        found = [self.angle() for _ in range(min(count, 1))]
+        return found + [number(self.random) if self.huge else self.angle() for _ in range(count - 1)]
 
     def phase_line(self) -> str:
         """A phase by its name or by its angle, or a gate between which phases show."""
@@ -131,7 +126,7 @@ def lines(random: Random, draw: SizedQiskit) -> list[Line]:
     """Gates of all kinds, or mostly of one, or a few lines again and again."""
     sources = [draw.phase_line, draw.standard] + ([] if draw.bound else [draw.matrix_line, draw.library])
     weights = [random.choice([0, 1, 4]) for _ in sources]
-    count = random.randint(*random.choice(_COUNTS))
+    count = random.randint(*random.choice(_COUNTS[:4] if draw.bound else _COUNTS))
     found = [random.choices(sources, weights if any(weights) else None)[0]() for _ in range(count)]
     if random.random() < 0.2:
         few = found[: random.randint(2, 8)]
