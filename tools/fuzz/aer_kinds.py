@@ -133,7 +133,7 @@ def draw_cirq(random: Random) -> Case:
     wires, pool, first = programs.begun(random)
     draw = programs.SizedCirq(random, pool, huge=False)
     lines = [Line(first.text, (Line("qc.append(cirq.H(w))"),))]
-    lines += [Line(draw.unitary_line()) for _ in range(random.randint(*random.choice([(1, 16), (17, 40), (40, 120)])))]
+    lines += [Line(draw.unitary_line()) for _ in range(random.randint(*random.choice([(1, 16), (17, 30), (17, 50)])))]
     return Case("aer-cirq", wires, 0, tuple(lines), _options(random, wires), {})
 
 

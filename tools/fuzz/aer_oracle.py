@@ -85,7 +85,7 @@ def _known(circuit: QuantumCircuit) -> QuantumCircuit:
     found = QuantumCircuit(circuit.num_qubits, global_phase=circuit.global_phase)
     for operation, on in _gates(circuit):
         if operation.name in _aer()[1]:
-            found.append(operation, on)
+            found.append(operation, on, copy=False)
         else:
             _append(found, matrix_of(operation), on)
     found.save_statevector()
@@ -98,7 +98,7 @@ def _append(circuit: QuantumCircuit, matrix: Matrix, on: Sequence[int]) -> None:
         circuit.global_phase += float(np.angle(matrix[0, 0]))
     elif len(on) == 1 and matrix[1, 1] == 1 and not matrix[0, 1] and not matrix[1, 0]:  # Aer takes diag(i, 1) for S
         circuit.x(on[0])
-        circuit.append(UnitaryGate(np.diag([1, matrix[0, 0]]), check_input=False), on)
+        circuit.append(UnitaryGate(np.diag([1, matrix[0, 0]]), check_input=False), on, copy=False)
         circuit.x(on[0])
     else:
-        circuit.append(UnitaryGate(np.ascontiguousarray(matrix), check_input=False), on)
+        circuit.append(UnitaryGate(np.ascontiguousarray(matrix), check_input=False), on, copy=False)

@@ -17,8 +17,8 @@ from tools.fuzz.qiskit_programs import QiskitDraw
 SIZES = (16, 16, 16, 17)
 """Wires of a circuit."""
 
-_COUNTS = ((1, 16), (17, 40), (17, 40), (17, 40), (40, 120), (120, 400))
-"""Ranges from which the number of lines is drawn; with parameters, of which Qiskit takes its time, the first four."""
+_COUNTS = ((1, 16), (17, 30), (17, 30), (17, 30), (17, 50), (50, 100), (100, 400))
+"""Ranges from which the number of lines is drawn; with parameters, of which Qiskit takes its time, the first five."""
 
 _VALUES = 6
 """The most numbers of a binding that a program names."""
@@ -83,7 +83,9 @@ class Pool(Draw):
 
 
 class SizedQiskit(Pool, QiskitDraw):
-    """A source of lines for a `QuantumCircuit`."""
+    """A source of lines for a `QuantumCircuit`; no roots, of which Qiskit's matrices have half the digits near 2π."""
+
+    powers = (2, 3, -1)
 
     def angles(self, count: int) -> list[str]:
         """The angles of a gate; of several only the first may be huge, since sums of others are rounded."""
@@ -125,8 +127,9 @@ def begun(random: Random) -> tuple[int, list[int], Line]:
 def lines(random: Random, draw: SizedQiskit) -> list[Line]:
     """Gates of all kinds, or mostly of one, or a few lines again and again."""
     sources = [draw.phase_line, draw.standard] + ([] if draw.bound else [draw.matrix_line, draw.library])
-    weights = [random.choice([0, 1, 4]) for _ in sources]
-    count = random.randint(*random.choice(_COUNTS[:4] if draw.bound else _COUNTS))
+    weights = [random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 0, 0.3])]
+    weights = weights[: len(sources)]
+    count = random.randint(*random.choice(_COUNTS[:5] if draw.bound else _COUNTS))
     found = [random.choices(sources, weights if any(weights) else None)[0]() for _ in range(count)]
     if random.random() < 0.2:
         few = found[: random.randint(2, 8)]

@@ -102,6 +102,8 @@ def standard() -> list[tuple[str, int, int, int]]:
 class QiskitDraw(Draw):
     """A source of lines for a `QuantumCircuit`; noisy: only gates that a noise model can name."""
 
+    powers: tuple[float, ...] = (2, 3, -1, 0.5)
+
     def __init__(self, random: Random, wires: int, bits: int, *, noisy: bool = False) -> None:
         super().__init__(random, wires, bits)
         self.noisy = noisy
@@ -143,7 +145,7 @@ class QiskitDraw(Draw):
             case 0:
                 return f"{gate}.inverse()", 0
             case 1 if qubits:
-                return f"{gate}.power({random.choice([2, 3, -1, 0.5])}, annotated=True)", 0
+                return f"{gate}.power({random.choice(self.powers)}, annotated=True)", 0
             case 2 | 3 if qubits and qubits < self.wires:
                 more = random.randint(1, min(2, self.wires - qubits))
                 annotated = random.choice([True, False])
