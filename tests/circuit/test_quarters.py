@@ -11,13 +11,16 @@ import pytest
 from qiskit import QuantumCircuit
 
 from qsim_ex import CircuitBuilder, Options, Simulator
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import letters
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
-from qsim_ex.circuit.quarters import LEAST, QUARTERS, QuarterKeys, quarter
+from qsim_ex.circuit.quarters import QUARTERS, QuarterKeys, quarter
 from qsim_ex.errors import ParameterError, WireError
 from qsim_ex_provider.translation.circuits import translate_noisy
+
+LEAST = thresholds.now.quarter_wires
 
 ANGLED = [
     ("rz", (0.3,)),

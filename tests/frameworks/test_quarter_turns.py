@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qsim_ex.circuit import quarters
+from qsim_ex.circuit import thresholds
 
-WIDE = quarters.LEAST
+WIDE = thresholds.now.quarter_wires
 FEW, MANY = 2, 20
 """Gates beside those that are looked at: so that all are read one by one, or in bulk."""
 

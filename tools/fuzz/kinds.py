@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from random import Random
 
+from tools.fuzz import thresholds
 from tools.fuzz.case import Case
 from tools.fuzz.options import MACHINES
 
@@ -76,4 +77,5 @@ def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
     kind = random.choices(every, [kind.weight for kind in every])[0]
     case = kind.draw(random)
     small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
-    return replace(case, ask={**case.ask, "machine": small})
+    others = thresholds.drawn(random) | case.ask.get("thresholds", {})
+    return replace(case, ask={**case.ask, "machine": small, "thresholds": others})

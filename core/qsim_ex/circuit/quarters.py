@@ -6,8 +6,9 @@ as H, seven phases by π/4 (an eighth of a turn), and H, and `planning.rewrite.c
 the angle of a row of `QUARTERS` is a multiple of π/4, but for rounding, another row stands in its place, which has no
 angle.
 
-RZ(0) stays what it is: loops over angles begin with zeros. In circuits of few wires all angles stay angles: there a
-sweep takes less time than another plan, and circuits that differ in such turns share theirs.
+RZ(0) stays what it is: loops over angles begin with zeros. In circuits of few wires (`thresholds.quarter_wires`) all
+angles stay angles: there a sweep takes less time than another plan, and circuits that differ in such turns share
+theirs.
 """
 
 from __future__ import annotations
@@ -31,10 +32,6 @@ _GATES = ("t", "s", "z", "sdg", "tdg")
 """Those of these rows that are gates of their own."""
 
 _WRITTEN = {row: name for name, rows in reversed(QUARTERS.items()) for row in rows if row not in _GATES}
-
-LEAST = 16
-"""The fewest wires of circuits whose quarter and eighth turns are structure: in narrower ones a sweep takes less time
-than planning does."""
 
 _ROUNDING = 3e-15
 """How far an angle is from such a turn at most, however large it is: transpilers leave some units in the last place,
