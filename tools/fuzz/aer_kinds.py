@@ -122,7 +122,10 @@ def check_sweep(case: Case) -> str | None:
     return None
 
 
-KINDS = [Kind("aer-state", draw_state, check_state, 6), Kind("aer-sweep", draw_sweep, check_sweep, 3)]
+KINDS = [
+    Kind("aer-state", draw_state, check_state, 6, as_it_is=True),
+    Kind("aer-sweep", draw_sweep, check_sweep, 3, as_it_is=True),
+]
 
 
 # --- Cirq -------------------------------------------------------------------------------------------------------------
@@ -149,4 +152,4 @@ def check_cirq(case: Case) -> str | None:
 
 
 if installed("cirq"):
-    KINDS.append(Kind("aer-cirq", draw_cirq, check_cirq, 1))
+    KINDS.append(Kind("aer-cirq", draw_cirq, check_cirq, 1, as_it_is=True))

@@ -17,8 +17,8 @@ from tools.fuzz.qiskit_programs import QiskitDraw
 SIZES = (16, 16, 16, 17)
 """Wires of a circuit."""
 
-_COUNTS = ((1, 16), (17, 30), (17, 30), (17, 30), (17, 50), (50, 100), (100, 400))
-"""Ranges from which the number of lines is drawn; with parameters, of which Qiskit takes its time, the first five."""
+_COUNTS = {(1, 16): 3, (17, 30): 7, (17, 50): 4, (50, 100): 2, (100, 400): 1}
+"""Ranges from which the number of lines is drawn, with weights; with parameters, which take Qiskit time, not the last."""
 
 _VALUES = 6
 """The most numbers of a binding that a program names."""
@@ -88,9 +88,10 @@ class SizedQiskit(Pool, QiskitDraw):
     powers = (2, 3, -1)
 
     def angles(self, count: int) -> list[str]:
-        """The angles of a gate; of several only the first may be huge, since sums of others are rounded."""
-        found = [self.angle() for _ in range(min(count, 1))]
-        return found + [number(self.random) if self.huge else self.angle() for _ in range(count - 1)]
+        """The angles of a gate; of several none is huge, since Qiskit and Aer round the sums of two."""
+        if count > 1 and self.huge:
+            return [number(self.random) for _ in range(count)]
+        return super().angles(count)
 
     def phase_line(self) -> str:
         """A phase by its name or by its angle, or a gate between which phases show."""
@@ -129,7 +130,7 @@ def lines(random: Random, draw: SizedQiskit) -> list[Line]:
     sources = [draw.phase_line, draw.standard] + ([] if draw.bound else [draw.matrix_line, draw.library])
     weights = [random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 0, 0.3])]
     weights = weights[: len(sources)]
-    count = random.randint(*random.choice(_COUNTS[:5] if draw.bound else _COUNTS))
+    count = random.randint(*random.choices([*_COUNTS], [*_COUNTS.values()][:-1] + [not draw.bound])[0])
     found = [random.choices(sources, weights if any(weights) else None)[0]() for _ in range(count)]
     if random.random() < 0.2:
         few = found[: random.randint(2, 8)]
