@@ -18,7 +18,9 @@ SIZES = (16, 16, 16, 17)
 """Wires of a circuit."""
 
 _COUNTS = {(1, 16): 3, (17, 30): 7, (17, 50): 4, (50, 100): 2, (100, 400): 1}
-"""Ranges from which the number of lines is drawn, with weights; with parameters, which take Qiskit time, not the last."""
+"""Ranges from which the number of lines is drawn, with weights; those with parameters, slow in Qiskit, are short."""
+
+_MOST_BOUND = 100
 
 _VALUES = 6
 """The most numbers of a binding that a program names."""
@@ -128,9 +130,9 @@ def begun(random: Random) -> tuple[int, list[int], Line]:
 def lines(random: Random, draw: SizedQiskit) -> list[Line]:
     """Gates of all kinds, or mostly of one, or a few lines again and again."""
     sources = [draw.phase_line, draw.standard] + ([] if draw.bound else [draw.matrix_line, draw.library])
-    weights = [random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 1, 4]), random.choice([0, 0, 0.3])]
-    weights = weights[: len(sources)]
-    count = random.randint(*random.choices([*_COUNTS], [*_COUNTS.values()][:-1] + [not draw.bound])[0])
+    weights = [random.choice(some) for some in ((0, 1, 4), (0, 1, 4), (0, 1, 4), (0, 0, 0.3))][: len(sources)]
+    ranges = {some: weight for some, weight in _COUNTS.items() if not draw.bound or some[1] <= _MOST_BOUND}
+    count = random.randint(*random.choices([*ranges], [*ranges.values()])[0])
     found = [random.choices(sources, weights if any(weights) else None)[0]() for _ in range(count)]
     if random.random() < 0.2:
         few = found[: random.randint(2, 8)]

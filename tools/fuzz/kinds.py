@@ -18,8 +18,8 @@ from tools.fuzz.options import MACHINES
 class Kind:
     """A kind of case: how one is drawn, and what is compared.
 
-    check: says in words what differs, or None. weight: how often it is drawn. as_it_is: whether the engine's own numbers
-    hold for it, where other kinds have small CPUs and other thresholds here and there.
+    check: says in words what differs, or None. weight: how often it is drawn. as_it_is: whether the engine's own
+    numbers hold for it, where other kinds have small CPUs and other thresholds here and there.
     """
 
     name: str
