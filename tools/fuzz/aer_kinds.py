@@ -94,7 +94,7 @@ def draw_sweep(random: Random) -> Case:
         lines.append(programs.transpiled(random))
     rows = [
         tuple(
-            float(eval(programs.number(random, huge=draw.huge), {"pi": np.pi}))
+            float(eval(draw.large() if draw.huge and random.random() < 0.3 else draw.number(), {"pi": np.pi}))
             if special
             else round(random.uniform(-3, 3), 3)
             for _ in range(draw.values)

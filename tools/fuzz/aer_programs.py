@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from tools.fuzz import angles
 from tools.fuzz.case import Line
 from tools.fuzz.cirq_programs import CirqDraw
-from tools.fuzz.programs import HALF_TURNS, Draw
+from tools.fuzz.programs import Draw
 from tools.fuzz.qiskit_programs import QiskitDraw
 
 SIZES = (16, 16, 16, 17)
@@ -43,25 +44,6 @@ _MATRICES = {
 _BASES = (["rz", "sx", "x", "cx"], ["rz", "sx", "x", "cz"], ["u", "cz"], ["u", "cx"])
 
 
-def number(random: Random, *, half_turns: bool = False, huge: bool = False) -> str:
-    """An angle, or an exponent in half turns: a multiple of an eighth turn, near one, any number, or a huge one.
-
-    huge: whether it may be as large as 1e16, where neighbouring numbers are more than a radian apart.
-    """
-    unit = "/4" if half_turns else "*pi/4"
-    turns = f"{random.choice([random.randint(-8, 8), random.randint(-40, 40)])}{unit}"
-    match random.choices(["turns", "near", "any", "huge"], [5, 2, 2, 2 if huge else 0])[0]:
-        case "turns":
-            return random.choice([turns, turns, turns, "0.0", "-0.0"])
-        case "near":
-            return f"({turns} + {random.choice([-1, 1]) * random.uniform(1, 9.99):.3g}e-{random.randint(7, 16)})"
-        case "any":
-            return str(round(random.uniform(-7, 7), 3))
-        case _:
-            large = random.choice([-1, 1]) * random.uniform(1, 9.99) * 10.0 ** random.randint(9, 15)
-            return f"{int(large)}{unit}" if random.random() < 0.4 else repr(large)
-
-
 class Pool(Draw):
     """A source of lines on some of the wires of a circuit.
 
@@ -77,11 +59,34 @@ class Pool(Draw):
         return self.random.sample([wire for wire in self.pool if wire not in without], count)
 
     def angle(self, name: str = "") -> str:
-        """An angle or an exponent, or a number of a binding."""
-        if self.bound and self.random.random() < 0.6:
-            self.values = max(self.values, 1 + (at := self.random.randrange(min(self.values + 1, _VALUES))))
-            return f"v[{at}]"
-        return number(self.random, half_turns=name in HALF_TURNS, huge=self.huge)
+        """An angle or an exponent, or a number of a binding unless that may be huge."""
+        return self._value() if self.bound and not self.huge and self.random.random() < 0.6 else self.number(name)
+
+    def lone_angle(self, name: str = "") -> str:
+        """The angle of a gate that has no other; Qiskit and Aer round the sums of two."""
+        if self.bound and self.random.random() < 0.8:
+            return self._value()
+        return self.large() if self.huge and self.random.random() < 0.3 else self.number(name)
+
+    def number(self, name: str = "") -> str:
+        """An angle or an exponent: mostly a multiple of an eighth turn, or near one."""
+        random = self.random
+        if random.random() < 0.2:
+            return angles.angle(random, name)
+        if name not in angles.HALF_TURNS:
+            return angles.special(random)
+        text = f"{random.randint(-angles.MOST_TURNS, angles.MOST_TURNS)}/4"
+        return f"({text} + {random.choice(angles.NEARLY)})" if random.random() < 0.2 else text
+
+    def large(self) -> str:
+        """A huge angle, some of them multiples of an eighth turn as far as doubles are."""
+        text = angles.huge(self.random)
+        return f"{int(float(text))}*pi/4" if self.random.random() < 0.4 else text
+
+    def _value(self) -> str:
+        at = self.random.randrange(min(self.values + 1, _VALUES))
+        self.values = max(self.values, at + 1)
+        return f"v[{at}]"
 
 
 class SizedQiskit(Pool, QiskitDraw):
@@ -89,21 +94,15 @@ class SizedQiskit(Pool, QiskitDraw):
 
     powers = (2, 3, -1)
 
-    def angles(self, count: int) -> list[str]:
-        """The angles of a gate; of several none is huge, since Qiskit and Aer round the sums of two."""
-        if count > 1 and self.huge:
-            return [number(self.random) for _ in range(count)]
-        return super().angles(count)
-
     def phase_line(self) -> str:
         """A phase by its name or by its angle, or a gate between which phases show."""
         random, wire = self.random, self.on(self.some(1))[1:-1]
         name = random.choice(["z", "s", "sdg", "t", "tdg", "h", "h", "sx", "p", "rz", "u1"])
         match name:
             case "p" | "rz":
-                return f"qc.{name}({self.angle()}, {wire})"
+                return f"qc.{name}({self.lone_angle()}, {wire})"
             case "u1":
-                return f"qc.append(lib.U1Gate({self.angle()}), [{wire}])"
+                return f"qc.append(lib.U1Gate({self.lone_angle()}), [{wire}])"
             case _:
                 return f"qc.{name}({wire})"
 
@@ -111,7 +110,7 @@ class SizedQiskit(Pool, QiskitDraw):
         """A matrix, diagonal or not, a permutation, or one of these with controls."""
         text, qubits = self.random.choice([pair for pair in _MATRICES.items() if pair[1] <= self.wires])
         while "{a}" in text:
-            text = text.replace("{a}", number(self.random), 1)
+            text = text.replace("{a}", self.number(), 1)
         return f"qc.append({text.replace('{n}', str(self.seed()))}, {self.on(self.some(qubits))})"
 
 

@@ -7,6 +7,7 @@ from random import Random
 
 from qiskit.circuit.library import get_standard_gate_name_mapping
 
+from tools.fuzz.angles import special
 from tools.fuzz.case import Line
 from tools.fuzz.programs import Draw
 
@@ -15,6 +16,11 @@ _OWN = ("measure", "reset", "delay")
 _NAMED = ("XGate", "HGate", "SXGate", "RZGate", "RYGate", "UGate", "CXGate", "CZGate", "ECRGate", "SwapGate", "RZZGate",
           "SGate", "TGate", "CCXGate", "PhaseGate", "RXGate")  # fmt: skip
 """Gates for noisy machines: none of them is ever replaced by its definition, in which others would have noise."""
+
+_TURNS = ("PhaseGate", "RZGate", "U1Gate", "RXGate")
+_PAIRS = ("CXGate", "CZGate", "RZZGate", "RYYGate")
+_BULK = ("ZGate", "SGate", "SdgGate", "TGate", "TdgGate", "HGate", "XGate", "SXGate", *_TURNS, *_TURNS, *_PAIRS)
+"""Gates that come in bulk: those with an angle, those on two wires, and all of them."""
 
 LIBRARY: dict[str, int] = {
     "lib.UnitaryGate(haar(1, {n}))": 1,
@@ -124,19 +130,28 @@ class QiskitDraw(Draw):
         name, qubits, parameters, controls = random.choice(
             [row for row in standard() if row[1] <= self.wires and (not self.noisy or row[0] in _NAMED)]
         )
-        angles = self.angles(parameters)
+        lone = parameters == 1 and not self.noisy and random.random() < 0.5
+        angles = [self.lone_angle() if lone else self.angle() for _ in range(parameters)]
         bound = any(angle.startswith("v[") for angle in angles)
         if controls and not self.noisy and not bound and random.random() < 0.2:
             angles.append(f"ctrl_state={random.randrange(1 << controls)}")
         gate = f"lib.{name}({', '.join(angles)})"
-        if not self.noisy and not bound and random.random() < 0.3:
+        if not self.noisy and not bound and not lone and random.random() < 0.3:
             gate, more = self.modified(gate, qubits)
             qubits += more
         return f"qc.append({gate}, {self.on(self.some(qubits))})"
 
-    def angles(self, count: int) -> list[str]:
-        """The angles of a gate."""
-        return [self.angle() for _ in range(count)]
+    def bulk(self) -> list[Line]:
+        """Many standard gates, one after another."""
+        return [Line(f"qc.append(lib.{self.plain()}") for _ in range(self.count())]
+
+    def plain(self) -> str:
+        """A gate that comes in bulk, without `lib.`, and its wires."""
+        random = self.random
+        name = random.choice([name for name in _BULK if self.wires > 1 or name not in _PAIRS])
+        angle = special(random) if name in _TURNS and random.random() < 0.7 else self.angle()
+        given = angle if name in (*_TURNS, "RZZGate", "RYYGate") else ""
+        return f"{name}({given}), {self.on(self.some(2 if name in _PAIRS else 1))})"
 
     def modified(self, gate: str, qubits: int) -> tuple[str, int]:
         """A gate with controls, inverted, or to a power; and how many controls were added."""
