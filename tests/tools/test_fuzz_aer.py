@@ -41,7 +41,7 @@ def circuits(count: int) -> Iterator[Any]:
 def test_wide_circuits_have_the_amplitudes_of_aer() -> None:
     """Circuits of 16 and 17 wires, by Qiskit and by Cirq, in both precisions, have all amplitudes as Aer has them."""
     with_aer()
-    cases = list(circuits(60))
+    cases = list(circuits(40))
     assert {case.wires for case in cases} == {16, 17}
     assert {case.kind for case in cases} == set(kinds.kinds(AER))
     assert {case.options.get("precision") for case in cases} == {None, "single"}
