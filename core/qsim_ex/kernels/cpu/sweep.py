@@ -22,7 +22,7 @@ LEAST_CACHED = 1 << 26
 
 @lru_cache(maxsize=8)
 def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
-    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.kernel`."""
+    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.function`."""
     return library.function(f"run_sweep_{BY_DTYPE[dtype].name}", chosen)
 
 
