@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, array_of, look, save
+from qsim_ex.files.saved_state import SavedState, array_of, look, looked_into, opened, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Amplitudes, Placement
@@ -75,22 +75,23 @@ class Checkpoints:
         self.results: Callable[[], Arrays] = dict
         self.unwritten = False
         told: Sequence[int] | None = None
-        if self.path.exists() and _is_state(self.path):
-            self.state = self._look(self.path)
+        here = _content(self.path)
+        if isinstance(here, SavedState):
+            self.state = self._fitting(here)
             told = self._checked(self.path, self.state.about, seeds)
             self.divided = _levels(self.state.about) or levels
-        self._found_at = beside if one_by_one or self.state is not None or beside.exists() else self.path
-        for path in (self.path, beside):  # where both have results, those beside are newer
-            if path.exists() and not _is_state(path):
-                self.found, about = _read(path)
-                told = self._checked(path, about, told or seeds)
+        near = _content(beside)
+        self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
+        for path, results in ((self.path, here), (beside, near)):  # where both have results, those beside are newer
+            if isinstance(results, _Results):
+                self.found = results.arrays
+                told = self._checked(path, results.about, told or seeds)
                 self.unwritten = path != self._found_at  # before a state takes their place
         self.seeds = tuple(seeds or told or fresh_seeds())
 
-    def _look(self, path: Path) -> SavedState:
+    def _fitting(self, found: SavedState) -> SavedState:
         """Return a saved state from a file that may have any content; raises `SavedStateError`."""
-        found = look(path)
-        told = found.about.get("run")
+        path, told = found.path, found.about.get("run")
         if isinstance(told, dict) and {**told, "plan": None} == {**self._identity, "plan": None}:
             here = self._identity["wires"], self._identity["precision"]
             if (found.num_wires, found.dtype.name) != here:
@@ -180,7 +181,7 @@ class Checkpoints:
         path = self._beside(f"saved{number}")
         if self.state is None or not path.exists():
             return None
-        found = self._look(path)
+        found = self._fitting(look(path))
         if found.about.get("run") != self._identity:
             raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
         return array_of(found) if found.about.get("binding", 0) == binding else None
@@ -193,6 +194,8 @@ class Checkpoints:
 
     def remove(self, labels: int) -> None:
         """Remove all files, except the results if the option `keep` is set; labels: how many saves there are."""
+        if self.state is not None:
+            self.state.close()
         for ending in ("", ".found", *(f".saved{number}" for number in range(labels))):
             path = self.path.with_name(self.path.name + ending)
             if not (self._kept_at_end and path == self._found_at):
@@ -211,23 +214,42 @@ def _levels(about: Mapping[str, Any]) -> Levels | None:
         return None
 
 
-def _is_state(path: Path) -> bool:
-    """Return whether a file is to be read as a saved state; a file of arrays begins with the signature of a zip."""
+class _Results(NamedTuple):
+    """The results so far in a file, and its metadata."""
+
+    arrays: Arrays
+    about: Mapping[str, Any]
+
+
+def _content(path: Path) -> SavedState | _Results | None:
+    """Return what is in a file, which is opened once; None if there is none. Raises `SavedStateError`.
+
+    A file of arrays begins with the signature of a zip, and any other is to be read as a saved state.
+    """
+    file = opened(path)
+    if file is None:
+        return None
     try:
-        with path.open("rb") as file:
-            return file.read(2) != b"PK"
+        if file.read(2) != b"PK":
+            return looked_into(file, path)
     except OSError as error:
+        file.close()
+        if isinstance(error, SavedStateError):
+            raise
         raise SavedStateError(f"{path} cannot be read: {error.strerror or error}. Give another path.") from error
+    with file:
+        return _read(file, path)
 
 
-def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
+def _read(raw: BinaryIO, path: Path) -> _Results:
     """Return the arrays and the metadata of a file; raises `SavedStateError`."""
+    raw.seek(0)
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
     except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
         raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
     if not isinstance(about, dict):
         raise SavedStateError(f"{path} is damaged: its metadata is no dictionary. Remove it and run again.")
-    return arrays, about
+    return _Results(arrays, about)

@@ -159,6 +159,7 @@ class StateInProgress:
         assert self.checkpoints.state is not None
         self._require(done, len(parts))
         load_into(placement, self.checkpoints.state)
+        self.checkpoints.state.close()
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
     def saved_before(self, node: int, binding: int) -> Amplitudes | None:
