@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from time import monotonic
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.files.saved_state import SavedState, array_of, look, looked_into, opened, save
@@ -79,7 +78,7 @@ class Checkpoints:
         if isinstance(here, SavedState):
             self.state = self._fitting(here)
             told = self._checked(self.path, self.state.about, seeds)
-            self.divided = _levels(self.state.about) or levels
+            self.divided = self._levels(self.path, self.state.about) or levels
         near = _content(beside)
         self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
         for path, results in ((self.path, here), (beside, near)):  # where both have results, those beside are newer
@@ -106,13 +105,17 @@ class Checkpoints:
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
-        if self._divided_otherwise(belongs.get("plan"), about):
-            belongs = {**belongs, "plan": self._identity["plan"]}
+        other = self._levels(path, about)
+        otherwise = other is not None and other != self.levels
+        if other is not None and otherwise and self._has_plans(other, belongs.get("plan")):
+            belongs, otherwise = {**belongs, "plan": self._identity["plan"]}, False
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
             for name in dict.fromkeys((*self._identity, *belongs))
             if belongs.get(name) != self._identity.get(name)
         ]
+        if otherwise and not told:
+            told.append(f"levels {other}, here {self.levels}")
         found = about.get("seeds", [about.get("seed")])
         if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
             raise SavedStateError(f"{path} is damaged: it holds no valid seeds. Remove it and run again.")
@@ -126,13 +129,19 @@ class Checkpoints:
             )
         return found
 
-    def _divided_otherwise(self, digest: Any, about: Mapping[str, Any]) -> bool:
-        """Return whether a file has the plans of this run for the levels that it names, which are not those of here."""
-        other = _levels(about)
-        if other is None or other == self.levels or digest == self._identity["plan"]:
-            return False
+    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels | None:
+        """Return the levels that a file names; None for none, as in files of version 0.1; raises `SavedStateError`."""
+        if "levels" not in about:
+            return None
         try:
-            return digest in self._digests(other)
+            return Levels.from_json(about["levels"])
+        except (KeyError, TypeError, ValueError, OptionError) as error:
+            raise SavedStateError(f"{path} is damaged: levels: {error!r}. Remove it and run again.") from error
+
+    def _has_plans(self, other: Levels, digest: Any) -> bool:
+        """Return whether a digest is that of this run's plans for other levels than those of here."""
+        try:
+            return other.fits(self._identity["wires"]) and digest in self._digests(other)
         except (OptionError, NotSupported, PlanError):  # there are no plans for such levels
             return False
 
@@ -206,12 +215,24 @@ class Checkpoints:
         return self.path.with_name(f"{self.path.name}.{ending}")
 
 
-def _levels(about: Mapping[str, Any]) -> Levels | None:
-    """Return the levels that a file names; None for none, as in files of earlier versions, and for anything else."""
-    try:
-        return Levels.from_json(about["levels"])
-    except (KeyError, TypeError, ValueError, OptionError):
-        return None
+def fitting(
+    found: Arrays,
+    name: str,
+    dtype: DTypeLike,
+    shape: tuple[int, ...],
+    least: int | None = None,
+    most: int | None = None,
+) -> NDArray[Any]:
+    """Return an array of a file that has a dtype and a shape, and no number outside of a range.
+
+    Raises `KeyError` for one that is missing, and `ValueError` for another one.
+    """
+    array = found[name]
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"{name}: expected {np.dtype(dtype)} {list(shape)}, got {array.dtype} {list(array.shape)}")
+    if array.size and ((least is not None and array.min() < least) or (most is not None and array.max() > most)):
+        raise ValueError(f"{name}: expected numbers from {least} to {most}, got {array.min()} to {array.max()}")
+    return array
 
 
 class _Results(NamedTuple):
@@ -248,7 +269,10 @@ def _read(raw: BinaryIO, path: Path) -> _Results:
         with np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
-    except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
+        for name, array in arrays.items():
+            if array.dtype.kind in "fc" and not np.isfinite(array).all():
+                raise ValueError(f"expected numbers, got infinite ones or NaN in {name}")
+    except Exception as error:  # whatever a forged zip makes NumPy and `zipfile` raise
         raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
     if not isinstance(about, dict):
         raise SavedStateError(f"{path} is damaged: its metadata is no dictionary. Remove it and run again.")
