@@ -231,7 +231,7 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
     where = run.machines[0].where
     gates = sum(plan.num_gates for plan in run.machines[0].plans)
-    collector = Collector.empty(circuit, program, run.request, bound.count, where, options, gates)
+    collector = Collector.empty(circuit, program, run.request, bound.count, where, options, run.machines[0].plans)
     kept, seeds = checkpoints_of(run, asked_seeds)
     if kept is not None:
         collector.keep(kept)
