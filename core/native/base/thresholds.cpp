@@ -1,5 +1,7 @@
 #include "base/thresholds.hpp"
 
+#include "base/export.hpp"
+
 namespace qx {
 
 Thresholds thresholds{};
@@ -7,7 +9,7 @@ Thresholds thresholds{};
 }  // namespace qx
 
 // Takes all numbers, in the order of `Rewriting` in qsim_ex.circuit.thresholds.
-QX_EXPORT(thresholds_set)(const qx::Thresholds* numbers) {
+QX_EXPORT(thresholds_set, (const qx::Thresholds* numbers)) {
     qx::thresholds = *numbers;
     return 0;
 }

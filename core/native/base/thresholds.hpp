@@ -1,7 +1,7 @@
 // The numbers at which rewriting takes another way: qsim_ex.circuit.thresholds has them, and says what they are.
 #pragma once
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx {
 

@@ -15,7 +15,6 @@ using python::Object;
 
 enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
 
-
 Index pattern_of(Object* bytes, Book& book) {
     const char* data = call.bytes(bytes);
     return book.patterns.of({data, static_cast<std::size_t>(call.bytes_size(bytes))});

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.native import objects
-from qsim_ex.native.library import address
+from qsim_ex.native.library import address, function
 
 
 def digest_of(parts: tuple[object, ...], operation: type) -> str:
@@ -57,4 +56,4 @@ def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
 @lru_cache(maxsize=1)
 def _write() -> Callable[..., int]:
     """Return the function of core/native/readers/structure_text.cpp."""
-    return objects.function("structure_text", "ooiipip")
+    return function("structure_text")

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate, PlacedRow
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern, When
-from qsim_ex.native import objects
-from qsim_ex.native.library import address, structure
+from qsim_ex.native.library import address, function, structure
 
 Wires = tuple[int, ...]
 
@@ -95,7 +94,7 @@ def _row(row: PlacedRow, operands: OperandBuilder) -> tuple[int, int, int, int]:
 @lru_cache(maxsize=1)
 def _append_operations() -> Callable[..., int]:
     """Return the function of core/native/readers/operations.cpp."""
-    return objects.function("operations_append", "oooooop")
+    return function("operations_append")
 
 
 def append_matrices(

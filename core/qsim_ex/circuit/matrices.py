@@ -103,4 +103,4 @@ _GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/reade
 
 @lru_cache(maxsize=1)
 def _classify() -> Callable[..., int]:
-    return function("matrices_classify", "piiddiipp")
+    return function("matrices_classify")

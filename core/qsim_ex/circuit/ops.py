@@ -22,7 +22,7 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
-from qsim_ex.native import objects
+from qsim_ex.native.library import function
 
 
 class Entry(IntEnum):
@@ -396,7 +396,7 @@ class GateWires(NamedTuple):
 @lru_cache(maxsize=1)
 def _wires_of_gates() -> Callable[..., int]:
     """Return the function of core/native/readers/structure.cpp."""
-    return objects.function("structure_wires", "oiip")
+    return function("structure_wires")
 
 
 def _with(acted: int, joined: list[int]) -> list[int]:

@@ -122,7 +122,7 @@ def depends(cache: Kept) -> Kept:
 def tell() -> None:
     """Tell native code those of rewriting; it knows no others, and is told before it plans."""
     numbers = np.array(astuple(now.rewriting), dtype=np.int64)
-    function("thresholds_set", "p")(address(numbers))
+    function("thresholds_set")(address(numbers))
 
 
 @contextmanager

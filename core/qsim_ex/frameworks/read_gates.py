@@ -18,7 +18,6 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.circuit.quarters import QuarterKeys
-from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 
 Wires = tuple[int, ...]
@@ -188,9 +187,9 @@ def _moved(keys: NDArray[np.uint64], to: NDArray[np.int64]) -> NDArray[np.uint64
 
 @lru_cache(maxsize=1)
 def _moved_keys() -> Callable[..., int]:
-    return function("keys_moved", "pipp")
+    return function("keys_moved")
 
 
 @lru_cache(maxsize=1)
 def _wires_of_keys() -> Callable[..., int]:
-    return objects.function("keys_wires", "pio")
+    return function("keys_wires")

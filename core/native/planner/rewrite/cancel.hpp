@@ -13,7 +13,8 @@ class Canceller {
   public:
     // num_pieces: the most that will be added.
     Canceller(Book& book, Int num_pieces)
-        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_), to_(64) {
+        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_),
+          to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 

@@ -15,8 +15,8 @@ class Controls {
   public:
     // num_pieces: the most that will be added.
     Controls(Book& book, NumberProgram& program, Int num_pieces)
-        : book_(book), eighths_(book, program), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))),
-          kept_(2 * window_ + 2) {}
+        : book_(book), eighths_(book, program),
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
     template <class Take>
