@@ -1,4 +1,4 @@
-"""`make_plan` in native code: core/native/plan.cpp, which reads like the Python here.
+"""`make_plan` in native code: core/native/planner/plan.cpp, which reads like the Python here.
 
 Native code reads the instructions, works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
 and its arrays become a `Plan` without being copied.
@@ -275,7 +275,7 @@ class _Planner:
 
 
 class _Calls(NamedTuple):
-    """The functions of core/native/plan.cpp."""
+    """The functions of core/native/planner/plan.cpp."""
 
     begin: Callable[..., int]
     read: Callable[..., int]
