@@ -25,8 +25,8 @@ from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
+from qsim_ex.program import divide, live, parts, separate, stretch
 from qsim_ex.program import kraus as engine_chance
-from qsim_ex.program import live, parts, separate
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
 
@@ -319,6 +319,48 @@ def equal_further_numbers(patch: pytest.MonkeyPatch) -> None:
     instead(patch, right, lambda seeds, key, *rest: right(seeds, 0 if key >= joint._FURTHER else key, *rest))
 
 
+# --- readout errors ---------------------------------------------------------------------------------------------------
+
+
+def divided_anew(patch: pytest.MonkeyPatch) -> None:
+    """Remember no circuit's program."""
+    instead(patch, divide.program_of, divide.program_of.__wrapped__)
+
+
+def overwritten_and_misread(patch: pytest.MonkeyPatch) -> None:
+    """A bit that a store overwrites is misread at the end, as if it still were what was measured."""
+    divided_anew(patch)
+    method(patch, stretch.Shared, "together", lambda _right, _self, _clbits: set())
+
+
+def group_read_again(patch: pytest.MonkeyPatch) -> None:
+    """A store into a bit does not take it out of its group: all bits of the group are misread once more."""
+
+    def wrong(right: Any, self: Any, target: Any, value: Any) -> None:
+        right(self, target, value)
+        for clbit in target.value if target.op == "bits" else ():
+            self._shared.read.discard(self._shared._group.get(clbit))
+
+    divided_anew(patch)
+    method(patch, stretch.Stretch, "_store", wrong)
+
+
+def read_too_early(patch: pytest.MonkeyPatch) -> None:
+    """Conditions and stores see what was measured, and not what was read."""
+
+    def read(right: Any, self: Any, group: Any, measurement: int) -> None:
+        true = [self._bits[clbit] for clbit in group]
+        right(self, group, measurement)
+        self.true = getattr(self, "true", {}) | dict(zip([self._bits[clbit] for clbit in group], true, strict=True))
+
+    def columns(right: Any, self: Any, token: Any) -> Any:
+        return tuple(getattr(self, "true", {}).get(column, column) for column in right(self, token))
+
+    divided_anew(patch)
+    method(patch, stretch.Stretch, "_read", read)
+    method(patch, stretch.Stretch, "_columns", columns)
+
+
 # --- density matrices -------------------------------------------------------------------------------------------------
 
 
@@ -402,6 +444,9 @@ FAULTS = [
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("the same numbers in every round", equal_rounds, ("loops",)),
     Fault("saves without weights", unweighted_save, ("saves",)),
+    Fault("an overwritten bit misread", overwritten_and_misread, ("loops", "density loops")),
+    Fault("an overwritten bit left in its group", group_read_again, ("loops", "density loops")),
+    Fault("conditions before the readout error", read_too_early, ("loops", "density loops")),
     Fault("channels without phases", phaseless_channel, ("density",)),
     Fault("bits lost on the way", lost_bit, ("density",)),
     Fault("memory lost where branches meet", forgetful_merge, ("density loops",)),

@@ -139,7 +139,7 @@ def lines(random: Random, draw: SizedQiskit) -> list[Line]:
     return [Line(text) for text in found]
 
 
-def transpiled(random: Random) -> Line:
-    """The circuit so far in the gates of some machine."""
-    level = random.choices([0, 1, 2, 3], [3, 3, 2, 1])[0]
+def transpiled(random: Random, highest: int = 3) -> Line:
+    """The circuit so far in the gates of some machine. highest: the level of optimisation at most."""
+    level = min(random.choices([0, 1, 2, 3], [3, 3, 2, 1])[0], highest)
     return Line(f"qc = transpile(qc, basis_gates={random.choice(_BASES)}, optimization_level={level})")

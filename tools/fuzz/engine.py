@@ -90,10 +90,12 @@ def draw_readout(random: Random, lines: tuple[Line, ...]) -> tuple[tuple[tuple[i
 
 
 def readout_of(case: Case) -> Any:
-    """The engine's readout errors."""
+    """The engine's readout errors, those of bits among them that nothing measures."""
     from qsim_ex.circuit.noise.readout import ReadoutError
 
-    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in misread_groups(case))
+    written = {bit for _, bits in measurements(case.program) for bit in bits}
+    groups = [one for one in case.ask.get("readout", ()) if written.isdisjoint(one[0]) or written.issuperset(one[0])]
+    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in groups)
 
 
 def misread_groups(case: Case) -> list[tuple[tuple[int, ...], int]]:

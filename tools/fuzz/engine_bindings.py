@@ -35,13 +35,20 @@ def draw_bindings(random: Random) -> Case:
     return Case("bindings", wires, draw.bits, tuple(lines), options(random, wires, double=True), ask)
 
 
-def _swept(case: Case, numbers: Any) -> list[Any]:
-    """The circuit of each binding, of a sweep that is built once; special numbers are then numbers as all others."""
+def _circuits(case: Case, numbers: Any) -> tuple[list[Any], Any]:
+    """The circuit of each binding, and the operands of all, of circuits that are built one by one or of a sweep.
+
+    A sweep is built once, so that special numbers are numbers as all others.
+    """
+    if not case.ask["sweep"]:
+        circuits = [circuit_of(case, None, values) for values in numbers]
+        return circuits, np.concatenate([circuit.operands for circuit in circuits])
     from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 
     builder = filled(ParameterSweepBuilder(case.wires, case.bits), case, None, list(numbers.T.copy()))
     sweep = builder.sweep(len(numbers))
-    return [sweep.circuit(k) for k in range(len(numbers))]
+    every = range(len(numbers))
+    return [sweep.circuit(k) for k in every], sweep.operands(np.array(every))
 
 
 def check_bindings(case: Case) -> str | None:
@@ -49,10 +56,9 @@ def check_bindings(case: Case) -> str | None:
     from qsim_ex import Options, Simulator
 
     rows, numbers = case.ask["rows"], values_of(case)
-    circuits = _swept(case, numbers) if case.ask["sweep"] else [circuit_of(case, None, values) for values in numbers]
+    circuits, operands = _circuits(case, numbers)
     if any(circuit.structure is not circuits[0].structure for circuit in circuits):
         return "circuits that differ in numbers alone have different structures"
-    operands = np.concatenate([circuit.operands for circuit in circuits])
     simulator, seeds = Simulator(Options(**case.options)), [case.ask["seed"] + k for k in range(rows)]
     result = simulator.run_batch(circuits[0], operands, shots=FEW, seeds=seeds, readout=readout_of(case))
     for k, (circuit, seed) in enumerate(zip(circuits, seeds, strict=True)):

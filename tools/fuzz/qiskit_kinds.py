@@ -10,7 +10,7 @@ import numpy as np
 import qiskit.circuit.library as lib
 import qiskit.quantum_info as qi
 from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, QuantumRegister
-from qiskit.circuit.classical import expr
+from qiskit.circuit.classical import expr, types
 
 from tools.fuzz import compare, programs
 from tools.fuzz.angles import bindings
@@ -32,7 +32,14 @@ def names() -> dict[str, Any]:
     """What programs may name."""
     from qsim_ex_provider import save_statevector
 
-    own = {"lib": lib, "qi": qi, "expr": expr, "v_loop": lambda: Parameter("turn"), "save": save_statevector}
+    own = {
+        "lib": lib,
+        "qi": qi,
+        "expr": expr,
+        "types": types,
+        "v_loop": lambda: Parameter("turn"),
+        "save": save_statevector,
+    }
     found = NAMES | own
     if installed("qiskit_aer"):
         from qiskit_aer import noise
@@ -106,6 +113,8 @@ def draw_shots(random: Random) -> Case:
         wires, lines = _in_parts(draw, noisy=channels)
     else:
         lines = [*programs.chance(draw, 8, noisy=channels), _measured(draw)]
+        for _ in range(random.choice([0, 0, 1, 2, 3])):
+            lines.insert(random.choice([len(lines), random.randint(0, len(lines))]), draw.store())
     ask: dict[str, Any] = {"seed": random.randrange(1 << 40), "entry": random.choice(["backend", "job", "sampler"])}
     if noisy:
         errors = []

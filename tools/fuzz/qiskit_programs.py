@@ -220,6 +220,23 @@ class QiskitDraw(Draw):
                 kept = (*body, Line(self.measurement()) if random.random() < 0.5 else self.conditional(1))
                 return Line(f"with qc.for_loop(range({random.randint(1, 3)})):", kept)
 
+    def store(self) -> Line:
+        """A store into a bit or a register, by itself, at the end of a block, or in a loop."""
+        random, bit = self.random, self.random.randrange(self.bits)
+        width = min(self.bits, 2)
+        into_register = f"qc.store(r[0], expr.lift({random.randrange(1 << width)}, types.Uint({width})))"
+        values = [f"expr.lift({random.random() < 0.5})", f"c[{random.randrange(self.bits)}]", self.expression()]
+        text = random.choice([into_register, *(f"qc.store(c[{bit}], {value})" for value in values)])
+        gate = Line(self.conditional_line())
+        match random.randrange(5):
+            case 0:
+                return Line(f"with qc.if_test({self.expression()}):", (gate, Line(text)))
+            case 1:
+                body = (Line(self.measurement()), Line(text)) if random.random() < 0.5 else (gate, Line(text))
+                return Line(f"with qc.for_loop(range({random.randint(1, 2)})):", body)
+            case _:
+                return Line(text)
+
     def expression(self) -> str:
         """A condition as a classical expression."""
         random = self.random

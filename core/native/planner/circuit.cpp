@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/thresholds.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

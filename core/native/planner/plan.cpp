@@ -15,9 +15,9 @@
 #include <limits>
 
 #include "base/export.hpp"
-#include "base/thresholds.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

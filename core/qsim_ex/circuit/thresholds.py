@@ -20,7 +20,7 @@ from qsim_ex.native.library import address, function
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Those of rewriting, in the order of core/native/base/thresholds.hpp.
+    """Those of rewriting, in the order of core/native/planner/thresholds.hpp.
 
     window: how many pieces back a CX or an H looks for its equal.
     looked_at: the most pieces on a bit that it looks at.

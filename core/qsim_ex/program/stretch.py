@@ -62,7 +62,8 @@ class Shared:
     """What the stretches of a program share: its memory, choices, levels and results.
 
     used: mask of the wires that may not be |0⟩. measured: classical bit -> the wire that is sampled into it at the end.
-    written: the classical bits that were written on the way. read: groups of bits whose last value was read on the way.
+    written: the classical bits that were written on the way. read: the groups of bits that are not misread at the end:
+        they were read on the way, if they were measured at all.
     saved: the columns of all bits at each save by memory.
     """
 
@@ -75,11 +76,15 @@ class Shared:
         self.used = self.touched = touched
         self.measured: dict[int, int] = {}
         self.written: set[int] = set()
-        self.read: set[tuple[int, ...]] = set()
+        self.read = {*groups}
         self.saved: dict[str, tuple[Column, ...]] = {}
         self.streams = list(accumulate(map(num_streams, instructions), initial=0))
         self.times: Counter[tuple[int, ...]] = Counter()  # how often each group was measured so far
         self._group = {clbit: group for group in groups for clbit in group}
+
+    def together(self, clbits: Iterable[int]) -> set[int]:
+        """Return those of some bits that are misread, and all others that are misread with them."""
+        return {one for clbit in clbits for one in self._group.get(clbit, ())}
 
     def groups(self, clbits: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the groups of misread bits of a measurement; raises `NotSupported` if it measures a part of one."""

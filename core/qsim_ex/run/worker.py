@@ -99,7 +99,8 @@ class Worker:
         segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
         alone = checkpoints is not None and not machine.batched and not program.loops
-        kept = None if checkpoints is None or not alone else StateInProgress(checkpoints, machine, program, plans)
+        each = count, request.trajectories
+        kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None
         states = count * request.trajectories
         takes = collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)

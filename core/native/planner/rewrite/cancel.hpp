@@ -1,8 +1,8 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
 #pragma once
 
-#include "base/thresholds.hpp"
 #include "planner/rewrite/held.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

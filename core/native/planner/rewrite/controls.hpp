@@ -4,9 +4,9 @@
 // the others, an X under conditions takes the place of both. A CX onto the bit between them becomes a CZ behind it.
 #pragma once
 
-#include "base/thresholds.hpp"
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

@@ -2,7 +2,7 @@
 
 #include "planner/rewrite/flips.hpp"
 
-#include "base/thresholds.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

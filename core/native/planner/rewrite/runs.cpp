@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <iterator>
 
-#include "base/thresholds.hpp"
 #include "planner/rewrite/rotate.hpp"
+#include "planner/thresholds.hpp"
 
 namespace qx::plan {
 

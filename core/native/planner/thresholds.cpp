@@ -1,4 +1,4 @@
-#include "base/thresholds.hpp"
+#include "planner/thresholds.hpp"
 
 #include "base/export.hpp"
 
