@@ -3,7 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest.h>
 
-#include "base/thresholds.hpp"
+#include "planner/thresholds.hpp"
 
 namespace {
 
