@@ -22,7 +22,8 @@ from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels, Sweep
 from qsim_ex.steps.compiled import PlannedSweep, arrays_of
-from tools.same_plans import REAL_SHAPES, case, check, check_levels, difference
+from tools.drawn_plans import REAL_SHAPES, case
+from tools.same_plans import check, check_levels, difference
 
 CPU = REAL_SHAPES[0]
 BATCHES, CASES = 8, 50

@@ -42,6 +42,8 @@ Made = TypeVar("Made")
 class Kept(Generic[Arguments, Made]):
     """A function that keeps its results; `size_of` says how many instructions its first argument has."""
 
+    __wrapped__: Callable[Arguments, Made]
+
     def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
         self._size_of = size_of
         self._many = lru_cache(maxsize=_MANY)(make)

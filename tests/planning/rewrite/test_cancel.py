@@ -19,7 +19,7 @@ from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.cancel import LOOKED_AT, WINDOW, cancel, through
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Levels, Plan, Rename, Shape
-from tools.same_plans import _ladder
+from tools.drawn_plans import ladder
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 
@@ -43,7 +43,7 @@ def test_ladders_keep_their_meaning(seed: int) -> None:
     for wire in range(n):
         builder.gate("ry", [wire], float(rng.normal()))
     for _ in range(int(rng.integers(1, 8))):
-        _ladder(rng, builder, rng.permutation(n).tolist())
+        ladder(rng, builder, rng.permutation(n).tolist())
     circuit = builder.build()
     start = Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(1 << n)))
     assert np.linalg.norm(executed(circuit, start) - reference.simulate(circuit)) <= 1e-12

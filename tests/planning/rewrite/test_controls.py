@@ -20,7 +20,7 @@ from qsim_ex.planning.rewrite.cancel import cancel
 from qsim_ex.planning.rewrite.controls import controls
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Levels, Plan, Shape
-from tools.same_plans import _turned
+from tools.drawn_plans import turned
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 
@@ -66,7 +66,7 @@ def drawn(seed: int) -> tuple[Circuit, Layout]:
     for wire in range(n):
         builder.gate("ry", [wire], float(rng.normal()))
     for _ in range(int(rng.integers(1, 8))):
-        _turned(rng, builder, rng.permutation(n).tolist())
+        turned(rng, builder, rng.permutation(n).tolist())
     return builder.build(), Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(1 << n)))
 
 
