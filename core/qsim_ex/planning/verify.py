@@ -39,8 +39,6 @@ def verify(plan: Plan) -> None:
     _check(plan.shape.fit(plan.levels.local) == plan.shape, "its shape fits a sub state vector")
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
-    _check(len(Span(plan.undone)) == len(plan.undone), "what is left to do can be done")
-    _check(len(plan.undone) in (0, plan.levels.local), "only a state on one device has something left to do")
     _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
     packed = iter(plan.numbers.packed)
     at = Whereabouts(plan)
