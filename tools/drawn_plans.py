@@ -303,19 +303,14 @@ def _disturbed(rng: np.random.Generator, circuit: Circuit) -> Circuit:
         kind = "c" * 16 if pair else _KRAUS[rng.integers(len(_KRAUS))]
         pattern = bytes(Entry(_LETTERS.index(letter)) for letter in kind)
         op = Op(wires, (), ALWAYS, pattern, len(operands), "kraus", unitary=False)
-        operands += _entries(kind, len(operands))
+        operands += [_number(letter, len(operands) + k) for k, letter in enumerate(kind)]
         instructions.insert(int(rng.integers(first, len(instructions) + 1)), op)
     return Circuit(circuit.num_qubits, circuit.num_clbits, tuple(instructions), np.array([operands]))
 
 
-def _entries(kind: str, seed: int) -> list[complex]:
-    """Numbers of the classes of a pattern; they have a seed of their own, since structure depends on no number."""
-    rng = np.random.default_rng(seed)
-    drawn: dict[str, complex] = {"0": 0, "r": 1, "c": 1 + 1j}
-    return [
-        complex(drawn[letter].real * a, drawn[letter].imag * b)
-        for letter, (a, b) in zip(kind, rng.normal(size=(len(kind), 2)), strict=True)
-    ]
+def _number(letter: str, place: int) -> complex:
+    """A number of a class that follows from its place, so that what is drawn stays the same."""
+    return {"0": 0.0, "r": np.cos(place), "c": np.exp(1j * place)}[letter]
 
 
 def _unitary(rng: np.random.Generator, size: int) -> Any:

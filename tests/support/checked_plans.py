@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from support import literal_executor
+from support.literal_executor import in_order, stored
 from support.states import random_state
 
 from qsim_ex import reference
@@ -38,11 +39,10 @@ def fault_of(plan: Plan, circuit: Circuit, given: dict[str, Any], numbers: Itera
     psi = _before(circuit, given)
     expected = reference.simulate(circuit, psi)
     try:
-        found = literal_executor.run(plan, numbers or bind(plan, circuit.operands), _stored(psi, plan.start))
+        found = literal_executor.run(plan, numbers or bind(plan, circuit.operands), stored(psi, plan.start))
     except (AssertionError, IndexError, ValueError) as error:  # an executor that has to read or write nowhere
         return f"it cannot be executed: {error!r}"
-    at = _places(plan.end, psi.size)
-    off = np.linalg.norm(found[at] - expected)
+    off = np.linalg.norm(in_order(found, plan.end) - expected)
     return "" if off <= NEAR * max(1.0, float(np.linalg.norm(expected))) else f"amplitudes are off by {off}"
 
 
@@ -63,9 +63,3 @@ def _places(layout: Layout, size: int) -> np.ndarray:
     for wire, bit in enumerate(layout.address):
         out ^= (values >> wire & 1) << bit
     return out
-
-
-def _stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
-    buffer = np.empty_like(psi)
-    buffer[_places(layout, psi.size)] = psi
-    return buffer

@@ -43,8 +43,6 @@ def verify(plan: Plan) -> None:
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
         _check(not layout.flip >> plan.num_wires, "only index bits are stored inverted")
-    _check(len(Span(plan.undone)) == len(plan.undone), "what is left to do can be done")
-    _check(len(plan.undone) in (0, plan.levels.local), "only a state on one device has something left to do")
     _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
     _numbers(plan.numbers)
     packed = iter(plan.numbers.packed)

@@ -1,0 +1,99 @@
+"""Plans of drawn circuits keep every rule, and do what their circuits say: on one device and on several levels.
+
+``QSIM_EX_PLANS=10000 pytest tests/planning/test_drawn_plans.py`` does the same with so many circuits; `.ci/full` does.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from support import literal_executor as literal
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Initialize, mask_of
+from qsim_ex.errors import NotSupported
+from qsim_ex.planning.cut import cut
+from qsim_ex.planning.numbers.binding import bind
+from qsim_ex.planning.resumed import operands_of, resumed
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Levels, Plan
+from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
+
+MOST = 10
+"""Wires of states that are run to the letter."""
+
+CASES = 40
+BATCHES = int(os.environ.get("QSIM_EX_PLANS", "160")) // CASES
+
+
+def state(plan: Plan, circuit: Circuit, number: int) -> np.ndarray:
+    """A state, in wire order, that a plan may begin with: fresh bits are 0, and so are wires that are initialised."""
+    size, rng = 1 << plan.num_wires, np.random.default_rng([number, 1])
+    psi = rng.normal(size=size) + 1j * rng.normal(size=size)
+    set_later = mask_of(tuple(w for i in circuit.instructions if isinstance(i, Initialize) for w in i.wires))
+    for value in range(size):
+        if value & set_later or plan.start.index(value) & plan.fresh:
+            psi[value] = 0
+    return psi
+
+
+def does_what_it_says(plan: Plan, circuit: Circuit, number: int) -> bool:
+    """Whether a plan, run to the letter, ends as the definition does."""
+    psi = state(plan, circuit, number)
+    wanted = reference.simulate(circuit, psi)
+    return bool(np.abs(literal.after(plan, circuit, psi) - wanted).max() <= 1e-11 * max(1, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_drawn_plans(batch: int) -> None:
+    """Each plan keeps all rules, and those of few wires end as defined."""
+    executed = 0
+    for number in range(batch * CASES, (batch + 1) * CASES):
+        plan, (circuit, _) = plan_of(number), case(number)
+        verify(plan)
+        if plan.num_wires <= MOST:
+            executed += 1
+            assert does_what_it_says(plan, circuit, number), number
+    assert executed > CASES / 2
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_drawn_plans_on_levels(batch: int) -> None:
+    """So do plans for several levels: devices near and far, host memory, ranks, and with far parities."""
+    found = []
+    for number in range(batch * CASES, (batch + 1) * CASES):
+        plan, drawn = staged_plan_of(number), staged_case(number)
+        if plan is None or drawn is None:
+            continue
+        found.append(plan)
+        verify(plan)
+        if plan.num_wires <= MOST:
+            assert does_what_it_says(plan, drawn[0], number), number
+    assert len(found) > CASES / 2
+    assert any(plan.made_from[-1] == "far parities" for plan in found)
+
+
+@pytest.mark.parametrize("make", [(plan_of, case), (staged_plan_of, staged_case)], ids=["one device", "levels"])
+def test_drawn_plans_go_on_elsewhere(make: tuple[object, object]) -> None:
+    """What is left of a drawn plan after any part of it is planned for other levels, and the state ends the same."""
+    planned, drawn = make
+    for number in range(60):
+        plan = planned(number)  # type: ignore[operator]
+        if plan is None or plan.num_wires > 8:
+            continue
+        circuit, given = drawn(number)  # type: ignore[operator]
+        rng, psi, n = np.random.default_rng([number, 2]), state(plan, circuit, number), plan.num_wires
+        wanted = reference.simulate(circuit, psi)
+        parts, buffer = int(rng.integers(len(cut(plan)) + 1)), literal.stored(psi, plan.start)
+        for part in cut(plan)[:parts]:
+            buffer = literal.run(part, bind(part, circuit.operands), buffer, whole=False)
+        levels = Levels(n - 1, 1, 1) if n > 3 and number % 3 else Levels(max(3, n - 2), 0, 1) if n > 3 else None
+        try:
+            rest = resumed(plan, parts, levels, given["shape"])
+        except NotSupported:  # an operation mixes more bits than are local
+            continue
+        buffer = literal.run(rest, bind(rest, operands_of(plan, circuit.operands)), buffer)
+        assert np.abs(literal.in_order(buffer, rest.end) - wanted).max() <= 1e-11 * max(1, np.abs(wanted).max()), number
