@@ -108,27 +108,28 @@ def staged_as_drawn(number: int) -> AbstractContextManager[object]:
     return nullcontext() if number % 3 else patch.object(compiled, "PARITIES", MOST_STAGES)
 
 
-def plan_of(number: int) -> Plan:
-    """Return the plan of a case on one device."""
+def plan_of(number: int, left_out: tuple[str, ...] = ()) -> Plan:
+    """Return the plan of a case on one device. left_out: rules of planning that it is made without."""
     circuit, given = case(number)
     with as_drawn(number):
-        return _made(circuit, given)
+        return _made(circuit, given, left_out)
 
 
-def staged_plan_of(number: int) -> Plan | None:
+def staged_plan_of(number: int, left_out: tuple[str, ...] = ()) -> Plan | None:
     """Return the plan of a case on several levels; None for too few wires, or too wide an operation."""
     drawn = staged_case(number)
     if drawn is None:
         return None
     with staged_as_drawn(number):
         try:
-            return _made(*drawn)
+            return _made(*drawn, left_out)
         except NotSupported:  # an operation mixes more bits than are local
             return None
 
 
-def _made(circuit: Circuit, given: dict[str, Any]) -> Plan:
+def _made(circuit: Circuit, given: dict[str, Any], left_out: tuple[str, ...]) -> Plan:
     """Return a plan that nothing keeps: how a case is planned is no argument of `make_plan`."""
+    given = {**given, "shape": replace(given["shape"], left_out=left_out)}
     plan: Plan = make_plan.__wrapped__(circuit.instructions, **given)
     return plan
 

@@ -20,7 +20,7 @@ from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 
 FAULTS: dict[str, Fault] = {**plan_faults.FAULTS, **motion_faults.FAULTS}
 
-CASES, WIRES = 80, 6
+CASES, WIRES = 50, 6
 """The drawn cases in which faults are planted, and the most wires of these."""
 
 

@@ -71,6 +71,7 @@ class Planner {
     const NumberArrays& listed();
 
   private:
+    bool has(Rule rule) const { return shape_.rules.has(rule); }
     void absorb();
     void join();
     void rotate_all();

@@ -70,7 +70,8 @@ void Ways::turn() {
         turned_time_ = time(turned_, compares ? near * least_ : least_);
         if (turned_time_ < least_) std::swap(usual_, turned_), std::swap(least_, turned_time_);
     }
-    if (compares && work_.size() <= looked_at) more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
+    if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= looked_at)
+        more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
     room_ = more_ / (2 * made);  // half is spent on forecasts
     state_ = State::usual;
 }

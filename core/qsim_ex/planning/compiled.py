@@ -20,6 +20,7 @@ from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
@@ -96,7 +97,7 @@ def compiled_plan(
         numbers=NativeNumbers.of(arrays),
         shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
-        made_from=(instructions, num_wires, start, shape, fresh, *(() if shape.relabels else ("ordered",)), *named),
+        made_from=(instructions, num_wires, start, shape, fresh, *_marks(shape), *named),
         levels=Levels(num_wires),
         fresh=fresh,
     )
@@ -127,13 +128,18 @@ def compiled_stages(
         shape=fitted,
         num_gates=len(instructions),
         made_from=(
-            *(instructions, num_wires, start, shape, fresh, *(() if shape.relabels else ("ordered",)), levels, place),
+            *(instructions, num_wires, start, shape, fresh, *_marks(shape), levels, place),
             *((shape.stays, "far parities") if parities else ()),
         ),
         levels=levels,
         fresh=fresh,
         left=left,
     )
+
+
+def _marks(shape: Shape) -> tuple[str, ...]:
+    """Return what the name of a plan has to tell of its shape, whose representation does not show it."""
+    return *(() if shape.relabels else ("ordered",)), *(f"without {name}" for name in shape.left_out)
 
 
 def _stages(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:
@@ -175,7 +181,7 @@ def _planned(
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
-            *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
+            *(fitted.linear, fitted.fewer, 0 if above is None else address(above), mask_of_rules(fitted.left_out)),
         ],
         dtype=np.int64,
     )

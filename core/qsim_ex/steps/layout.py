@@ -173,7 +173,8 @@ class Shape:
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     rich_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5 gains.
     stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
-        is applied again has the same plan. (Not shown either.)
+        is applied again has the same plan. (Not shown either, nor is the next.)
+    left_out: the rules of planning that plans are made without, see `planning.rules`; none but in tests.
     """
 
     tile: int
@@ -202,6 +203,7 @@ class Shape:
     rich: float = field(default=1.5, repr=False)
     rich_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)
+    left_out: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def slowed(self) -> float:

@@ -39,6 +39,7 @@ class Absorber {
     const Circuit* circuit_ = nullptr;
     Layout layout_;
     const Shape& shape_;
+    const bool relabels_;
     Mask zero_;  // index bits that are 0 in all of the state still
     Book& book_;
     bool identity_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "planner/rewrite/held.hpp"
+#include "planner/rules.hpp"
 
 namespace qx::plan {
 
@@ -11,8 +12,9 @@ namespace qx::plan {
 class Canceller {
   public:
     // num_pieces: the most that will be added.
-    Canceller(Book& book, Int num_pieces)
-        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(window_), to_(64) {
+    Canceller(Book& book, Int num_pieces, Rules rules)
+        : book_(book), exchanges_(rules.has(Rule::exchange)),
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(window_), to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 
@@ -56,6 +58,7 @@ class Canceller {
     Piece through(const Piece& phase, const CX& cx);
 
     Book& book_;
+    const bool exchanges_;
     const Index window_;
     Held kept_;
     std::vector<Index> passed_;

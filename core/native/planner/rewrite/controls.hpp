@@ -6,6 +6,7 @@
 
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
+#include "planner/rules.hpp"
 
 namespace qx::plan {
 
@@ -13,9 +14,9 @@ namespace qx::plan {
 class Controls {
   public:
     // num_pieces: the most that will be added.
-    Controls(Book& book, NumberProgram& program, Int num_pieces)
-        : book_(book), eighths_(book, program), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))),
-          kept_(2 * window_ + 2) {}
+    Controls(Book& book, NumberProgram& program, Int num_pieces, Rules rules)
+        : book_(book), settles_(rules.has(Rule::settle)), eighths_(book, program),
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
     template <class Take>
@@ -45,7 +46,7 @@ class Controls {
 
     template <class Take>
     void pass_on(Take take) {
-        if (now_ >= window_) {
+        if (settles_ && now_ >= window_) {
             settle(2 * (now_ - window_));
             settle(2 * (now_ - window_) + 1);
         }
@@ -62,6 +63,7 @@ class Controls {
     void leave_behind(const Between& at, int bit, const Piece& last);
 
     Book& book_;
+    const bool settles_;
     Eighths eighths_;
     const Index window_;
     Held kept_;

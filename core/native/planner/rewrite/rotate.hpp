@@ -3,6 +3,7 @@
 
 #include "planner/numbers/program.hpp"
 #include "planner/rewrite/trial.hpp"
+#include "planner/rules.hpp"
 
 namespace qx::plan {
 
@@ -18,7 +19,7 @@ int direction(const Piece& piece, const Book& book);
 // Returns the work with complex one-bit matrices split up, and pairs of them on two bits. As a complex matrix each costs 8
 // multiply-adds per amplitude; in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
 // A pair of rotations is imaginary if trial numbers show that it needs phases on one side at most.
-std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials);
+std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials, Rules rules);
 
 // Returns the work with phases joined that read the same parities under the same condition, with nothing between them that
 // mixes these bits: each where the first of them was. Products are added to the program. cheap: whether items cost little

@@ -20,7 +20,7 @@ class RunJoiner {
         std::size_t core = 0;
     };
 
-    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work);
+    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work, Rules rules);
 
     // Does a bounded amount of work; returns false when all is done.
     bool advance();

@@ -266,6 +266,9 @@ Staging::Staging(Draft draft, int num_bits, const Levels& levels, const Shape& s
       grows_((levels.peers || levels.ranks) && fresh), layered_(levels.layers.size() > 1) {
     if (small_ && !grows_ && !layered_) ways_.push_back({});
     else ways_ = first_ways(levels_, shape_, fresh, fresh == below(num_bits), lows);
+    for (StageWay& way : ways_)
+        if (!shape.rules.has(Rule::early)) way.most = 0;
+    if (!shape.rules.has(Rule::candidates)) ways_.resize(1);
     dividing_.reset(new Dividing(draft_.work, num_bits_, levels_, shape_, fresh_, ways_[0]));
 }
 
@@ -382,6 +385,7 @@ void Staging::list_more(const std::vector<StageCost>& costs) {
 // If exchanges, or work for which devices wait, still take much of the time, there are ways to exchange otherwise.
 void Staging::list_others() {
     trying_ = Trying::others;
+    if (!shape_.rules.has(Rule::candidates)) return;
     if ((grows_ || layered_) && best_.moving > little * best_.whole)
         for (const StageWay& way : other_ways(best_.way, layered_)) queue_.push_back(way);
     if (grows_ && best_.waiting > little * best_.whole) {

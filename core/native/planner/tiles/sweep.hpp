@@ -87,6 +87,7 @@ class Scheduler {
     void clear(Mask fresh);
 
   private:
+    void complete();
     void alone(const Piece& piece);
     void begin_sweep();
     bool end_sweep();
