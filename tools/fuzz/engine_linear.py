@@ -7,7 +7,7 @@ the second kind states are in host memory, on several devices, or both, and each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -17,7 +17,7 @@ from unittest.mock import patch
 from tools.fuzz import engine_bindings, engine_runs, engine_states
 from tools.fuzz.case import Case, Line
 from tools.fuzz.kinds import Kind
-from tools.fuzz.options import placed
+from tools.fuzz.options import machine_of, placed
 
 KINDS_OF = {
     "state": (engine_states.draw_state, engine_states.check_state),
@@ -96,7 +96,7 @@ def _place(random: Random, wires: int) -> dict[str, Any]:
 
 def check_linear(case: Case) -> str | None:
     """What another kind says of the program, on a CPU that takes every plan over subspaces."""
-    with _linear(case.ask["shape"]):
+    with _linear(case.ask["shape"], case.ask.get("without", ())):
         return KINDS_OF[case.ask["of"]][1](case)
 
 
@@ -118,14 +118,13 @@ def check_far(case: Case) -> str | None:
 
 
 @contextmanager
-def _linear(number: int) -> Iterator[None]:
-    """Plan over subspaces meanwhile, wherever that can be done."""
+def _linear(number: int, without: Sequence[str]) -> Iterator[None]:
+    """Plan over subspaces meanwhile, wherever that can be done, and without some rules of planning."""
     from qsim_ex.devices.cpu.device import CpuDevice
     from qsim_ex.planning import compiled
     from qsim_ex.run import trajectory_tables
-    from qsim_ex.steps.layout import Shape
 
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True)
+    shape = replace(machine_of(SHAPES[number], without), linear=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (

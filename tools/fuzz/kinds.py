@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from random import Random
 
 from tools.fuzz.case import Case
-from tools.fuzz.options import MACHINES
+from tools.fuzz.options import MACHINES, rules_left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +68,4 @@ def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
     kind = random.choices(every, [kind.weight for kind in every])[0]
     case = kind.draw(random)
     small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
-    return replace(case, ask={**case.ask, "machine": small})
+    return replace(case, ask={**case.ask, "machine": small, "without": rules_left_out(random)})

@@ -76,7 +76,7 @@ def outcome_of(case: Case) -> Outcome:
     from qsim_ex.errors import NotSupported
 
     try:
-        with limited(), quarter_turns(), machine(case.ask.get("machine", 0)):
+        with limited(), quarter_turns(), machine(case.ask.get("machine", 0), case.ask.get("without", ())):
             return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])

@@ -181,7 +181,8 @@ def _planned(
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
-            *(fitted.linear, fitted.fewer, 0 if above is None else address(above), mask_of_rules(fitted.left_out)),
+            *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
+            mask_of_rules(fitted.left_out) if fitted.left_out else 0,
         ],
         dtype=np.int64,
     )
