@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from planning.linear.test_schedule import CPU, drawn
-from planning.stages.test_staging import SHAPES, divisions, planned, stored
+from planning.stages.test_staging import SHAPES, divisions, planned
 from support import literal_executor as literal
 from support.strategies import circuits
 
@@ -41,7 +41,7 @@ def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject)
     psi[0] = 1
     each = [data.draw(st.one_of(st.just(Levels(n)), divisions(n))) for _ in range(3)]
     plan = planned(circuit, Layout.identity(n), each[0], shape, fresh, place=True)
-    operands, buffer = circuit.operands, stored(psi, plan.start)
+    operands, buffer = circuit.operands, literal.stored(psi, plan.start)
     for levels in each[1:]:
         parts = data.draw(st.integers(0, len(cut(plan))), label="parts")
         buffer = by_parts(plan, operands, buffer, 0, parts)
@@ -52,7 +52,7 @@ def test_a_plan_continues_on_other_levels(circuit: Circuit, data: st.DataObject)
             reject()
         verify(plan)
     buffer = by_parts(plan, operands, buffer, 0, len(cut(plan)))
-    found = buffer[[plan.end.index(value) for value in range(psi.size)]]
+    found = literal.in_order(buffer, plan.end)
     assert np.allclose(found, reference.simulate(circuit), rtol=0, atol=1e-12)
 
 
@@ -70,5 +70,5 @@ def test_a_plan_over_subspaces_continues_on_other_levels(monkeypatch: pytest.Mon
                 rest = resumed(plan, parts, levels, shape)
                 verify(rest)
                 after = by_parts(rest, operands_of(plan, circuit.operands), buffer.copy(), 0, len(cut(rest)))
-                found = after[[rest.end.index(value) for value in range(1 << n)]]
+                found = literal.in_order(after, rest.end)
                 assert np.allclose(found, reference.simulate(circuit), rtol=0, atol=1e-12), (seed, parts, levels)

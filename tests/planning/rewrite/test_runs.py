@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.plain_device import PlainDevice
+from support import literal_executor as literal
+from support.plan_items import mixes as mixes_of
 
 from benchmarks.counts import circuit_of
 from benchmarks.cx_rich import Named
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import letters
-from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Mix, Plan, Shape
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Layout, Plan, Shape
 
 SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4, start=0)
 U = (0.3, 0.4, 0.5)
@@ -35,8 +36,7 @@ def planned(gates: list[Named], wires: int, shape: Shape = SHAPE) -> Plan:
 
 def mixes(plan: Plan) -> list[tuple[int, ...]]:
     """Return the bits of each matrix of a plan."""
-    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
-    return [item.bits for item in items if isinstance(item, Mix)]
+    return [item.bits for item in mixes_of(plan)]
 
 
 def test_a_dense_gate_of_three_cx_is_one_matrix() -> None:
@@ -69,8 +69,7 @@ def test_bonds_that_share_wires_keep_their_zeros() -> None:
     for first in (0, 1, 0, 1):
         gates += rotations(first, first + 1)
     plan = planned(gates, 3)
-    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
-    assert [letters(item.pattern) for item in items if len(item.bits) == 2] == ["r00i0ri00ir0i00r"] * 4
+    assert [letters(item.pattern) for item in mixes_of(plan) if len(item.bits) == 2] == ["r00i0ri00ir0i00r"] * 4
 
 
 @pytest.mark.parametrize("gates", [
@@ -108,9 +107,5 @@ def test_runs_keep_their_meaning(seed: int) -> None:
         builder.gate(name, [a, b] if name in ("cx", "cp") else [a], *angles)
     circuit = builder.build()
     plan = make_plan(circuit.instructions, n, Layout.identity(n), SHAPE, (1 << n) - 1)
-    buffer = np.full(1 << n, np.nan, dtype=np.complex128)
-    buffer[0] = 1
-    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
-        PlainDevice(SHAPE).run(buffer, n, step, numbers)
-    found = buffer[[plan.end.index(value) for value in range(1 << n)]]
+    found = literal.after(plan, circuit, reference.zero_state(n))
     assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
