@@ -13,13 +13,12 @@ from planning.linear.test_schedule import CPU, GPU, NARROW, drawn, is_linear, ri
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import FAMILIES
-from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
@@ -58,22 +57,6 @@ def test_any_plan_of_a_new_state_is_right(shape: Shape) -> None:
         linear += is_linear(plan)
         assert right(plan, circuit, zero(circuit.num_qubits)), seed
     assert linear >= (8 if shape.phases and shape.near < shape.tile else 24)
-
-
-@pytest.mark.usefixtures("always")
-def test_the_cpu_runs_plans_of_new_states() -> None:
-    """The CPU's kernels do what such a plan says; memory that nothing has written may hold anything."""
-    for low, bound, dtype in ((4, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=5, start=2, item_work=2.0, linear=True)
-        for seed in range(6):
-            circuit = drawn(seed, 13, 40 + 20 * seed)
-            plan, device = new_plan(circuit, shape), CpuDevice(1)
-            buffer = np.full(1 << 13, np.nan, dtype=dtype)
-            buffer[0] = 1
-            assert is_linear(plan)
-            for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
-                device.run(buffer, 13, step, numbers)
-            assert np.linalg.norm(by_value(buffer, plan) - reference.simulate(circuit, zero(13))) <= bound
 
 
 @st.composite

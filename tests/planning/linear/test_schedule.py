@@ -16,7 +16,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning import compiled
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
@@ -106,21 +106,6 @@ def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
     for wire in range(8):
         cx_alone.gate("cx", [wire, wire + 1])
     assert plan_of(cx_alone.build(), shape.staying()).end == Layout.identity(9)
-
-
-@pytest.mark.usefixtures("always")
-def test_the_cpu_runs_linear_plans() -> None:
-    """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
-    for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = replace(CPU, tile=10, near=10, low=low, dense=4)
-        circuit, psi = drawn(low, 13, 120), random_state(13)
-        plan = plan_of(circuit, shape)
-        device, buffer = CpuDevice(1), psi.astype(dtype)
-        assert sum(bool(sweep.load) for sweep in plan.sweeps) > 1
-        for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
-            device.run(buffer, 13, step, numbers)
-        after = buffer[[plan.end.index(value) for value in range(psi.size)]]
-        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= bound
 
 
 @pytest.mark.usefixtures("always")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from support import literal_executor as literal
 from support.plan_items import renamings
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import Named, pauli_rotation, ucc, uccsd
-from qsim_ex import reference
-from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
-from tools.drawn_plans import ladder
 
 WINDOW, LOOKED_AT = 1024, 64
 """How far a CX looks back in native code."""
@@ -24,23 +19,6 @@ WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 def planned(gates: list[Named], wires: int) -> Plan:
     """Return the plan of some gates for a state that fills its memory."""
     return make_plan(circuit_of(gates, wires).instructions, wires, Layout.identity(wires), WIDE)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_ladders_keep_their_meaning(seed: int) -> None:
-    """Ladders of CX with phases and other gates between them, from any layout, give the state of the definitions."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 8))
-    builder = CircuitBuilder(n)
-    for wire in range(n):
-        builder.gate("ry", [wire], float(rng.normal()))
-    for _ in range(int(rng.integers(1, 8))):
-        ladder(rng, builder, rng.permutation(n).tolist())
-    circuit = builder.build()
-    start = Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(1 << n)))
-    plan = make_plan(circuit.instructions, n, start, WIDE)
-    found = literal.after(plan, circuit, reference.zero_state(n))
-    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
 
 
 def test_a_pauli_rotation_mixes_the_wires_of_x_and_y_alone() -> None:

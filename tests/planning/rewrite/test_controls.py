@@ -7,16 +7,13 @@ from operator import or_
 
 import numpy as np
 import pytest
-from support import literal_executor as literal
 from support.plan_items import items
 
-from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import When, letters, mask_of
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Item, Layout, Mix, Rename, Shape
-from tools.drawn_plans import turned
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 
@@ -47,28 +44,6 @@ def left(gates: Gates, wires: int = 4) -> list[Item]:
     """Return what the plan of some gates does, without global phases."""
     plan = make_plan(circuit_of(gates, wires).instructions, wires, Layout.identity(wires), WIDE)
     return [item for item in items(plan) if touched(item)]
-
-
-def drawn(seed: int) -> tuple[Circuit, Layout]:
-    """Return a circuit full of H with eighth turns between, and a layout to begin with."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 8))
-    builder = CircuitBuilder(n)
-    for wire in range(n):
-        builder.gate("ry", [wire], float(rng.normal()))
-    for _ in range(int(rng.integers(1, 8))):
-        turned(rng, builder, rng.permutation(n).tolist())
-    return builder.build(), Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(1 << n)))
-
-
-@pytest.mark.parametrize("seed", range(80))
-def test_circuits_keep_their_meaning(seed: int) -> None:
-    """H with eighth turns, CZ and CX between them, from any layout, give the state of the definitions."""
-    circuit, start = drawn(seed)
-    n = circuit.num_qubits
-    plan = make_plan(circuit.instructions, n, start, WIDE)
-    found = literal.after(plan, circuit, reference.zero_state(n))
-    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
 
 
 @pytest.mark.parametrize("ends", ["h", "sx", "sxdg"])

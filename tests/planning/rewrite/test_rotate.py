@@ -68,24 +68,6 @@ def test_a_transpiled_qft_has_a_phase_for_each_pair_and_few_on_each_wire() -> No
     assert len(found) - len(pairs) <= 3 * 8
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_gathered_phases_keep_their_meaning(seed: int) -> None:
-    """Circuits of RZ, SX, CX and phases of other kinds, from any layout, give the state of the definitions."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 8))
-    builder = CircuitBuilder(n)
-    for _ in range(60):
-        pair = rng.permutation(n)[:2].tolist()
-        name = ("rz", "rz", "rz", "sx", "cx", "cx", "cp", "rzz", "t")[rng.integers(9)]
-        angles = [float(rng.normal())] if name in ("rz", "cp", "rzz") else []
-        builder.gate(name, pair if name in ("cx", "cp", "rzz") else pair[:1], *angles)
-    circuit = builder.build()
-    start = Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(1 << n)))
-    plan = make_plan(circuit.instructions, n, start, WIDE)
-    found = literal.after(plan, circuit, reference.zero_state(n))
-    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
-
-
 def test_what_mixes_a_bit_is_between() -> None:
     """Phases on both sides of a gate that mixes one of their bits stay two; with other bits mixed they are one."""
     between = CircuitBuilder(3).gate("rzz", [0, 1], 0.3).gate("ry", [1], 0.2).gate("rzz", [0, 1], 0.4).build()

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from support import literal_executor as literal
 from support.plan_items import mixes as mixes_of
 
 from benchmarks.counts import circuit_of
 from benchmarks.cx_rich import Named
-from qsim_ex import reference
-from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import letters
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan, Shape
@@ -90,22 +86,3 @@ def test_a_machine_without_wide_matrices_joins_nothing() -> None:
 def test_small_states_join_nothing() -> None:
     """Below `Shape.start` wires runs stay as they are: the host would take longer for a product than it saves."""
     assert (0, 1) not in mixes(planned(dense_gate(0, 1), 4, replace(SHAPE, start=5)))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_runs_keep_their_meaning(seed: int) -> None:
-    """Runs with trailing and leading gates on overlapping pairs give the state of the definitions."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 7))
-    builder = CircuitBuilder(n)
-    for _ in range(int(rng.integers(10, 120))):
-        a, b = rng.permutation(n)[:2].tolist()
-        if rng.random() < 0.7:
-            a, b = min(a, b), (min(a, b) + 1) % n
-        name = ("u", "h", "cx", "rz", "cp", "sx")[rng.integers(6)]
-        angles = rng.uniform(-3, 3, {"u": 3, "rz": 1, "cp": 1}.get(name, 0)).tolist()
-        builder.gate(name, [a, b] if name in ("cx", "cp") else [a], *angles)
-    circuit = builder.build()
-    plan = make_plan(circuit.instructions, n, Layout.identity(n), SHAPE, (1 << n) - 1)
-    found = literal.after(plan, circuit, reference.zero_state(n))
-    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
