@@ -2,7 +2,8 @@
 
 The compiler is clang as the package ziglang brings it, so that a build needs no compiler on the machine, links against
 an old glibc, and compiles for another architecture with ``--target aarch64``. Sources named in `KERNELS` are compiled
-once for each instruction set. Nothing is done if the library fits its sources already.
+once for each instruction set. Nothing is done if the library fits its sources already; else only those sources are
+compiled that changed, or whose headers did, since their objects were made.
 
     python -m tools.native --compiler clang++ --sanitize address,undefined --output build/asan
 """
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import hashlib
+import importlib.metadata
 import importlib.util
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -26,10 +30,10 @@ SOURCES = ROOT / "core/native"
 FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = ROOT / "build/native"
 
-KERNELS = frozenset({"narrow_density", "sums", "sweep", "trajectories"})
+KERNELS = frozenset(f"kernels/{name}.cpp" for name in ("narrow_density", "sums", "sweep", "trajectories/trajectories"))
 """The sources that are compiled once for each instruction set."""
 
-EXACT = frozenset({"sums"})
+EXACT = frozenset({"kernels/sums.cpp"})
 """Those of them whose results are the same with each set, so that no product is fused with an addition."""
 
 SETS = {
@@ -45,8 +49,8 @@ WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 """For each instruction set that clang would not use in full by itself, the flags that make it."""
 
 GLIBC = "2.17"  # manylinux2014
-FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-math-errno")
-FLAGS += ("-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
+FLAGS: tuple[str, ...] = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
+FLAGS += ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG", "-I.")
 STRICT = ("-Wall", "-Wextra", "-Werror", "-Wno-psabi")
 """For clang alone: others warn of its loop hints, which they do not know. Vectors never leave the library."""
 
@@ -67,20 +71,13 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     if not sanitize and built_digest(output) == digest:
         return output
     folder = OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
-    folder.mkdir(parents=True, exist_ok=True)
-    jobs = list(_jobs(architecture, bool(compiler)))
-    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",)), f'-DQX_DIGEST="{digest}"']
+    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",))]
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
     compile_, link = _commands(architecture, compiler)
-
-    def make(job: tuple[Path, str, Sequence[str]]) -> Path:
-        source, name, extra = job
-        made = folder / f"{name}.o"
-        _run([*compile_, *flags, *extra, "-c", str(source), "-o", str(made)])
-        return made
-
+    version = _version(compiler)
+    jobs = list(_jobs(architecture, bool(compiler), digest))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(make, jobs))
+        made = list(pool.map(lambda job: job.make(folder, compile_, flags, version), jobs))
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_suffix(f".{os.getpid()}.tmp")
     linking = [f"-Wl,--version-script={SOURCES / 'exports.map'}"]
@@ -139,20 +136,66 @@ def built_digest(file: Path) -> str:
     return str(loaded.qx_digest().decode())
 
 
-def _jobs(architecture: str, foreign: bool) -> list[tuple[Path, str, Sequence[str]]]:
-    """Return each compilation: the source, the name of its object, its own flags."""
-    found: list[tuple[Path, str, Sequence[str]]] = []
-    for source in sorted(SOURCES.glob("*.cpp")):
-        if source.stem not in KERNELS:
-            oldest = next(iter(SETS[architecture].values()))
-            found.append((source, source.stem, () if oldest == "generic" else (_for(oldest, foreign),)))
+@dataclass(frozen=True)
+class Job:
+    """One compilation. source: from the folder of sources, with slashes. flags: its own. suffix: of its object."""
+
+    source: str
+    suffix: str
+    flags: tuple[str, ...]
+
+    def make(self, folder: Path, command: Sequence[str], flags: Sequence[str], version: str) -> Path:
+        """Compile the source into a folder unless its object is there, made from what is there now; return the object.
+
+        command: the compiler and its target. version: of the compiler.
+        """
+        made = folder / Path(self.source).with_suffix(self.suffix)
+        read, key = made.with_suffix(".d"), made.with_suffix(".key")
+        words = [*flags, *self.flags]
+        if made.exists() and key.exists() and key.read_text() == _key(words, version, read):
+            return made
+        made.parent.mkdir(parents=True, exist_ok=True)
+        key.unlink(missing_ok=True)
+        depends = ["-MMD", "-MT", "object", "-MF", str(read)]
+        _run([*command, *words, *depends, "-c", self.source, "-o", str(made)])
+        key.write_text(_key(words, version, read))
+        return made
+
+
+def _key(words: Sequence[str], version: str, read: Path) -> str:
+    """Return a digest of what an object is made from: flags, compiler, and all files that the compiler read of ours.
+
+    read: where the compiler wrote their names.
+    """
+    names = read.read_text().removeprefix("object:").replace("\\\n", " ").split()
+    sha = hashlib.sha256("\0".join([*words, version]).encode())
+    for name in names:
+        file = SOURCES / name
+        sha.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b""))
+    return sha.hexdigest()
+
+
+def _version(compiler: str) -> str:
+    """Return which compiler it is, so that another one makes all objects anew."""
+    if not compiler:
+        return importlib.metadata.version("ziglang")
+    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout
+
+
+def _jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
+    """Yield each compilation. digest: of all sources, which one of them tells."""
+    sets = SETS[architecture]
+    oldest = next(iter(sets.values()))
+    for file in sorted(SOURCES.rglob("*.cpp")):
+        source = file.relative_to(SOURCES).as_posix()
+        if source not in KERNELS:
+            own = () if oldest == "generic" else (_for(oldest, foreign),)
+            yield Job(source, ".o", (*own, *((f'-DQX_DIGEST="{digest}"',) if source == "library.cpp" else ())))
             continue
-        for name, processor in SETS[architecture].items():
-            how = _for(processor, foreign)
-            fused = () if source.stem in EXACT else ("-ffp-contract=fast",)
-            own = (how, f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
-            found.append((source, f"{source.stem}_{name}", own))
-    return found
+        for name, processor in sets.items():
+            fused = () if source in EXACT else ("-ffp-contract=fast",)
+            flags = (_for(processor, foreign), f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
+            yield Job(source, f".{name}.o", flags)
 
 
 def _for(processor: str, foreign: bool) -> str:
@@ -173,7 +216,7 @@ def _commands(architecture: str, compiler: str) -> tuple[list[str], list[str]]:
 
 
 def _run(command: Sequence[str]) -> None:
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, cwd=SOURCES)
 
 
 def main() -> None:

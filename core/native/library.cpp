@@ -1,6 +1,6 @@
 // What the library is: the digest of its sources, and the instruction set that this processor has.
 
-#include "export.hpp"
+#include "base/export.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -34,7 +34,7 @@ _VIEW = (
     ("num_clbits", 44),
     ("num_params", 48),
 )
-"""The fields of `QkCircuitInstructionView` and their places in bytes, as core/native/qiskit.cpp reads them."""
+"""The fields of `QkCircuitInstructionView` and their places in bytes, as core/native/readers/qiskit.cpp reads them."""
 
 
 _name = attrgetter("name")

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from support.paths import ROOT
 
+from tools import native
+
 yaml = pytest.importorskip("yaml")
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-
-
-@pytest.fixture(scope="module")
-def native() -> ModuleType:
-    """tools/native.py as a module of its own."""
-    spec = importlib.util.spec_from_file_location("native_for_packaging", ROOT / "tools" / "native.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -71,9 +60,7 @@ def test_the_citation_has_the_project_s_licence_and_title() -> None:
     assert "version" not in citation
 
 
-def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(
-    native: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ziglang $CXX compiles, then clang++, then g++; for another machine, or with none, there is an error."""
     there = {"clang++", "g++", "mine"}
     monkeypatch.setattr(native, "compiler_present", lambda: False)

@@ -1,7 +1,8 @@
 """Keys of structures and plans, the same in every process: digests of the text of their parts, made piece by piece.
 
-The text of a million gates takes 300 MB. Native code writes that of instructions (core/native/structure_text.cpp), for
-which Python needs 1.2 µs each. It is the text that `repr` writes, so keys in files of earlier versions stay right.
+The text of a million gates takes 300 MB. Native code writes that of instructions
+(core/native/readers/structure_text.cpp), for which Python needs 1.2 µs each. It is the text that
+`repr` writes, so keys in files of earlier versions stay right.
 """
 
 from __future__ import annotations
@@ -60,5 +61,5 @@ def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
 
 @lru_cache(maxsize=1)
 def _write() -> Callable[..., int]:
-    """Return the function of core/native/structure_text.cpp."""
+    """Return the function of core/native/readers/structure_text.cpp."""
     return objects.function("structure_text", "ooiipip")

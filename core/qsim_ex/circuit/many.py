@@ -91,7 +91,7 @@ def _row(row: PlacedRow, operands: OperandBuilder) -> tuple[int, int, int, int]:
 
 @lru_cache(maxsize=1)
 def _append_operations() -> Callable[..., int]:
-    """Return the function of core/native/operations.cpp."""
+    """Return the function of core/native/readers/operations.cpp."""
     return objects.function("operations_append", "oooooop")
 
 

@@ -100,7 +100,7 @@ def _of_one_shape(matrices: Sequence[Any], shape: tuple[int, ...], tolerance: fl
     ]
 
 
-_GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/matrices.cpp
+_GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/readers/matrices.cpp
 
 
 @lru_cache(maxsize=1)

@@ -395,7 +395,7 @@ _MOST_WIRES = 62
 
 @lru_cache(maxsize=1)
 def _wires_of_gates() -> Callable[..., int]:
-    """Return the function of core/native/structure.cpp."""
+    """Return the function of core/native/readers/structure.cpp."""
     return objects.function("structure_wires", "oiip")
 
 

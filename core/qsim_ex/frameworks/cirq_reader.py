@@ -1,4 +1,4 @@
-"""The gates of a circuit of Cirq, read by native code from its operations: core/native/cirq.cpp.
+"""The gates of a circuit of Cirq, read by native code from its operations: core/native/readers/cirq.cpp.
 
 A gate is read in 0.2 µs. The adapter says which classes there are and what their gates are, so nothing here imports
 Cirq. Only public attributes are read.

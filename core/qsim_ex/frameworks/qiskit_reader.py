@@ -1,4 +1,4 @@
-"""The gates of a circuit of Qiskit, read by native code through Qiskit's C interface: core/native/qiskit.cpp.
+"""The gates of a circuit of Qiskit, read by native code through Qiskit's C interface: core/native/readers/qiskit.cpp.
 
 No Python object is made for an instruction. The adapter hands over the addresses of Qiskit's functions, so nothing
 here imports Qiskit.

@@ -95,7 +95,7 @@ class ReadGates:
     def read(cls, rows: ReadRows, count: int, read: Callable[[int], int]) -> ReadGates | None:
         """Return `count` instructions as native code reads them; None if Python has to look at them.
 
-        read: is given the address of the arrays (core/native/read_gates.hpp), and returns 0 if all went well.
+        read: is given the address of the arrays (core/native/readers/read_gates.hpp), and returns 0 if all went well.
         """
         numbers, keys = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint64)
         parameters, starts = np.empty(_MOST_PARAMETERS * count), np.empty(count + 1, dtype=np.int64)
@@ -184,7 +184,7 @@ def _moved(keys: NDArray[np.uint64], to: NDArray[np.int64]) -> NDArray[np.uint64
     return moved
 
 
-# Functions of core/native/read_gates.cpp.
+# Functions of core/native/readers/read_gates.cpp.
 
 
 @lru_cache(maxsize=1)

@@ -24,6 +24,8 @@ FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
+_COMPILED = frozenset({".cpp", ".hpp", ".map"})
+
 KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _SETS = ("v4", "v3", "v2")
 """The instruction sets of x86-64 that kernels are compiled for, the best first; "neon" is the one of aarch64."""
@@ -32,10 +34,10 @@ _BUILD = "build it with: pip install --editable . (or python -m tools.native, wh
 
 
 def digest(folder: Path = SOURCES) -> str:
-    """Return a digest of the C++ sources in a folder."""
+    """Return a digest of what a folder, with those in it, has for the compiler and the linker."""
     sha = hashlib.sha256()
-    for source in sorted(folder.iterdir()):
-        sha.update(source.name.encode() + b"\0" + source.read_bytes())
+    for source in sorted(file for file in folder.rglob("*") if file.suffix in _COMPILED):
+        sha.update(source.relative_to(folder).as_posix().encode() + b"\0" + source.read_bytes())
     return sha.hexdigest()[:20]
 
 

@@ -41,7 +41,7 @@ _FUNCTIONS = (
     "PyErr_Clear",
     "PyObject_Repr",
 )
-"""The functions of the stable ABI that native code calls, in the order of core/native/python.hpp."""
+"""The functions of the stable ABI that native code calls, in the order of core/native/readers/python.hpp."""
 
 _KINDS = {**library.KINDS, "o": ctypes.py_object}
 

@@ -1,4 +1,4 @@
-"""Bits of many numbers moved at once (core/native/bits.cpp), and permutations of bits."""
+"""Bits of many numbers moved at once (core/native/base/bits.cpp), and permutations of bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make_plan` in native code: what Python gives to core/native/plan.cpp, and gets from it.
+"""`make_plan` in native code: what Python gives to core/native/planner/plan.cpp, and gets from it.
 
 Native code reads the instructions, works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
 and its arrays become a `Plan` without being copied.
@@ -285,7 +285,7 @@ class _Planner:
 
 
 class _Calls(NamedTuple):
-    """The functions of core/native/plan.cpp."""
+    """The functions of core/native/planner/plan.cpp."""
 
     begin: Callable[..., int]
     read: Callable[..., int]

@@ -1,7 +1,7 @@
 """The table of a noisy circuit of a few wires: what each of its operations does to a density matrix.
 
-The columns are those of `core/native/narrow_density.cpp`. A circuit that repeats an instruction, as noise does, has
-the same object many times, so that each distinct one is looked at once.
+The columns are those of `core/native/kernels/narrow_density.cpp`. A circuit that repeats an instruction, as noise does,
+has the same object many times, so that each distinct one is looked at once.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The steps are laid out once for a program. They are in the order in which `run.traversal` works and makes choices, so
 that a seed gives the same shots: level by level, and at the end of a level first the choices that depend on populations
-alone. The columns of all tables are those of `core/native/trajectories.hpp`.
+alone. The columns of all tables are those of `core/native/kernels/trajectories/trajectories.hpp`.
 """
 
 from __future__ import annotations

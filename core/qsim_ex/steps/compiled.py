@@ -55,7 +55,7 @@ NAMES = (
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
 """The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
-# Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
+# Columns of `steps`, of `items` and of `program`: the structs Step and Item of planner/tiles/sweep.hpp; Instruction.
 (
     KIND,
     TILE,
@@ -95,7 +95,9 @@ class Owner(Protocol):
 class ListedNumbers(NamedTuple):
     """A number program with lists of places, in which each number has a place of its own; see `Numbers`.
 
-    The struct Instruction of plan_numbers.hpp has the columns of `program`. packed: the places of all steps' numbers.
+    The struct Instruction of planner/numbers/program.hpp has the columns of `program`.
+
+    packed: the places of all steps' numbers.
     """
 
     program: Integers
@@ -117,7 +119,7 @@ class Memory:
 
 
 class PlanArrays:
-    """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/plan_*.hpp their columns.
+    """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
 
     owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`. size: how many
     numbers there are while a CPU runs the number program, the operands included; `packed` are places among these.
@@ -308,7 +310,7 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
 
 @lru_cache(maxsize=1)
 def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
-    """Return the functions of core/native/plan_keys.cpp."""
+    """Return the functions of core/native/planner/encode/keys.cpp."""
     return function("plan_keys", "ip"), function("plan_free_keys", "i")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from qsim_ex.kernels.cpu import encoding, items
 
-HEADER = Path(__file__).parents[3] / "core/native/encoding.hpp"
+HEADER = Path(__file__).parents[3] / "core/native/kernels/encoding.hpp"
 KINDS = "LANES LANE SCALE_REAL SCALE_COMPLEX PAIR_REAL PAIR_COMPLEX QUAD_REAL QUAD_COMPLEX DENSE EXCHANGE"
 
 

@@ -107,7 +107,7 @@ def _units(size: int) -> int:
     return max(1, min(256, size >> _UNIT_BITS))
 
 
-# --- the native functions: core/native/sums.cpp -----------------------------------------------------------------------
+# --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------
 
 _Marginal = structure("num_bits width share mask value count bits")
 _Along = structure("base num_lanes summed num_steps share lanes groups steps")

@@ -1,7 +1,7 @@
 """Amplitudes in and out of matrices: rows are values of some bits, columns are all other bits.
 
 Columns are named by *bases*, the indices at which all row bits are 0; row r is `offsets[r]` further on. The work is
-done by `core/native/blocks.cpp`.
+done by `core/native/kernels/blocks.cpp`.
 """
 
 from __future__ import annotations

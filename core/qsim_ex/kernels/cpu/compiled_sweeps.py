@@ -1,4 +1,4 @@
-"""The sweeps of a compiled plan, encoded by core/native/plan_writer.cpp, which reads like `encode` and `writer`."""
+"""The sweeps of a compiled plan, encoded by core/native/planner/encode/writer.cpp: it reads like `encode`, `writer`."""
 
 from __future__ import annotations
 

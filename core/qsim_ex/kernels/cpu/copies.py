@@ -1,4 +1,4 @@
-"""Copies of amplitudes by several threads: core/native/memory.cpp, called from here."""
+"""Copies of amplitudes by several threads: core/native/base/memory.cpp, called from here."""
 
 from __future__ import annotations
 

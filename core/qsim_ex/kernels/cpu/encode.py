@@ -1,4 +1,4 @@
-"""The encoder of sweeps: a sweep becomes the arrays of integers that core/native/sweep.cpp interprets.
+"""The encoder of sweeps: a sweep becomes the arrays of integers that core/native/kernels/sweep.cpp interprets.
 
 Only structure is encoded, so it is done once; numbers are looked up when the sweep runs. Native code encodes the sweeps
 of compiled plans; all others are gone through here, and a `Writer` writes each of their items.

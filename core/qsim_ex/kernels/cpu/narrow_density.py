@@ -1,4 +1,4 @@
-"""Density matrices of a few wires, as expectation values of Pauli strings, by `core/native/narrow_density.cpp`."""
+"""Density matrices of a few wires, as expectation values of Pauli strings: core/native/kernels/narrow_density.cpp."""
 
 from __future__ import annotations
 

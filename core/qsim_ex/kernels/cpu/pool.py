@@ -1,6 +1,6 @@
 """The threads of the CPU device for work in Python. It is divided into chunks of bounded time, so that Ctrl-C works.
 
-Kernels have threads of their own (`core/native/pool.hpp`).
+Kernels have threads of their own (`core/native/base/pool.hpp`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each:
 
 
 def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, threads: int) -> None:
-    """Call a native function that threads share by ranges (`core/native/ranges.hpp`) until all items are done.
+    """Call a native function that threads share by ranges (`core/native/base/ranges.hpp`) until all items are done.
 
     given: its arguments before those of `Ranges`. size: the number of items. each: the amplitudes of an item. Ctrl-C is
     looked for every `SLICE`.

@@ -1,6 +1,6 @@
-"""Random numbers of shots, in order, and where they fall on running sums: core/native/shots.cpp, called from here.
+"""Random numbers of shots, in order, and where they fall on running sums: core/native/kernels/shots.cpp.
 
-The random numbers are those of NumPy's Philox generator (core/native/philox.cpp), without an object for each key.
+The random numbers are those of NumPy's Philox generator (core/native/base/philox.cpp), without an object for each key.
 """
 
 from __future__ import annotations

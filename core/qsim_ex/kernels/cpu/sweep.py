@@ -1,4 +1,4 @@
-"""The interpreter of encoded sweeps: core/native/sweep.cpp, called from here."""
+"""The interpreter of encoded sweeps: core/native/kernels/sweep.cpp, called from here."""
 
 from __future__ import annotations
 

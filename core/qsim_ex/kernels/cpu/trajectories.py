@@ -1,6 +1,6 @@
-"""Trajectories of narrow states: all steps of a circuit for some shots, by `core/native/trajectories.cpp`.
+"""Trajectories of narrow states: all steps of a circuit for some shots, by `core/native/kernels/trajectories`.
 
-`core/native/trajectories.hpp` has the form of the tables, and `run.trajectory_tables` lays them out.
+`trajectories.hpp` there has the form of the tables, and `run.trajectory_tables` lays them out.
 """
 
 from __future__ import annotations

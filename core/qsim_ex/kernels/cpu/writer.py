@@ -1,4 +1,4 @@
-"""The writer of a sweep's program: each item becomes instructions for core/native/sweep.cpp.
+"""The writer of a sweep's program: each item becomes instructions for core/native/kernels/sweep.cpp.
 
 These are its rows, its coefficients, and the coefficient of each row and lane. `encode` goes through the items.
 """

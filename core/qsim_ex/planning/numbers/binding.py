@@ -61,7 +61,7 @@ def _binder(numbers: Numbers) -> _Binder:
 
 
 class _Binder:
-    """A number program as flat arrays, and the native code that runs it: core/native/plan_bind.cpp."""
+    """A number program as flat arrays, and the native code that runs it: core/native/planner/numbers/bind.cpp."""
 
     def __init__(self, numbers: Numbers) -> None:
         self._num_operands = numbers.num_operands
@@ -127,7 +127,9 @@ def _native() -> Callable[..., int]:
 
 
 class ProgramArrays(NamedTuple):
-    """A number program as arrays, for native code; the struct Instruction of plan_numbers.hpp has the columns of a row.
+    """A number program as arrays, for native code.
+
+    The struct Instruction of core/native/planner/numbers/program.hpp has the columns of a row.
 
     size: how many numbers the program appends.
     """

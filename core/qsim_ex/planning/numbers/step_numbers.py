@@ -1,4 +1,4 @@
-"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/plan_bind.cpp.
+"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/planner/numbers/bind.cpp.
 
 Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products
 stand in the places of their right factors, and operands stay where they are: a brick circuit of a million gates makes 5

@@ -1,5 +1,6 @@
-"""The programs of a compiled plan's sweeps, written by native code: core/native/plan_programs.cpp, which reads like
-`program`.
+"""The programs of a compiled plan's sweeps, written by native code: core/native/planner/encode/programs.cpp.
+
+It reads like `program`.
 
 Written in Python, they took most of the host's time in a first run.
 """
@@ -74,7 +75,7 @@ class CompiledPrograms:
 
 
 class _ProgramCalls(NamedTuple):
-    """The functions of core/native/plan_launches.cpp that make programs."""
+    """The functions of core/native/planner/encode/launches.cpp that make programs."""
 
     encode: Callable[..., int]
     free: Callable[..., int]

@@ -1,4 +1,4 @@
-"""The launches of a plan whose sweeps are all interpreted, laid out by native code: core/native/plan_launches.cpp.
+"""The launches of a plan whose sweeps are all interpreted, laid out by core/native/planner/encode/launches.cpp.
 
 A new structure's first run makes no Python object for a phase or a number: the planner's arrays become programs, takes,
 recipes of tables, and the words of `run_words`.
@@ -51,7 +51,7 @@ def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) 
 
 
 def _text(number: int, itemsize: int) -> KernelText:
-    """Return a kernel by its number in native code: RunKernel of plan_launches.hpp."""
+    """Return a kernel by its number in native code: RunKernel of planner/encode/launches.hpp."""
     fixed_kernels: dict[int, str] = {0: "basis", 4: "scale"} | {5 + k: name for k, (name, _) in enumerate(BY_VALUE)}
     if number in fixed_kernels:
         return fixed.first(itemsize, (fixed_kernels[number],))[0]
@@ -70,7 +70,7 @@ class _KeptLaunches:
 
 
 class _LaunchCalls(NamedTuple):
-    """The functions of core/native/plan_launches.cpp that make launches."""
+    """The functions of core/native/planner/encode/launches.cpp that make launches."""
 
     lay_out: Callable[..., int]
     free: Callable[..., int]

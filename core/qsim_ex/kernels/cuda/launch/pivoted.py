@@ -1,7 +1,7 @@
 """The numbers of rotations that kernels apply with one of their two numbers made 1.
 
 The rotation's numbers are on the host whenever a kernel is launched, which takes the tangents of 50 rotations in less
-than a microsecond; see `kernels.cuda.write.pivots`, and core/native/pivots.hpp for the records.
+than a microsecond; see `kernels.cuda.write.pivots`, and core/native/kernels/pivots.hpp for the records.
 """
 
 from __future__ import annotations

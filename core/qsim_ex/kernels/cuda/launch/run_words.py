@@ -19,9 +19,9 @@ from __future__ import annotations
 # LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
 # BIND: the address of a compiled plan's number program, its rows, the addresses of its places and of its incidence, and
 #   how many operands there are; all numbers but tables are made at once.
-# PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see core/native/pivots.hpp),
-#   how many words they have, where the taken numbers went, and the bytes of one.
-# ROWS, products whose right factors are rows of 16 numbers (see core/native/matrix_rows.hpp): where its places begin,
+# PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see
+#   core/native/kernels/pivots.hpp), how many words they have, where the taken numbers went, and the bytes of one.
+# ROWS, products whose right factors are rows of 16 numbers (see core/native/kernels/matrix_rows.hpp): its first place,
 #   how many products there are, the rows that the left factor mixes, and how often; for each product its first result's
 #   place, the places of the left factor, and where each row begins, or -1 - j for row j of the unit matrix.
 # END.

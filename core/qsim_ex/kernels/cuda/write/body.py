@@ -98,7 +98,7 @@ class KernelBody:
 
     in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
     pivots: the rotations, and pairs of them, whose scale is left.
-    products: numbers in `v` that the host multiplies, as records; see core/native/pivots.hpp.
+    products: numbers in `v` that the host multiplies, as records; see core/native/kernels/pivots.hpp.
     slots: where a tile's amplitudes are in shared memory; padded: whether these have gaps.
     """
 

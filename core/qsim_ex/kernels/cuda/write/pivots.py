@@ -39,7 +39,7 @@ WAYS = ("by_tangent", "by_cotangent", "by_reflected_tangent", "by_reflected_cota
 
 
 class Kind(IntEnum):
-    """What is pivoted; core/native/pivots.hpp has the numbers of each kind."""
+    """What is pivoted; core/native/kernels/pivots.hpp has the numbers of each kind."""
 
     PAIR = 0
     IMAGINARY = 1

@@ -1,0 +1,141 @@
+// The host's part of a run on a GPU: it evaluates a plan's number program and queues all kernels.
+//
+// Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
+// qsim_ex.kernels.cuda.launch.run_words says what the words mean.
+
+#include "base/export.hpp"
+#include "kernels/euler.hpp"
+#include "kernels/matrix_rows.hpp"
+#include "kernels/pivots.hpp"
+
+namespace {
+
+using qx::Complex;
+using qx::Int;
+
+enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS };
+enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
+
+constexpr Int LENGTH[] = {1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5};
+constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
+constexpr std::int32_t ZERO_AT = 0;  // of qsim_ex.circuit.circuit
+
+// The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
+using Launch = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
+
+const void* address(Int integer) { return reinterpret_cast<const void*>(integer); }
+
+// Computes entries of products of matrices, each a sum of products of two numbers.
+void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
+    for (Int k = 0; k < count; ++k) {
+        Complex& to = numbers[*at++];
+        Complex sum{0, 0};
+        for (Int term = 0; term < terms; ++term, at += 2) sum += numbers[at[0]] * numbers[at[1]];
+        to = sum;
+    }
+}
+
+// Computes products of matrices and rows of 16 numbers each, which are rows of the unit matrix where their place is
+// negative.
+void row_products(Complex* numbers, const std::int32_t* at, Int count, Int size, Int rest) {
+    for (Int product = 0; product < count; ++product, at += 1 + size * size + size * rest) {
+        const std::int32_t *left = at + 1, *rows = left + size * size;
+        auto load = [&](Int k, Int r, double* re, double* im) {
+            const Int row = rows[k * rest + r];
+            for (int j = 0; j < qx::row_size; ++j) {
+                const Complex one = row < 0 ? Complex{-1 - row == j ? 1.0 : 0.0, 0} : numbers[row + j];
+                re[j] = one.re, im[j] = one.im;
+            }
+        };
+        auto entry = [&](Int i, Int k, double& re, double& im) {
+            const Int place = left[i * size + k];
+            re = numbers[place].re, im = numbers[place].im;
+            return place != ZERO_AT;
+        };
+        qx::multiply_rows(size, rest, load, entry, reinterpret_cast<double*>(numbers + at[0]));
+    }
+}
+
+// Computes Euler angles of unitary 2×2 matrices.
+void eulers(Complex* numbers, const std::int32_t* at, Int count, bool imaginary) {
+    for (Int k = 0; k < count; ++k, at += 5)
+        qx::split_rotation(numbers[at[0]], numbers[at[1]], numbers[at[2]], numbers[at[3]], imaginary, numbers + at[4]);
+}
+
+// Returns the product of some numbers.
+Complex product(const Complex* numbers, const std::int32_t* at, Int count) {
+    Complex found{1, 0};
+    for (Int k = 0; k < count; ++k) found = found * numbers[at[k]];
+    return found;
+}
+
+// Lays out the arguments of a launch in the room; returns the address of the pointers to them.
+Int arguments(const Int* words, Int count, Int slots, double* room, Int state, Int tables) {
+    const Int begin = reinterpret_cast<Int>(room);
+    Int* values = reinterpret_cast<Int*>(room + slots);
+    for (Int k = 0; k < count; ++k) {
+        const Int kind = words[2 * k], value = words[2 * k + 1];
+        values[k] = value + (kind == STATE ? state : kind == TABLES ? tables : 0);
+        values[MOST_ARGUMENTS + k] = kind == KEPT ? value : begin + (kind == STRUCT ? value : 8 * (slots + k));
+    }
+    return begin + 8 * (slots + MOST_ARGUMENTS);
+}
+
+}  // namespace
+
+// See planner/numbers/bind.cpp.
+QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                     void* numbers, const void* roots, qx::Int tables);
+
+// Runs `words`, except launches before number `first`, until `most` launches are queued; returns the driver's status, 0 for
+// success.
+//
+// driver: the address of cuLaunchKernel. stream: the stream's handle. state, tables: addresses on the device.
+// operands: the circuit's, complex128. A room is for one run at a time. position: the word with which to go on, 0 at the
+// beginning and when all is done.
+QX_EXPORT(enqueue)
+(Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position, const Complex* operands,
+ const Int* words, const std::int32_t* places, double* room) {
+    auto* numbers = reinterpret_cast<Complex*>(room);
+    auto* singles = reinterpret_cast<float*>(room);
+    Int launched = *position ? first : 0;
+    for (const Int* at = words + (*position ? *position : HEAD);; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
+        const Int a = at[1], b = at[2], c = at[3];
+        switch (*at) {
+            case END: *position = 0; return 0;
+            case OPERANDS:
+                for (Int k = 0; k < a; ++k) numbers[k] = operands[k];
+                break;
+            case PRODUCTS: products(numbers, places + a, b, c); break;
+            case ROWS: row_products(numbers, places + a, b, c, at[4]); break;
+            case EULERS: eulers(numbers, places + a, b, c); break;
+            case ENTRY: numbers[a] = product(numbers, places + b, c); break;
+            case TAKE:
+                for (Int k = 0; k < b; ++k) room[c + k] = room[places[a + k]];
+                break;
+            case TAKE_SINGLE:
+                for (Int k = 0; k < b; ++k) singles[c + k] = static_cast<float>(room[places[a + k]]);
+                break;
+            case LAUNCH:
+                if (launched++ < first) break;
+                if (launched > first + most) {
+                    *position = at - words;
+                    return 0;
+                }
+                {
+                    const Int pointers = arguments(at + 5, at[4], words[SLOTS], room, state, tables);
+                    const auto blocks = static_cast<unsigned>(b), threads = static_cast<unsigned>(c);
+                    if (int status = driver(a, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, 0)) return status;
+                }
+                break;
+            case PIVOTS: {
+                auto raw = [&](int k) { return room[places[a + k]]; };
+                const std::int32_t* records = places + b;
+                if (at[5] == sizeof(float)) qx::pivot(raw, singles + at[4], records, records + c);
+                else qx::pivot(raw, room + at[4], records, records + c);
+                break;
+            }
+            case BIND: qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0); break;
+        }
+    }
+}

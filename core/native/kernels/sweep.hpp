@@ -1,0 +1,300 @@
+// The interpreter of encoded sweeps: for each tile, load it into rows, run the instructions, store it.
+#pragma once
+
+#include "kernels/rows.hpp"
+
+namespace qx::QX_SET {
+
+inline Int parity(Int value) { return __builtin_parityll(static_cast<unsigned long long>(value)); }
+
+// Spreads the bits of `number` over the bits in `mask`.
+inline Int placed(Int number, Int mask) {
+    Int out = 0;
+    for (Int left = mask; left; left &= left - 1, number >>= 1) out |= (number & 1) ? left & -left : 0;
+    return out;
+}
+
+// Looks up all coefficients of a sweep, one for each lane. numbers: real and imaginary parts in turn.
+template <class Real>
+void expand(const Program& program, const double* numbers, Real* out) {
+    constexpr int n = lanes<Real>;
+    for (Int f = 0; f < program.num_fills; ++f) {
+        const Fill& fill = program.fills[f];
+        const double* own = numbers + 2 * fill.slot;
+        auto number = [&](Int code) -> Real {
+            if (code >= 0) return static_cast<Real>(code & 1 ? -own[code >> 1] : own[code >> 1]);
+            return code == code_zero ? 0 : code == code_one ? 1 : -1;
+        };
+        const Int* columns = program.integers + fill.lane_columns;
+        Int selects[n] = {};  // for each lane, what it flips in the number of its block
+        bool alike = fill.lane_mask == 0;
+        for (int bit = 0; bit < lane_bits<Real>; ++bit) {
+            alike &= columns[bit] == 0;
+            for (int lane = 0; lane < 1 << bit; ++lane) selects[lane | 1 << bit] = selects[lane] ^ columns[bit];
+        }
+        const std::int32_t* codes = program.codes + fill.from;
+        const std::int32_t* identity = program.codes + fill.identity;
+        Real* to = out + fill.to;
+        for (Int k = 0, block = 0; k < fill.blocks; ++k) {
+            for (Int entry = 0; entry < fill.entries; ++entry) {
+                if (fill.splat || alike) {
+                    Real value = number(codes[block * fill.entries + entry]);
+                    for (int lane = 0; lane < (fill.splat ? 1 : n); ++lane) *to++ = value;
+                    continue;
+                }
+                for (int lane = 0; lane < n; ++lane) {
+                    bool acts = (lane & fill.lane_mask) == fill.lane_value;
+                    *to++ = number(acts ? codes[(block ^ selects[lane]) * fill.entries + entry] : identity[entry]);
+                }
+            }
+            block = ((block | ~fill.kept) + 1) & fill.kept;  // the next number in the bits of the mask
+        }
+    }
+}
+
+// The memory of one thread while it runs a sweep: a tile, the rows behind it for the inputs of one large matrix, and
+// tables over rows.
+template <class Real>
+struct Workspace {
+    static constexpr Int aside_rows = 32;
+    char* tile;
+    char* aside;
+    Int* high;              // [rows >> low_rows]
+    Int low[low_mask + 1];
+
+    static std::size_t tile_bytes(Int row_bits) { return ((Int{1} << row_bits) + aside_rows) * Rows<Real>::bytes; }
+
+    // The bytes of all of it, whole cache lines.
+    static std::size_t bytes(Int row_bits) {
+        std::size_t rows = std::size_t{1} << row_bits, high = (rows >> low_rows) + 1;
+        return (tile_bytes(row_bits) + high * sizeof(Int) + 63) / 64 * 64;
+    }
+
+    Workspace(char* memory, Int row_bits) : tile(memory), aside(memory + (Rows<Real>::bytes << row_bits)) {
+        high = reinterpret_cast<Int*>(memory + tile_bytes(row_bits));
+    }
+};
+
+// Runs one program; a thread has its own, and its own workspace.
+template <class Real>
+class Interpreter {
+    static constexpr Int row_bytes = Rows<Real>::bytes, amplitude_bytes = 2 * sizeof(Real), vector_bytes = row_bytes / 2;
+    static constexpr Int rows_ahead = 32;  // by which prefetching is ahead of loading; 16 to 64 were equally fast
+
+  public:
+    // streamed: see `streamed_bits`.
+    Interpreter(const Program& program, char* memory, Int streamed)
+        : program(program), geometry(*program.geometry), rows(Int{1} << geometry.row_bits),
+          load_places(program.integers + geometry.load), store_places(program.integers + geometry.store), streamed(streamed),
+          space(memory, geometry.row_bits) {}
+
+    // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state.
+    void run(char* state, const Real* coefficients, Int first, Int last, Int high) {
+        Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
+        Int place = placed(first, outside);
+        for (Int tile = first; tile < last; ++tile) {
+            index = place | high << geometry.num_bits;
+            Int from = place ^ moved(place, geometry.load_base), to = place ^ moved(index, geometry.store_base);
+            if (geometry.load_direct) load_rows(state, from);
+            else load_lanes(state, from);
+            Int following = ((place | ~outside) + 1) & outside, ahead = following ^ moved(following, geometry.load_base);
+            Int count = program.num_instructions;
+            for (Int k = 0, next = 0; k < count; k = next) {
+                const Instruction* it = program.instructions + k;
+                next = k + (k + 1 < count && are_together(it[0], it[1]) ? 2 : 1);
+                // A part of the next tile is fetched meanwhile, so that memory works while we compute.
+                if (geometry.load_direct && following) {
+                    prefetch(state, ahead, rows * k / count, rows * next / count);
+                }
+                if (next == k + 2) run_together(it[0], it[1], coefficients);
+                else run_instruction(*it, coefficients);
+            }
+            if (geometry.store_direct) store_rows(state, to);
+            else store_lanes(state, to);
+            place = following;
+        }
+        if (streamed) after_streaming();
+    }
+
+  private:
+    const Program& program;
+    const Geometry& geometry;
+    const Int rows;
+    const Int* const load_places;
+    const Int* const store_places;
+    const Int streamed;
+    Workspace<Real> space;
+    Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
+
+    // How much further a tile begins in memory than its index says: a map may add to each bit of it.
+    Int moved(Int tile, Int base) const {
+        if (base < 0) return 0;
+        Int out = 0;
+        for (Int left = tile; left; left &= left - 1) out ^= program.integers[base + __builtin_ctzll(left)];
+        return out;
+    }
+
+    // By how many bytes rows differ in this tile, since CX have added bits outside it to some positions.
+    Int origin(Int masks) const {
+        if (masks < 0) return 0;
+        Int out = 0;
+        for (Int bit = 0; bit < geometry.row_bits; ++bit) out |= parity(index & program.integers[masks + bit]) << bit;
+        return out * row_bytes;
+    }
+
+    // The place of a row relative to its tile's first amplitude: both are XORed, since a tile may be any subspace.
+    static Int place_of(const Int* places, Int row) {
+        return places[row & low_mask] ^ places[low_mask + 1 + (row >> low_rows)];
+    }
+
+    void prefetch(const char* state, Int tile, Int first, Int last) const {
+        for (Int row = first; row < last; ++row) {
+            Int place = place_of(load_places, row);
+            if (place >= nowhere) continue;
+            for (Int line = 0; line < row_bytes; line += 64) {
+                __builtin_prefetch(state + (tile ^ place) * amplitude_bytes + line, 0, 2);
+            }
+        }
+    }
+
+    // Loads amplitudes into rows that are vectors in memory too.
+    void load_rows(const char* state, Int tile) {
+        for (Int row = 0; row < rows; ++row) {
+            Int soon = (row + rows_ahead) & (rows - 1);
+            prefetch(state, tile, soon, soon + 1);
+            Int place = place_of(load_places, row);
+            Vector<Real> real{}, imag{};
+            if (place < nowhere) split<Real>(state + (tile ^ place) * amplitude_bytes, real, imag);
+            at<Real>(space.tile + row * row_bytes) = real;
+            at<Real>(space.tile + row * row_bytes + vector_bytes) = imag;
+        }
+    }
+
+    void store_rows(char* state, Int tile) const {
+        for (Int row = 0; row < rows; ++row) {
+            const char* here = space.tile + row * row_bytes;
+            Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
+            Int place = tile ^ place_of(store_places, row);
+            if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
+            else merge<Real>(real, imag, state + place * amplitude_bytes);
+        }
+    }
+
+    // Loads amplitudes one by one, if lanes are anywhere in memory; padding is zero.
+    void load_lanes(const char* state, Int tile) {
+        const Int* lane_places = program.integers + geometry.load_lanes;
+        const Real* amplitudes = reinterpret_cast<const Real*>(state);
+        Real* to = reinterpret_cast<Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, to += 2 * lanes<Real>) {
+            Int place = tile ^ place_of(load_places, row);
+            for (int lane = 0; lane < lanes<Real>; ++lane) {
+                Int here = place ^ lane_places[lane];
+                to[lane] = here < nowhere ? amplitudes[2 * here] : 0;
+                to[lane + lanes<Real>] = here < nowhere ? amplitudes[2 * here + 1] : 0;
+            }
+        }
+    }
+
+    void store_lanes(char* state, Int tile) const {
+        const Int* lane_places = program.integers + geometry.store_lanes;
+        Real* amplitudes = reinterpret_cast<Real*>(state);
+        const Real* from = reinterpret_cast<const Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, from += 2 * lanes<Real>) {
+            Int place = tile ^ place_of(store_places, row);
+            for (int lane = 0; lane < lanes<Real>; ++lane) {
+                Int here = place ^ lane_places[lane];
+                if (here >= nowhere) continue;
+                amplitudes[2 * here] = from[lane];
+                amplitudes[2 * here + 1] = from[lane + lanes<Real>];
+            }
+        }
+    }
+
+    // Fills the two tables whose XOR is the block that a row selects, as an offset in bytes. Offsets XOR as the numbers
+    // of blocks do, since a block is a power of two.
+    void select(const Instruction& instruction, Int block_bytes) {
+        const Int* columns = program.integers + instruction.columns;
+        Int block = columns[geometry.row_bits + instruction.reads];
+        for (Int k = 0; k < instruction.reads; ++k) block ^= parity(index & columns[geometry.row_bits + k]) << k;
+        space.low[0] = block * block_bytes;
+        space.high[0] = 0;
+        for (Int bit = 0; bit < geometry.row_bits; ++bit) {
+            Int* table = bit < low_rows ? space.low : space.high;
+            Int size = Int{1} << (bit < low_rows ? bit : bit - low_rows), column = columns[bit] * block_bytes;
+            for (Int x = 0; x < size; ++x) table[size + x] = table[x] ^ column;
+        }
+    }
+
+    template <int lane>
+    void exchange_one_lane(const Rows<Real>& where, const Instruction& instruction) {
+        if constexpr (lane < lane_bits<Real>) {
+            if (instruction.size == lane) exchange_lane<Real, lane>(where, instruction.offsets[0]);
+            else exchange_one_lane<lane + 1>(where, instruction);
+        }
+    }
+
+    bool acts(const Instruction& it) const { return (index & it.outside_mask) == it.outside_value; }
+
+    // The row bit that a pair of rows differs in, in bytes, of two real matrices that all rows share; 0 for other
+    // instructions.
+    static Int mixed_bit(const Instruction& it) {
+        if (it.kind != Kind::PAIR_REAL || it.reads || it.offsets[0] || it.steps >= 0) return 0;
+        Int bits = it.offsets[1] & -row_bytes;
+        return bits & (bits - 1) ? 0 : bits;
+    }
+
+    // Whether two instructions are real matrices on two row bits, and all else about their rows is the same.
+    bool are_together(const Instruction& one, const Instruction& other) const {
+        if constexpr (!many_registers) return false;
+        Int first = mixed_bit(one), second = mixed_bit(other);
+        return first && second && first != second && (one.free | first) == (other.free | second) &&
+               one.fixed == other.fixed && one.origin == other.origin && acts(one) && acts(other);
+    }
+
+    void run_together(const Instruction& one, const Instruction& other, const Real* coefficients) {
+        Rows<Real> where{space.tile, nullptr, one.free & other.free, one.fixed ^ origin(one.origin), one.count / 2};
+        Int first = mixed_bit(one), second = mixed_bit(other);
+        const char* p = reinterpret_cast<const char*>(coefficients + one.table);
+        const char* q = reinterpret_cast<const char*>(coefficients + other.table);
+        bool first_crossed = one.offsets[1] != first, second_crossed = other.offsets[1] != second;
+        if (first_crossed && second_crossed) return two_real_matrices<Real, true, true>(where, first, second, p, q);
+        if (first_crossed) return two_real_matrices<Real, true, false>(where, first, second, p, q);
+        if (second_crossed) return two_real_matrices<Real, false, true>(where, first, second, p, q);
+        return two_real_matrices<Real, false, false>(where, first, second, p, q);
+    }
+
+    void run_instruction(const Instruction& it, const Real* coefficients) {
+        if (!acts(it)) return;
+        if (it.reads) select(it, it.block * Int{sizeof(Real)});
+        const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
+        Rows<Real> where{space.tile, steps, it.free, it.fixed ^ origin(it.origin), it.count};
+        const char* first = reinterpret_cast<const char*>(coefficients + it.table);
+        Table table{first, it.reads ? space.low : nullptr, space.high};
+        const Half* offsets = it.offsets;
+        switch (it.kind) {
+            case Kind::QUAD_COMPLEX: return complex_matrix<Real, 4>(where, offsets, table);
+            case Kind::PAIR_COMPLEX: return complex_matrix<Real, 2>(where, offsets, table);
+            case Kind::QUAD_REAL:
+                real_matrix<Real, 4, 1>(where, offsets, table);
+                table.at += 16 * vector_bytes;
+                return real_matrix<Real, 4, 1>(where, offsets + 4, table);
+            case Kind::PAIR_REAL: return real_matrix<Real, 2, 2>(where, offsets, table);
+            case Kind::SCALE_COMPLEX:
+                if (it.per_lane) return complex_matrix<Real, 1, true>(where, offsets, table);
+                return complex_matrix<Real, 1, false>(where, offsets, table);
+            case Kind::SCALE_REAL:
+                if (it.per_lane) return scale_real<Real, true>(where, table);
+                return scale_real<Real, false>(where, table);
+            case Kind::DENSE: {
+                const Int* listed = program.integers + it.offsets[0];
+                if (it.per_lane) return dense<Real, true>(where, listed, it.size, table, space.aside);
+                return dense<Real, false>(where, listed, it.size, table, space.aside);
+            }
+            case Kind::EXCHANGE: return exchange_rows<Real>(where, offsets[0], offsets[1]);
+            case Kind::LANES: return exchange_lanes<Real>(where, offsets);
+            case Kind::LANE: return exchange_one_lane<0>(where, it);
+        }
+    }
+};
+
+}  // namespace qx::QX_SET

@@ -1,0 +1,64 @@
+// A plan that is made in one way; see qsim_ex.planning.attempt, which this file reads like.
+#pragma once
+
+#include <memory>
+
+#include "planner/rewrite/absorb.hpp"
+#include "planner/tiles/sweep.hpp"
+#include "planner/ways.hpp"
+
+namespace qx::plan {
+
+// What a plan is made from, and what all steps refer to.
+struct Draft {
+    std::unique_ptr<Book> book;
+    NumberProgram program;
+    std::vector<Piece> work;
+    Layout start, end;
+
+    Draft copy() const { return {std::make_unique<Book>(*book), program, work, start, end}; }
+};
+
+class Attempt {
+  public:
+    // places: whether a new state may begin with its bits on any places.
+    Attempt(Draft draft, Way way, int num_bits, const Shape& shape, Mask fresh, bool places);
+
+    // Does a bounded amount of work; returns false if a sweep would run no work.
+    bool advance();
+    bool done() const { return !scheduler_; }
+    // The time of the steps so far, in passes over one amplitude: that of qsim_ex.planning.cost, in the terms of a shape.
+    // Until all are made it leaves out that tiles are written back permuted.
+    double time();
+
+    Draft draft;
+    StepArrays steps;
+    bool reordered = false, floats = false;
+    int lows;  // how many bits are lowest
+
+  private:
+    void move(const std::vector<int>& to);
+    void settle();
+    double time_of(const Step& step);
+
+    int num_bits_;
+    const Shape shape_;
+    bool places_;
+    std::vector<Glance> outlines_;
+    std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
+    std::unique_ptr<Scheduler> scheduler_;
+    std::size_t timed_ = 0;  // so many steps are in the time
+    double time_ = 0;
+};
+
+// The multiply-adds per amplitude of a sweep's items, and the share by which a kernel with many pairs takes longer.
+struct SweepWork {
+    double work = 0, crowded = 0;
+};
+
+SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape);
+
+// Returns a layout after bit b has become bit to[b].
+Layout moved(const Layout& layout, const std::vector<int>& to);
+
+}  // namespace qx::plan

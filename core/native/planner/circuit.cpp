@@ -1,0 +1,69 @@
+// From the operations of a circuit, which are tuples of Python, to rows of numbers.
+
+#include "planner/circuit.hpp"
+
+#include <algorithm>
+
+namespace qx::plan {
+
+namespace {
+
+using python::call;
+using python::Object;
+
+enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
+
+constexpr Int rows_at_once = 1 << 16;
+
+Index pattern_of(Object* bytes, Book& book) {
+    const char* data = call.bytes(bytes);
+    return book.patterns.of({data, static_cast<std::size_t>(call.bytes_size(bytes))});
+}
+
+Index label_of(Object* text, Book& book) {
+    Int size = 0;
+    const char* data = call.text(text, &size);
+    return book.labels.of({data ? data : "", static_cast<std::size_t>(size)});
+}
+
+// How many operands an operation has.
+Int num_entries(Object* op, Circuit::Type type) {
+    if (type == Circuit::initialize) return Int{1} << call.tuple_size(call.tuple_item(op, mixes));
+    return type == Circuit::op ? call.bytes_size(call.tuple_item(op, pattern)) : 0;
+}
+
+}  // namespace
+
+Reader::Reader(Object* ops, const Int* types) : ops_(ops), types_(types), size_(call.tuple_size(ops)) {
+    for (Int k = 0; k < size_; ++k) {
+        Object* op = call.tuple_item(ops, k);
+        Int entries = num_entries(op, types ? static_cast<Circuit::Type>(types[k]) : Circuit::op);
+        if (entries) num_operands_ = std::max(num_operands_, python::integer(op, operand) + entries);
+    }
+}
+
+Int Reader::parts() const { return (size_ + rows_at_once - 1) / rows_at_once; }
+
+bool Reader::next(Circuit& out, Book& book) {
+    Int end = std::min(size_, at_ + rows_at_once);
+    out.clear();
+    out.rows.reserve(static_cast<std::size_t>(end - at_));
+    for (; at_ < end; ++at_) {
+        Object* op = call.tuple_item(ops_, at_);
+        Object *on = call.tuple_item(op, mixes), *masks = call.tuple_item(op, reads), *under = call.tuple_item(op, when);
+        Int num_mixes = call.tuple_size(on), num_reads = call.tuple_size(masks);
+        for (Int j = 0; j < num_mixes; ++j) out.mixes.push_back(static_cast<std::uint8_t>(python::integer(on, j)));
+        for (Int j = 0; j < num_reads; ++j) out.reads.push_back(static_cast<Mask>(python::integer(masks, j)));
+        out.rows.push_back({python::integer(op, operand),
+                            {static_cast<Mask>(python::integer(under, 0)), static_cast<Mask>(python::integer(under, 1))},
+                            patterns_(call.tuple_item(op, pattern), [&](Object* of) { return pattern_of(of, book); }),
+                            labels_(call.tuple_item(op, name), [&](Object* of) { return label_of(of, book); }),
+                            static_cast<std::uint32_t>(num_reads),
+                            static_cast<std::uint8_t>(num_mixes),
+                            types_ ? static_cast<Circuit::Type>(types_[at_]) : Circuit::op,
+                            python::integer(op, unitary) != 0});
+    }
+    return !call.error();
+}
+
+}  // namespace qx::plan

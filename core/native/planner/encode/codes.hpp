@@ -1,0 +1,40 @@
+// The application of a matrix to rows: the rows it couples, and the source of each coefficient; see
+// qsim_ex.kernels.cpu.items, which this file reads like.
+//
+// Coefficients are codes: 2k is the k-th float of the packed numbers (real parts at even k), 2k + 1 its negative, and
+// negative codes are constants.
+#pragma once
+
+#include "planner/patterns.hpp"
+
+namespace qx::plan {
+
+using Codes = std::vector<Int>;
+
+constexpr Int zero_code = -1, one_code = -2, minus_one_code = -3;
+
+// Codes [blocks selected by the reads, entries], for a table that begins at number 0, and those of the unit matrix.
+struct CodeTable {
+    Codes codes;
+    Codes identity;
+    Int at = -1;  // where they stand among the codes of a plan's sweeps, once they do
+
+    Index entries() const { return static_cast<Index>(identity.size()); }
+    Index blocks() const { return static_cast<Index>(codes.size() / identity.size()); }
+};
+
+// One set of values that a matrix mixes among themselves. planes: for each, whether its real and imaginary planes trade
+// places; empty for a complex matrix.
+struct MatrixBlock {
+    std::vector<int> values;
+    std::vector<int> planes;
+    CodeTable table;
+};
+
+// The codes of a table of phases; one for each entry if all are real. Empty if all are 1.
+CodeTable diagonal_codes(Interned::Bytes pattern);
+
+// The blocks of a matrix with this pattern; values that do not change are left out.
+std::vector<MatrixBlock> matrix_blocks(Interned::Bytes pattern, int num_bits, int num_reads);
+
+}  // namespace qx::plan

@@ -1,0 +1,89 @@
+// A first run on a GPU as one list of launches; see qsim_ex.kernels.cuda.launch.run_words for the meaning of its words.
+#pragma once
+
+#include "planner/encode/programs.hpp"
+#include "planner/plan.hpp"
+
+namespace qx::plan {
+
+// What a kernel of the interpreter takes by value: words, and bytes of numbers.
+struct Capacity {
+    Int words, numbers;
+
+    Int room() const { return 32 + 4 * words + numbers; }
+};
+
+// The kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.first_launches.
+enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, scale_kernel, numbers_kernel };
+
+constexpr int numbers_kernels = 3;
+
+// num_bits: of the state. room: the bytes that a kernel may take by value. limits: the real numbers that each kernel takes
+// that makes tables.
+struct LaunchSetting {
+    Int num_bits, itemsize, room;
+    Capacity few, many;
+    Int limits[numbers_kernels];
+};
+
+// A list of launches whose kernels and device addresses are not known yet.
+//
+// kernels: the places in `words` of kernels' numbers. addresses: those of arguments to which the address of `sent` on the
+// device is added. constants: where in the room (counted in reals) 0, 1 and -1 stand. tables: reals made on the device.
+struct LaunchArrays {
+    std::vector<Int> words;
+    std::vector<std::int32_t> places;
+    std::vector<std::uint32_t> sent;
+    std::vector<Int> kernels, addresses;
+    Int room = 0, constants = 0, tables = 0;
+};
+
+class LaunchWriter {
+  public:
+    LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
+
+    // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes.
+    bool write();
+
+  private:
+    // A sweep with its program, and where its numbers go: to the room's values, and to the tables, both in reals.
+    struct SweepRow {
+        RunKernel kernel;
+        ProgramEnd begin, end;
+        Int packed, count;  // the numbers that it is given
+        Int values, num_values, tables, num_tables;
+    };
+
+    // A part of the tables that one launch makes: its reals, its records in `sent`, and its input among the factors.
+    struct TablePart {
+        Int first, count, sent, factors, num_factors;
+        int limit;  // which kernel makes it
+    };
+
+    bool look();
+    RunKernel kernel_for(Int words, Int numbers) const;
+    Int in_buffer(Int take, const SweepRow& row) const;
+    bool lay_out_tables(const std::vector<Int>& takes, std::size_t first, std::size_t last);
+    void make_tables();
+    std::vector<Int> far() const;
+    void entries();
+    void launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments);
+    void sweep(const SweepRow& row);
+    void zero_fill(Mask fresh);
+
+    const Planner& plan_;
+    const NumberArrays& numbers_;
+    const Int num_operands_;
+    const SweepPrograms& programs_;
+    const LaunchSetting& setting_;
+    LaunchArrays& out_;
+
+    Int real_, size_ = 0, tables_at_ = 0;  // the bytes of a real; the numbers, and those before tables
+    std::vector<SweepRow> sweeps_;
+    Int num_values_ = 0, num_tables_ = 0;  // reals
+    std::vector<Int> factors_;             // takes of the tables' input
+    std::vector<TablePart> parts_;
+    Int factors_at_ = 0, values_at_ = 0, slots_ = 0;  // in the room, in bytes
+};
+
+}  // namespace qx::plan

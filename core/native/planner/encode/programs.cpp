@@ -1,0 +1,578 @@
+// A sweep as a program of 32-bit words for the interpreter of GPUs.
+
+#include "planner/encode/programs.hpp"
+
+#include <numeric>
+
+namespace qx::plan {
+
+namespace {
+
+// Operations, as in qsim_ex.kernels.cuda.interpret.program; some have a body for each register bit.
+enum OpCode : std::uint32_t {
+    end_op,
+    exchange_op,
+    factors_op,
+    table_op,
+    phase_op,
+    flip_op = 16,
+    mix_1 = 20,
+    real_1 = 24,
+    crossed_1 = 28,
+    mix_2 = 32,
+    crossed_2 = 38,
+    block_op = 44,
+    any_1 = 45,
+    any_2 = 46,
+    any_3 = 47,
+    any_4 = 48,
+    rename_op = 49
+};
+
+constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
+constexpr std::uint32_t every = (1u << registers) - 1;
+constexpr int padding = 60;  // index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits
+constexpr int lanes = 4;     // the lowest index bits, which are spread over the lanes of a warp for memory access
+constexpr Int quad = 16;     // the bytes that the kernel loads at a time
+constexpr int runs_end = 64;
+constexpr int crosses[] = {0, 3, 5, 6, 9, 10, 12, 15};  // the diagonal and the antidiagonal of a 4 x 4 matrix
+constexpr std::array<int, register_bits> in_order{0, 1, 2, 3};
+
+struct Swap {
+    std::uint32_t flag;
+    int low, high;
+};
+constexpr Swap swaps[] = {{1, 0, 1}, {2, 0, 2}, {4, 0, 3}, {8, 1, 2}, {16, 1, 3}};
+
+// The number of a pair of register bits, low < high.
+constexpr std::uint32_t pair_number(int low, int high) {
+    return static_cast<std::uint32_t>(low == 0 ? high - 1 : low == 1 ? high + 1 : 5);
+}
+
+// A mask of index bits as a mask of the places of `bits`.
+template <class Bits>
+std::uint32_t within(Mask mask, const Bits& bits) {
+    std::uint32_t found = 0;
+    for (std::size_t k = 0; mask && k < bits.size(); ++k) found |= static_cast<std::uint32_t>(mask >> bits[k] & 1) << k;
+    return found;
+}
+
+// The registers at which an item acts as a mask, the bits of their numbers in another order. mask, value: a condition;
+// taken: register bits that are mixed, which are 0 in the mask.
+std::uint32_t acting(std::uint32_t mask, std::uint32_t value, std::uint32_t taken,
+                     const std::array<int, register_bits>& order) {
+    std::uint32_t found = 0;
+    for (std::uint32_t r = 0; r < registers; ++r) {
+        if ((r & mask) != value || r & taken) continue;
+        std::uint32_t number = 0;
+        for (int k = 0; k < register_bits; ++k) number |= (r >> order[k] & 1) << k;
+        found |= 1u << number;
+    }
+    return found;
+}
+
+// The body that multiplies all registers at which a condition holds.
+std::uint32_t phase_code(std::uint32_t mask, std::uint32_t value) {
+    int ones = count(mask);
+    if (mask != value || ones > 2) return phase_op + any_registers;
+    if (ones == 0) return phase_op;
+    if (ones == 1) return phase_op + 1 + static_cast<std::uint32_t>(lowest(mask));
+    return phase_op + 5 + pair_number(lowest(mask), lowest(mask & (mask - 1)));
+}
+
+bool is_real(char entry) { return entry == zero || entry == one || entry == minus_one || entry == real; }
+bool is_beside(char entry) { return entry == zero || entry == imag; }
+
+template <class Values>
+std::size_t index_of(const Values& values, int value) {
+    return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+}  // namespace
+
+void ProgramWriter::encode(const Step& sweep) {
+    look_at(sweep);
+    const std::vector<Portion> phases = this->phases(sweep);
+    std::vector<int> natural(tile_.size()), written(tile_.size());
+    std::iota(natural.begin(), natural.end(), 0);
+    written = natural;
+    std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
+    auto placed = [&](std::size_t phase) {
+        if (phase + 1 == phases.size()) return place(phases[phase].near, written, true);
+        return place(phases[phase].near, natural, phase == 0);
+    };
+    RegisterPlaces places = placed(0);
+    head(sweep, places, placed(phases.size() - 1));
+    std::size_t tables_word = out_.words.size() - 1;
+    outside(sweep);
+    Int threads = Int{1} << places.threads.size();
+    std::vector<const Item*> blocks;  // for the tensor cores, since the last exchange
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        const Portion& row = phases[phase];
+        if (row.block) {
+            blocks.push_back(&steps_.items[static_cast<std::size_t>(row.begin)]);
+            continue;
+        }
+        if (phase) exchange(places = placed(phase), blocks);
+        blocks.clear();
+        enter(places);
+        for (Int k = row.begin; k < row.end; ++k) item(steps_.items[static_cast<std::size_t>(k)]);
+    }
+    word(end_op | static_cast<std::uint32_t>(store_adds_.size()) << 8);
+    added(store_adds_);
+    out_.words[tables_word] = static_cast<std::uint32_t>((out_.shared.size() - first_shared_) / 2);
+    out_.ends.push_back({static_cast<Int>(out_.words.size()), static_cast<Int>(out_.shared.size()),
+                         static_cast<Int>(out_.tables.size()), threads,
+                         count(static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh))});
+}
+
+void ProgramWriter::look_at(const Step& sweep) {
+    tile_.clear();
+    each(static_cast<Mask>(sweep.tile), [&](int bit) { tile_.push_back(bit); });
+    maps(sweep);
+    for (int bit = padding; tile_.size() < register_bits; ++bit)
+        tile_.push_back(bit), loaded_.push_back(unit(bit)), stored_.push_back(unit(bit));
+    packed_ = sweep.numbers + sweep.tables;
+    first_shared_ = out_.shared.size(), first_table_ = out_.tables.size();
+}
+
+// Notes both maps of a sweep; see qsim_ex.steps.Sweep.
+void ProgramWriter::maps(const Step& sweep) {
+    const Mask *loads = book_.words.data() + sweep.loads, *stores = book_.words.data() + sweep.words;
+    const Mask skipped = static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh);
+    const bool of_tile = sweep.num_bits == static_cast<Int>(tile_.size());  // a map of all bits has more
+    auto load = [&](int bit) { return bit < sweep.num_loads ? loads[bit] : unit(bit); };
+    auto store = [&](int bit) {
+        return !sweep.num_bits ? load(bit) : !of_tile && bit < sweep.num_bits ? stores[bit] : unit(bit);
+    };
+    loaded_.clear(), stored_.clear(), load_adds_.clear(), store_adds_.clear();
+    for (std::size_t k = 0; k < tile_.size(); ++k)
+        loaded_.push_back(load(tile_[k])), stored_.push_back(of_tile ? stores[k] : store(tile_[k]));
+    for (int bit = 0; bit < static_cast<int>(std::max(sweep.num_loads, of_tile ? 0 : sweep.num_bits)); ++bit) {
+        if (skipped >> bit & 1) continue;
+        if (Mask mask = load(bit) ^ unit(bit)) load_adds_.push_back({bit, mask});
+        if (Mask mask = store(bit) ^ unit(bit)) store_adds_.push_back({bit, mask});
+    }
+}
+
+// The phases of a sweep; some without items are added at the ends if memory access needs them.
+std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
+    const Portion empty{0, 0, 0, false};
+    std::vector<Portion> found = portions_of(sweep, steps_, book_, tensor_);
+    if (found.empty()) found.push_back(empty);
+    int begin[lanes], end[lanes];
+    if (tile_.size() >= lanes + register_bits) {
+        std::vector<int> written(tile_.size());
+        std::iota(written.begin(), written.end(), 0);
+        std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
+        for (int k = 0; k < lanes; ++k) begin[k] = k, end[k] = written[k];
+        bool after = touches(found.back().near, end);
+        if (touches(found.front().near, begin)) found.insert(found.begin(), empty);
+        if (after) found.push_back(empty);
+    }
+    if (sweep.num_bits && found.size() == 1) found.push_back(empty);
+    return found;
+}
+
+bool ProgramWriter::touches(Mask near, const int* positions) const {
+    return std::any_of(positions, positions + lanes, [&](int position) { return near >> tile_[position] & 1; });
+}
+
+// Puts near bits into registers, filled up with the highest positions; the others into threads. every: all positions in
+// their order in memory. ordered: whether the phase loads or stores, so that threads keep this order.
+RegisterPlaces ProgramWriter::place(Mask near, const std::vector<int>& every, bool ordered) const {
+    RegisterPlaces made;
+    Mask chosen = 0;
+    for (std::size_t position = 0; position < tile_.size(); ++position)
+        if (near >> tile_[position] & 1) chosen |= unit(static_cast<int>(position));
+    for (auto position = every.rbegin(); position != every.rend() && count(chosen) < register_bits; ++position)
+        chosen |= unit(*position);
+    int k = 0;
+    each(chosen, [&](int position) { made.registers[k++] = position; });
+    std::vector<int> rest;
+    for (int position : every)
+        if (!(chosen >> position & 1)) rest.push_back(position);
+    if (ordered) return made.threads = rest, made;
+    // Positions first whose bank bits differ, so that lanes served together use different banks.
+    Mask taken = 0;
+    for (int bank = 0; bank < bank_bits_; ++bank)
+        for (int position : rest)
+            if (position % bank_bits_ == bank) {
+                made.threads.push_back(position), taken |= unit(position);
+                break;
+            }
+    for (int position : rest)
+        if (!(taken >> position & 1)) made.threads.push_back(position);
+    return made;
+}
+
+void ProgramWriter::head(const Step& sweep, const RegisterPlaces& first, const RegisterPlaces& last) {
+    Mask fresh = static_cast<Mask>(sweep.fresh), missing = ~below(padding);
+    auto of_threads = [&](Mask mask) {
+        std::uint32_t found = 0;
+        for (std::size_t k = 0; k < first.threads.size(); ++k)
+            found |= static_cast<std::uint32_t>(mask >> tile_[first.threads[k]] & 1) << k;
+        return found;
+    };
+    auto of_registers = [&](Mask mask, const RegisterPlaces& places) {
+        std::uint32_t found = 0;
+        for (int k = 0; k < register_bits; ++k)
+            found |= static_cast<std::uint32_t>(mask >> tile_[places.registers[k]] & 1) << k;
+        return acting(found, 0, 0, in_order);
+    };
+    word(static_cast<std::uint32_t>(load_adds_.size()) << 8);  // and the runs, which `outside` counts
+    word(of_threads(fresh));
+    word(of_registers(missing | fresh, first));
+    word(of_registers(missing, last));
+    in_memory(first, loaded_);
+    in_memory(last, stored_);
+    in_tile(first);
+    word(0);  // where tables begin, which is known at the end
+}
+
+// Writes what each thread bit and each register bit adds to a place in memory.
+void ProgramWriter::in_memory(const RegisterPlaces& places, const std::vector<Mask>& columns) {
+    for (std::size_t k = 0; k < most_thread_bits; ++k) halves(k < places.threads.size() ? columns[places.threads[k]] : 0);
+    for (int position : places.registers) halves(tile_[position] < padding ? columns[position] : 0);
+}
+
+// Writes what a map adds to bits outside the tile.
+void ProgramWriter::added(const std::vector<Added>& bits) {
+    for (const Added& one : bits) word(static_cast<std::uint32_t>(one.bit)), halves(one.mask);
+}
+
+// Writes what each thread bit and each register bit adds to a slot of shared memory, in bytes.
+void ProgramWriter::in_tile(const RegisterPlaces& places) {
+    of_threads({}, places.threads);
+    for (int position : places.registers) word(hop(position));
+}
+
+// Writes what each thread bit adds to a slot; first, rest: the positions of these bits.
+void ProgramWriter::of_threads(std::initializer_list<int> first, const std::vector<int>& rest) {
+    for (int position : first) word(hop(position));
+    for (int position : rest) word(hop(position));
+    for (std::size_t k = first.size() + rest.size(); k < most_thread_bits; ++k) word(0);
+}
+
+// Writes a change of places, with the matrices that the tensor cores multiply on the way.
+void ProgramWriter::exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks) {
+    word(exchange_op | static_cast<std::uint32_t>(blocks.size()) << 8);
+    for (const Item* block : blocks) fragments(*block);
+    in_tile(places);
+}
+
+// Writes a matrix for the tensor cores, with its numbers in the order in which lanes load them.
+void ProgramWriter::fragments(const Item& item) {
+    std::array<int, register_bits> near;
+    for (int k = 0; k < register_bits; ++k) near[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
+    const FragmentPlaces& places = places_of(near);
+    const auto entries = places.entries(itemsize_ == 8 ? 8 : 4);  // the depths of `qsim_ex.precision`
+    std::array<Int, 512> takes;
+    parts_of(item);
+    for (std::size_t k = 0; k < 256; ++k)
+        for (std::size_t part = 0; part < 2; ++part)
+            takes[256 * part + k] = parts_[2 * static_cast<std::size_t>(entries[k]) + part];
+    word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
+    const auto &columns = places.columns, &rows = places.rows;
+    const auto& groups = places.groups;
+    of_threads({columns[0], columns[1], groups[0], groups[1], groups[2]}, places.warps);
+    of_threads({groups[1], groups[2], rows[0], rows[1], rows[2]}, places.warps);
+    for (int position : {columns[2], columns[3], groups[0], rows[3], places.loops[0], places.loops[1]}) word(hop(position));
+}
+
+// Returns the places of a matrix, which many matrices of a plan share: the search takes longer than all else about one.
+const FragmentPlaces& ProgramWriter::places_of(const std::array<int, register_bits>& near) {
+    const int size = static_cast<int>(tile_.size());
+    for (const SizedPlaces& known : known_places_)
+        if (known.size == size && known.places.near == near) return known.places;
+    known_places_.push_back({size, fragment_places(near, size, bank_bits_)});
+    return known_places_.back().places;
+}
+
+// The slot of a position: higher groups of bits are XORed into the lowest, the bank.
+std::uint32_t ProgramWriter::hop(int position) const {
+    Mask slot = unit(position), low = below(bank_bits_);
+    for (Mask rest = slot >> bank_bits_; rest; rest >>= bank_bits_) slot ^= rest & low;
+    return static_cast<std::uint32_t>(slot * static_cast<Mask>(itemsize_));
+}
+
+// Maps a block's number to the index bits outside the tile that are not fresh; the last run has no end.
+void ProgramWriter::outside(const Step& sweep) {
+    constexpr std::size_t words_before = 65;
+    std::size_t head = out_.words.size() - words_before;
+    Mask skipped = static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh);
+    int top = skipped ? 64 - __builtin_clzll(skipped) : 0, source = 0;
+    auto run = [&](int from, int target, int length) {
+        word(static_cast<std::uint32_t>(from | target << 8 | length << 16));
+        ++out_.words[head];
+    };
+    for (int bit = 0; bit < top;) {
+        if (skipped >> bit & 1) {
+            ++bit;
+            continue;
+        }
+        int length = lowest(skipped >> bit);
+        run(source, bit, length);
+        source += length, bit += length;
+    }
+    run(top - count(skipped), top, runs_end);
+    added(load_adds_);
+}
+
+void ProgramWriter::enter(const RegisterPlaces& places) {
+    own_ = 0;
+    for (int k = 0; k < register_bits; ++k) register_bit_[k] = tile_[places.registers[k]], own_ |= unit(register_bit_[k]);
+    near_ = own_;
+    thread_bit_.clear();
+    for (int position : places.threads) thread_bit_.push_back(tile_[position]), near_ |= unit(tile_[position]);
+}
+
+void ProgramWriter::item(const Item& item) {
+    switch (static_cast<Kind>(item.kind)) {
+        case Kind::mix: mix(item); break;
+        case Kind::diagonal: diagonal(item); break;
+        default: rename(item);
+    }
+}
+
+std::vector<int> ProgramWriter::mixed_of(const Item& item) const {
+    std::vector<int> mixed;
+    for (Int k = 0; k < item.num_bits; ++k)
+        mixed.push_back(static_cast<int>(index_of(register_bit_, lowest(bits_of(item)[k]))));
+    return mixed;
+}
+
+// Appends numbers that all amplitudes share, padded to what is loaded at a time; returns where they begin, counted in that.
+Int ProgramWriter::share(const Int* takes, std::size_t size) {
+    const std::size_t together = static_cast<std::size_t>(2 * quad / itemsize_);
+    Int at = static_cast<Int>((out_.shared.size() - first_shared_) / together);
+    out_.shared.insert(out_.shared.end(), takes, takes + size);
+    while ((out_.shared.size() - first_shared_) % together) out_.shared.push_back(constant(0));
+    return at;
+}
+
+// Appends entries of a table; returns the number of the first.
+Int ProgramWriter::look_up(const std::vector<Int>& takes) {
+    Int at = static_cast<Int>(out_.tables.size() - first_table_) / 2;
+    out_.tables.insert(out_.tables.end(), takes.begin(), takes.end());
+    return at;
+}
+
+// Makes the takes of both parts of every entry of an item; with reads every entry has a number.
+void ProgramWriter::parts_of(const Item& item) {
+    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    parts_.clear();
+    Int number = item.slot;
+    for (char entry : pattern) {
+        if (item.num_reads || numbered(entry)) {
+            parts_.push_back(2 * number), parts_.push_back(2 * number + 1);
+            ++number;
+        } else {
+            parts_.push_back(constant(entry == zero ? 0 : entry == one ? 1 : 2)), parts_.push_back(constant(0));
+        }
+    }
+}
+
+// Reorders the parts of matrices so that their bit k is at place places[k]: rows and columns.
+void ProgramWriter::reorder(const std::vector<int>& places) {
+    std::size_t size = std::size_t{1} << places.size();
+    std::size_t old[registers];
+    for (std::size_t row = 0; row < size; ++row) {
+        std::size_t to = 0;
+        for (std::size_t k = 0; k < places.size(); ++k) to |= (row >> k & 1) << places[k];
+        old[to] = row;
+    }
+    reordered_.resize(parts_.size());
+    for (std::size_t begin = 0; begin < parts_.size(); begin += 2 * size * size)
+        for (std::size_t i = 0; i < size; ++i)
+            for (std::size_t j = 0; j < size; ++j) {
+                const Int* from = &parts_[begin + 2 * (old[i] * size + old[j])];
+                std::copy(from, from + 2, &reordered_[begin + 2 * (i * size + j)]);
+            }
+    parts_.swap(reordered_);
+}
+
+void ProgramWriter::mix(const Item& item) {
+    std::vector<int> mixed = mixed_of(item);
+    parts_of(item);
+    if (item.num_reads || item.when_mask || mixed.size() == 3 || !fixed_matrix(item, mixed)) any_matrix(item, mixed);
+}
+
+// Writes a matrix without reads and conditions, on one, two or four bits, for a body with fixed registers.
+bool ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed) {
+    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    auto write = [&](std::uint32_t code, const std::vector<Int>& takes) {
+        word(code);
+        word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
+        return true;
+    };
+    if (mixed.size() == 1) {
+        auto body = static_cast<std::uint32_t>(mixed[0]);
+        if (std::all_of(pattern.begin(), pattern.end(), is_real))
+            return write(real_1 + body, {parts_[0], parts_[2], parts_[4], parts_[6]});
+        if (is_real(pattern[0]) && is_real(pattern[3]) && is_beside(pattern[1]) && is_beside(pattern[2]))
+            return write(crossed_1 + body,
+                         {parts_[0], parts_[pattern[1] == imag ? 3 : 2], parts_[pattern[2] == imag ? 5 : 4], parts_[6]});
+        return write(mix_1 + body, parts_);
+    }
+    std::vector<int> order = mixed, places;
+    std::sort(order.begin(), order.end(), [](int a, int b) { return a < b; });
+    for (int bit : mixed) places.push_back(static_cast<int>(index_of(order, bit)));
+    reorder(places);
+    if (mixed.size() == register_bits) return write(block_op, parts_);
+    std::uint32_t pair = pair_number(order[0], order[1]);
+    bool swapped = places[0] == 1;
+    auto turned = [&](int k) { return swapped ? (k & 1) << 1 | k >> 1 : k; };
+    bool crossed = true;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
+            if (i != j && i + j != 3 && pattern[static_cast<std::size_t>(4 * turned(i) + turned(j))] != zero)
+                crossed = false;
+    if (!crossed) return write(mix_2 + pair, parts_);
+    std::vector<Int> takes;
+    for (int k : crosses) takes.push_back(parts_[2 * k]), takes.push_back(parts_[2 * k + 1]);
+    return write(crossed_2 + pair, takes);
+}
+
+// Writes a matrix under any condition, with any reads.
+void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) {
+    Order order = in_order;
+    std::uint32_t code, choice = 0, taken = 0;
+    Mask extra = 0;
+    for (int bit : mixed) taken |= 1u << bit;
+    if (mixed.size() > 2) {
+        code = mixed.size() == 3 ? any_3 : any_4;
+        choice = static_cast<std::uint32_t>(mixed.size());
+        for (std::size_t k = 0; k < mixed.size(); ++k) extra |= static_cast<Mask>(mixed[k]) << 4 * k;
+    } else {
+        code = mixed.size() == 1 ? any_1 : any_2;
+        int size = static_cast<int>(mixed.size());
+        std::vector<int> left = mixed, places;
+        for (const Swap& swap : swaps) {
+            auto high = std::find(left.begin(), left.end(), swap.high);
+            if (high == left.end() || index_of(left, swap.low) < left.size() || swap.low >= size || size > swap.high)
+                continue;
+            order[swap.low] = swap.high, order[swap.high] = swap.low;
+            choice |= swap.flag;
+            *high = swap.low;
+        }
+        for (int bit : mixed) places.push_back(static_cast<int>(index_of(order, bit)));
+        reorder(places);
+    }
+    Int at = look_up(parts_);
+    std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
+    std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
+    looked_up(item, code, at, acting(mask, value, taken, order), true, order, choice, extra);
+}
+
+void ProgramWriter::diagonal(const Item& item) {
+    std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
+    std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
+    std::uint32_t which = acting(mask, value, 0, in_order), beyond[4];
+    std::uint32_t inner = condition(item, beyond);
+    if (!item.num_reads) {
+        parts_of(item);
+        word(phase_code(mask, value) | inner);
+        word(static_cast<std::uint32_t>(share(parts_.data(), parts_.size())));
+        for (std::uint32_t half : beyond) word(half);
+        word(which);
+        return;
+    }
+    bool inside = std::all_of(reads_of(item), reads_of(item) + item.num_reads, [&](Mask read) { return !(read & ~own_); });
+    if (!inner && inside) return factors(item, which);
+    parts_of(item);
+    looked_up(item, table_op, look_up(parts_), which, true, in_order, 0, 0);
+}
+
+// Writes each register's factor, where only register bits are read.
+void ProgramWriter::factors(const Item& item, std::uint32_t which) {
+    auto read_in = columns(item);
+    Int takes[2 * registers];
+    for (std::uint32_t r = 0; r < registers; ++r) {
+        Mask entry = 0;
+        for (int k = 0; k < register_bits; ++k) entry ^= r >> k & 1 ? read_in[k] : 0;
+        bool acts = which >> r & 1;
+        takes[2 * r] = acts ? 2 * (item.slot + static_cast<Int>(entry)) : constant(1);
+        takes[2 * r + 1] = acts ? takes[2 * r] + 1 : constant(0);
+    }
+    word(factors_op);
+    word(static_cast<std::uint32_t>(share(takes, 2 * registers)));
+}
+
+void ProgramWriter::rename(const Item& item) {
+    std::vector<int> mixed = mixed_of(item);
+    const Index* to = book_.values.data() + item.to;
+    std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
+    std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
+    if (mixed.size() == 1) {
+        if (to[0] == 0) return;
+        std::uint32_t beyond[4], inner = condition(item, beyond);
+        word((flip_op + static_cast<std::uint32_t>(mixed[0])) | inner);
+        word(0);
+        for (std::uint32_t half : beyond) word(half);
+        word(acting(mask, value, 1u << mixed[0], in_order));
+        return;
+    }
+    std::uint32_t source[registers], taken = 0;
+    for (int bit : mixed) taken |= 1u << bit;
+    for (std::uint32_t r = 0; r < registers; ++r) source[r] = r;
+    for (std::uint32_t r = 0; r < registers; ++r) {
+        if ((r & mask) != value) continue;
+        std::uint32_t x = 0, target = r & ~taken;
+        for (std::size_t k = 0; k < mixed.size(); ++k) x |= (r >> mixed[k] & 1) << k;
+        for (std::size_t k = 0; k < mixed.size(); ++k) target |= (to[x] >> k & 1) << mixed[k];
+        source[target] = r;
+    }
+    Mask extra = 0;
+    for (std::uint32_t r = 0; r < registers; ++r) extra |= static_cast<Mask>(source[r]) << 4 * r;
+    looked_up(item, rename_op, 0, every, false, in_order, 0, extra);
+}
+
+// Returns a condition on thread bits, as an operation's first word has it, whose highest bit says whether there is one
+// outside the tile, which is written to `beyond`.
+std::uint32_t ProgramWriter::condition(const Item& item, std::uint32_t (&beyond)[4]) const {
+    Mask mask = static_cast<Mask>(item.when_mask), value = static_cast<Mask>(item.when_value);
+    std::uint32_t inner = within(mask, thread_bit_) << 8 | within(value, thread_bit_) << 16;
+    mask &= ~near_, value &= ~near_;
+    beyond[0] = static_cast<std::uint32_t>(mask), beyond[1] = static_cast<std::uint32_t>(mask >> 32);
+    beyond[2] = static_cast<std::uint32_t>(value), beyond[3] = static_cast<std::uint32_t>(value >> 32);
+    return inner | (mask ? 1u << 24 : 0);
+}
+
+// For each register bit, and then for each thread bit, the reads in which it is.
+std::array<Mask, register_bits + most_thread_bits> ProgramWriter::columns(const Item& item) const {
+    std::array<Mask, register_bits + most_thread_bits> found{};
+    for (Int k = 0; k < item.num_reads; ++k) {
+        Mask read = reads_of(item)[k];
+        for (std::size_t j = 0; j < register_bits; ++j) found[j] |= (read >> register_bit_[j] & 1) << k;
+        for (std::size_t j = 0; j < thread_bit_.size(); ++j) found[register_bits + j] |= (read >> thread_bit_[j] & 1) << k;
+    }
+    return found;
+}
+
+// Writes an operation under any condition, with any reads.
+void ProgramWriter::looked_up(const Item& item, std::uint32_t code, Int at, std::uint32_t which, bool reads,
+                              const Order& order, std::uint32_t choice, Mask extra) {
+    std::uint32_t beyond[4], inner = condition(item, beyond);
+    std::array<Mask, register_bits + most_thread_bits> read_in{};
+    if (reads) read_in = columns(item);
+    word(code | inner);
+    word(static_cast<std::uint32_t>(at));
+    for (std::uint32_t half : beyond) word(half);
+    word(which);
+    std::size_t far = out_.words.size();
+    word(0);
+    auto pair = [&](Mask low, Mask high) { word(static_cast<std::uint32_t>(low | high << 16)); };
+    for (std::size_t k = 0; k < most_thread_bits; k += 2) pair(read_in[register_bits + k], read_in[register_bits + k + 1]);
+    for (std::size_t k = 0; k < register_bits; k += 2) pair(read_in[order[k]], read_in[order[k + 1]]);
+    word(choice);
+    halves(extra);
+    for (Int k = 0; reads && k < item.num_reads; ++k)
+        if (Mask mask = reads_of(item)[k] & ~near_) {
+            halves(mask);
+            word(static_cast<std::uint32_t>(k));
+            ++out_.words[far];
+        }
+}
+
+}  // namespace qx::plan

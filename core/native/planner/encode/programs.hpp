@@ -1,0 +1,118 @@
+// A sweep as a program of 32-bit words for the interpreter of GPUs; see qsim_ex.kernels.cuda.interpret.program, which this
+// file reads like and whose words it writes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "planner/encode/fragments.hpp"
+
+namespace qx::plan {
+
+constexpr int register_bits = 4, registers = 1 << register_bits, most_thread_bits = 8;
+
+// Where the rows of a sweep's program end, how many threads its blocks have, and how many of a state's bits do not number
+// blocks. shared, tables: takes of numbers, as in qsim_ex.kernels.cuda.interpret.packing.
+struct ProgramEnd {
+    Int words, shared, tables, threads, skipped_bits;
+};
+
+// The programs of a plan's sweeps, one behind the other.
+struct SweepPrograms {
+    std::vector<std::uint32_t> words;
+    std::vector<Int> shared, tables;
+    std::vector<ProgramEnd> ends;
+};
+
+// The places of a tile's positions in one phase: in the number of a register or in the number of a thread.
+struct RegisterPlaces {
+    std::array<int, register_bits> registers;
+    std::vector<int> threads;
+};
+
+class ProgramWriter {
+  public:
+    // itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the tensor cores.
+    ProgramWriter(const Book& book, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
+        : book_(book), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
+          tensor_(tensor), out_(out) {}
+
+    void encode(const Step& sweep);
+
+  private:
+    // What a map adds to an index bit outside the tile.
+    struct Added {
+        int bit;
+        Mask mask;
+    };
+    // The places of a matrix in a tile of so many bits.
+    struct SizedPlaces {
+        int size;
+        FragmentPlaces places;
+    };
+    using Order = std::array<int, register_bits>;
+    using Registers = std::array<Mask, register_bits>;
+
+    void look_at(const Step& sweep);
+    std::vector<Portion> phases(const Step& sweep) const;
+    bool touches(Mask near, const int* positions) const;
+    RegisterPlaces place(Mask near, const std::vector<int>& every, bool ordered) const;
+    void head(const Step& sweep, const RegisterPlaces& first, const RegisterPlaces& last);
+    void in_memory(const RegisterPlaces& places, const std::vector<Mask>& columns);
+    void added(const std::vector<Added>& bits);
+    void in_tile(const RegisterPlaces& places);
+    void of_threads(std::initializer_list<int> first, const std::vector<int>& rest);
+    void exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks);
+    void fragments(const Item& item);
+    const FragmentPlaces& places_of(const std::array<int, register_bits>& near);
+    void outside(const Step& sweep);
+    void maps(const Step& sweep);
+    void enter(const RegisterPlaces& places);
+
+    void item(const Item& item);
+    void mix(const Item& item);
+    bool fixed_matrix(const Item& item, const std::vector<int>& mixed);
+    void any_matrix(const Item& item, const std::vector<int>& mixed);
+    void diagonal(const Item& item);
+    void factors(const Item& item, std::uint32_t which);
+    void rename(const Item& item);
+    void looked_up(const Item& item, std::uint32_t code, Int at, std::uint32_t which, bool reads, const Order& order,
+                   std::uint32_t choice, Mask extra);
+
+    std::uint32_t condition(const Item& item, std::uint32_t (&beyond)[4]) const;
+    std::array<Mask, register_bits + most_thread_bits> columns(const Item& item) const;
+    Int share(const Int* takes, std::size_t size);
+    Int look_up(const std::vector<Int>& takes);
+    void parts_of(const Item& item);
+    void reorder(const std::vector<int>& places);
+
+    void word(std::uint32_t value) { out_.words.push_back(value); }
+    void halves(Mask value) { word(static_cast<std::uint32_t>(value)), word(static_cast<std::uint32_t>(value >> 32)); }
+    std::uint32_t hop(int position) const;
+    Int constant(int number) const { return 2 * packed_ + number; }
+    const Mask* bits_of(const Item& item) const { return book_.words.data() + item.words; }
+    const Mask* reads_of(const Item& item) const { return bits_of(item) + 2 * item.num_bits; }
+    std::vector<int> mixed_of(const Item& item) const;
+
+    const Book& book_;
+    const StepArrays& steps_;
+    int itemsize_, bank_bits_;
+    bool tensor_;
+    SweepPrograms& out_;
+
+    std::vector<int> tile_;              // the index bit of each position
+    std::vector<Mask> loaded_, stored_;  // what each position flips in memory, where the tile is read and written back
+    std::vector<Added> load_adds_, store_adds_;
+    Int packed_ = 0;  // how many numbers the sweep is given
+    std::size_t first_shared_ = 0, first_table_ = 0;
+
+    // Of the phase under way: the index bits of its registers and threads, and all of them.
+    Order register_bit_{};
+    std::vector<int> thread_bit_;
+    Mask own_ = 0, near_ = 0;
+
+    std::vector<Int> parts_, reordered_;  // of one item
+    std::vector<SizedPlaces> known_places_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,107 @@
+// The bits that a state has while its plan is made, and the order of the bits of a new state.
+
+#include "planner/growth.hpp"
+
+#include <algorithm>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of bits by which growing a large state is tried
+constexpr int most_at_once = 6;
+// The most that a phase weighs as a part of a table, by the number of bits that it touches, the last for all others: one
+// that touches none is part of any table, and a table has many phases of pairs with one bit, but fewer of one.
+constexpr double weights[] = {0, 1.5, 0.5};
+constexpr double rounded = 1 + 1e-9;           // of sums of times, so that no choice is discarded that is as good
+
+double power_of_two(int exponent) { return static_cast<double>(Mask{1} << exponent); }
+
+}  // namespace
+
+Directions Growth::tile(const Pending& pending, Reasons& reasons) {
+    if (shape_.tile >= num_bits_ && pending.size() <= window) {  // nothing is to be chosen
+        complete();
+        reasons.find(pending, every_, 64);
+        return every_;
+    }
+    reasons.find(pending, low_, shape_.tile - shape_.low);
+    Directions tile;
+    while (!worth_a_sweep(reasons, tile)) reach_ = larger(pending);
+    tile = fill(tile, every_.without(fresh), shape_.tile, true);
+    tile = fill(tile, reach_, shape_.tile, true);
+    tile = fill(tile, every_, shape_.tile, true);
+    fresh = fresh.without(tile);
+    reach_ |= tile;
+    return tile;
+}
+
+// Finds bits for a tile within the reach; false if all work should run later, in a larger state.
+//
+// The larger state has at least two bits more. Running work later costs its arithmetic three times more; running it now
+// costs one more pass over the state as it is.
+bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) const {
+    bool last = reach_ == every_;
+    if (!last && reach_.size() < shape_.start) return false;
+    out = choose(reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
+    return last || 3 * reasons.arithmetic(out) >= least_;
+}
+
+// Returns the reach with as few added bits as let enough work run to occupy a pass over the state.
+Directions Growth::larger(const Pending& pending) {
+    Directions others = every_.without(reach_);
+    int room = others.size();
+    int free = std::min(room, std::max(0, shape_.start - reach_.size()));
+    int tried = 0;
+    for (int more : at_once) {
+        int size = std::max(1, free + more);
+        if (size == tried || size >= room) continue;
+        if (!tried) beyond_.find(pending, reach_, free + most_at_once);
+        tried = size;
+        Directions bits = choose(beyond_, reach_, others, size);
+        if (!(bits == reach_) && beyond_.arithmetic(bits) >= least_) return bits;
+    }
+    return every_;
+}
+
+std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps) {
+    std::vector<Glance> out;
+    out.reserve(std::min(work.size(), most));
+    for (std::size_t k = 0; k < std::min(work.size(), most); ++k) {
+        if (in_sweeps && !work[k].in_a_sweep()) continue;
+        out.push_back(work[k]);
+        if (weighed && work[k].kind == Kind::diagonal)
+            out.back().work = std::min(work[k].work, weights[std::min(count(work[k].touched), 2)]);
+    }
+    return out;
+}
+
+Outlook::Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
+                 bool weighed)
+    : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
+    for (const Glance& piece : work_) sum_ += piece.work;
+    pending_ = Pending::of(work_);
+}
+
+double Outlook::foresee(Mask low, bool floats, double worth, double most) {
+    Growth growth(num_bits_, shape_, fresh_, low, worth);
+    Pending pending = pending_;
+    double time = 0, left = sum_;
+    while (!pending.empty()) {
+        double before = power_of_two(growth.size());
+        Directions tile = growth.tile(pending, reasons_);
+        ready_.clear();
+        split(pending, reasons_, tile, ready_);
+        double after = power_of_two(growth.size()), ran = 0;
+        for (Index number : ready_) ran += work_[number].work;
+        left -= ran;  // exact: costs are small multiples of a power of two
+        if (floats && growth.float_low(ready_, pending, tile)) ran += shape_.transposed;
+        double memory = shape_.slowed() * (before + after) / 2, arithmetic = ran * after / shape_.balance;
+        time += std::max(memory, arithmetic) + shape_.seen * std::min(memory, arithmetic) + power_of_two(shape_.start);
+        double least = time + left * after / shape_.balance;  // the state never shrinks
+        if (least > most * rounded) return least;
+    }
+    return time;
+}
+
+}  // namespace qx::plan

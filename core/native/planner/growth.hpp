@@ -1,0 +1,77 @@
+// The bits that a state has while its plan is made, and the order of the bits of a new state.
+//
+// As long as nothing has mixed a bit, the state is as large as if the bit did not exist. So the bits that the state has
+// are one more near set, a level above the tiles.
+#pragma once
+
+#include "planner/tiles/floating.hpp"
+
+namespace qx::plan {
+
+class Growth {
+  public:
+    // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
+    // for which the state grows, where phases weigh what they take in a table (`weighed`); 0 for a whole pass.
+    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_((worth != 0 ? worth : 1) * shape.balance), low_{low},
+          every_{below(num_bits)} {
+        reach_ = every_.without(this->fresh) | low_;
+    }
+
+    Directions fresh;
+
+    // Returns the next tile: the low bits, bits that let work run, and the lowest of the others. `reasons` are set to
+    // those of the pending work.
+    Directions tile(const Pending& pending, Reasons& reasons);
+    // Lets a sweep leave on the lowest places what the next tile wants; returns whether bits change.
+    bool float_low(const std::vector<Index>& ready, const Pending& left, Directions tile) {
+        Directions before = low_;
+        low_ = next_low(ready, left, tile, low_, reach_, every_, shape_, beyond_);
+        return !(low_ == before);
+    }
+    // The bits that are in the next tile.
+    Directions low() const { return low_; }
+    // Records that all bits are there: the zeros of fresh bits have been written.
+    void complete() { fresh = {}, reach_ = every_; }
+    // The number of bits that the state has.
+    int size() const { return num_bits_ - fresh.size(); }
+
+  private:
+    bool worth_a_sweep(const Reasons& reasons, Directions& out) const;
+    Directions larger(const Pending& pending);
+
+    int num_bits_;
+    const Shape& shape_;
+    double least_;  // the arithmetic for which the state grows
+    Directions low_, every_;
+    Directions reach_;  // bits that sweeps may have now
+    Reasons beyond_;    // what work waits for beyond the next tile
+};
+
+// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether phases weigh what they take in a
+// table.
+std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
+
+// Foresees plans of some work: schedules without phases and numbers; see qsim_ex.planning.ordering.
+class Outlook {
+  public:
+    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
+            bool weighed);
+
+    // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
+    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth;
+    // 0 only where phases are not weighed.
+    double foresee(Mask low, bool floats, double worth, double most);
+
+  private:
+    const Shape& shape_;
+    int num_bits_;
+    Mask fresh_;
+    std::vector<Glance> work_;  // what runs in sweeps
+    Pending pending_;            // all of it
+    double sum_ = 0;             // its multiply-adds per amplitude
+    Reasons reasons_;
+    std::vector<Index> ready_;
+};
+
+}  // namespace qx::plan

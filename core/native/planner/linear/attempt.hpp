@@ -1,0 +1,52 @@
+// A plan over subspaces that is made in one way; see qsim_ex.planning.linear.schedule, which this file reads like.
+#pragma once
+
+#include <memory>
+
+#include "planner/attempt.hpp"
+#include "planner/linear/sweep.hpp"
+
+namespace qx::plan {
+
+class LinearAttempt {
+  public:
+    // grows, worth: see GrowingSpace.
+    LinearAttempt(const Draft& draft, const FramedWork& work, const Order& order, int num_bits, const Shape& shape,
+                  bool grows, double worth)
+        : program(draft.program), draft_(draft), work_(work), num_bits_(num_bits), grows_(grows), shape_(shape),
+          growth_(work, order, shape, grows, worth) {}
+
+    // Does a bounded amount of work; returns false when the plan is done.
+    bool advance();
+    // Whether phases hold all work.
+    bool fits() const { return fits_; }
+    // In passes over a full state.
+    double time() const { return time_; }
+
+    StepArrays steps;
+    std::unique_ptr<Book> book;
+    NumberProgram program;
+    std::vector<int> at;  // for each bit that the work names the index bit that it is on in the end
+
+  private:
+    void place();
+    void place_new();
+    void place_there();
+    void finish();
+    Mask zeros() const;
+
+    const Draft& draft_;
+    const FramedWork& work_;
+    int num_bits_;
+    bool grows_;
+    const Shape& shape_;
+    GrowingSpace growth_;
+    std::vector<TileVisit> visits_;  // all sweeps, once they were chosen
+    std::vector<Around> around_;     // and the layouts around them
+    std::unique_ptr<LinearSweeps> sweeps_;
+    std::size_t written_ = 0;
+    bool fits_ = false;
+    double time_ = 0;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,56 @@
+// Which tiles a state is swept over, one after another; see qsim_ex.planning.linear.growth, which this file reads like.
+#pragma once
+
+#include "planner/circuit.hpp"
+#include "planner/linear/locality.hpp"
+
+namespace qx::plan {
+
+// What one sweep brings near.
+struct TileVisit {
+    Vectors tile;   // directions that span the tile; those that work mixes come first, in the order of that work
+    Vectors lanes;  // the directions that are on the lowest bits when it is read; none where nothing is there to be read
+    Numbers work;   // the pieces that run
+    Vectors mixed;  // the mixed space before
+};
+
+// The space that work has mixed so far, or all of it where a state is there, as sweeps are chosen for it. worth: a new
+// state grows for work that takes so many times as long as reading and writing it.
+class GrowingSpace {
+  public:
+    GrowingSpace(const FramedWork& work, const Order& order, const Shape& shape, bool grows, double worth);
+
+    // Chooses the next sweep; false if no work fits into it.
+    bool advance();
+    bool done() const { return done_; }
+
+    std::vector<TileVisit> visits;
+    std::vector<int> lowest;  // in the end, the wires whose directions are lowest
+    std::vector<int> left;    // and those whose zeros nobody has written
+
+  private:
+    Vectors lacks(const Span& tiles) const;
+    std::vector<int> lowest_in(const Span& near) const;
+    Vectors ordered(const Span& near, const Numbers& ready) const;
+    Span tile(Numbers& ready, Numbers& others);
+    Vectors wanted();
+    Span larger();
+    Vectors next_lanes(const Span& near, const Vectors& tile);
+    void by_odd_rows(const Span& near, const Vectors& tile, const Span& wanted, Vectors& order);
+
+    const FramedWork& work_;
+    const Shape& shape_;
+    const Map& directions_;
+    bool grows_, stays_;
+    Map may_be_lowest_;  // directions of wires
+    const Order& order_;
+    double balance_;
+    Span every_;  // all directions that are mixed, and those of the wires that are not 0 in all of the state in the end
+    std::vector<int> wires_;  // the latter
+    Span reach_, mixed_, covered_;
+    Vectors lanes_;
+    Numbers pending_;
+    bool done_ = false;
+};
+
+}  // namespace qx::plan

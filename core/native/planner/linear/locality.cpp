@@ -1,0 +1,200 @@
+// The choice of directions to bring near.
+
+#include "planner/linear/locality.hpp"
+
+#include "planner/locality.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr std::size_t most_candidates = 192;  // distinct reasons that are compared, the earliest first
+constexpr Int rank_unit = 1000000;            // earlier reasons win ties
+
+bool meets_oddly(const FramedWork& work, const Framed& mover, const Framed& reader) {
+    if (!(mover.moved & reader.read)) return false;
+    for (int k = 0; k < mover.piece.num_mixed; ++k)
+        for (int j = 0; j < reader.num_parities(); ++j)
+            if (is_odd(work.directions(mover)[k] & work.parities(reader)[j])) return true;
+    return false;
+}
+
+// A reason among which directions are chosen, with what it weighs.
+struct Candidate {
+    Basis missing;
+    Mask pivots = 0;
+    Int weight = 0;
+
+    bool lies_in(const Candidate& other) const {
+        if (pivots & ~other.pivots) return false;
+        for (Mask vector : missing)
+            if (other.missing.left(vector)) return false;
+        return true;
+    }
+};
+
+// Reasons that are chosen from, the earliest first; equal ones are one.
+class LinearCandidates {
+  public:
+    void add(const Basis& missing, Int weight) {
+        Index number = known_.of(missing);
+        if (number > of_.size()) {
+            Candidate made{missing, 0, 0};
+            for (Mask vector : missing) made.pivots |= unit(highest(vector));
+            of_.push_back(made);
+        }
+        of_[number - 1].weight += weight;
+    }
+    // Returns these reasons without what is near.
+    LinearCandidates beside(const Span& near) const {
+        LinearCandidates out;
+        for (const Candidate& one : of_) {
+            Basis rest;
+            for (Mask vector : one.missing) rest.add(near.left(vector));
+            if (rest.size()) out.add(rest, one.weight);
+        }
+        return out;
+    }
+    // Returns the first of those that bring the most weight for each dimension and fit; null if none does.
+    const Candidate* best(int room, const Span& inside, int outside) const {
+        const Candidate* found = nullptr;
+        double most = 0;
+        for (const Candidate& one : of_) {
+            if (one.missing.size() > room || (outside >= 0 && beyond(inside, one.missing) > outside)) continue;
+            Int gain = 0;
+            for (const Candidate& other : of_)
+                if (other.lies_in(one)) gain += other.weight;
+            double each = static_cast<double>(gain) / one.missing.size();
+            if (!found || each > most) found = &one, most = each;
+        }
+        return found;
+    }
+
+  private:
+    static int beyond(const Span& inside, const Basis& missing) {
+        Basis rest;
+        for (Mask vector : missing) rest.add(inside.left(vector));
+        return rest.size();
+    }
+
+    Subspaces known_;
+    std::vector<Candidate> of_;
+};
+
+}  // namespace
+
+Order::Order(const FramedWork& work) {
+    std::size_t words = work.size() / 64 + 1;
+    std::vector<Mask> all_before(work.size() * words);  // for each piece a bit for each one before it
+    for (std::size_t number = 0; number < work.size(); ++number) {
+        Mask* every = all_before.data() + number * words;
+        for (std::size_t other = number; other-- > 0;) {
+            if (every[other / 64] >> other % 64 & 1) continue;
+            if (!meets_oddly(work, work[number], work[other]) && !meets_oddly(work, work[other], work[number])) continue;
+            before_.push_back(static_cast<Index>(other));
+            for (std::size_t k = 0; k <= other / 64; ++k) every[k] |= all_before[other * words + k];
+        }
+        ends_.push_back(static_cast<Index>(before_.size()));
+    }
+}
+
+Index Subspaces::of(const Basis& basis) {
+    std::size_t bytes = static_cast<std::size_t>(basis.size()) * sizeof(Mask);
+    Index number = known_.of({reinterpret_cast<const char*>(basis.begin()), bytes});
+    if (number + 1 == ends_.size()) {
+        rows_.insert(rows_.end(), basis.begin(), basis.end());
+        ends_.push_back(rows_.size());
+    }
+    return number;
+}
+
+LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, const Order& order, const Span& near,
+                             int most) {
+    LinearReasons found;
+    std::vector<Index> waits(work.size());  // the reason of a piece that waits, 0 of all others
+    int waiting = 0;
+    for (Index number : pending) {
+        const Framed& piece = work[number];
+        Basis parts;
+        bool known = true;
+        for (int k = 0; k < piece.piece.num_mixed; ++k) parts.add(near.left(work.directions(piece)[k]));
+        for (const Index* other = order.begin(number); known && other != order.end(number); ++other) {
+            Index reason = waits[*other];
+            known = reason != LinearReasons::wide;
+            if (known && reason)
+                for (const Mask* row = found.spaces.begin(reason); row != found.spaces.end(reason); ++row) parts.add(*row);
+            known = known && parts.size() <= most;
+        }
+        Index reason = known && parts.size() <= most ? found.spaces.of(parts) : LinearReasons::wide;
+        found.numbers.push_back(number), found.of.push_back(reason);
+        waits[number] = reason;
+        if (reason && ++waiting >= window) break;
+    }
+    return found;
+}
+
+std::vector<bool> LinearReasons::lie_in(const Span& space) const {
+    std::vector<bool> out;
+    for (Index reason = 0; reason < spaces.size(); ++reason)
+        out.push_back(std::all_of(spaces.begin(reason), spaces.end(reason), [&](Mask vector) { return space.has(vector); }));
+    return out;
+}
+
+double LinearReasons::arithmetic(const FramedWork& work, const Span& near) const {
+    std::vector<bool> runs = lie_in(near);
+    double sum = 0;
+    for (std::size_t k = 0; k < of.size(); ++k)
+        if (of[k] != wide && runs[of[k]]) sum += work[numbers[k]].piece.work;
+    return sum;
+}
+
+Vectors choose(const LinearReasons& reasons, const FramedWork& work, const Vectors& near, int capacity,
+               const LinearBound& bound) {
+    std::vector<bool> allowed(reasons.spaces.size(), true);
+    if (bound.allowed) allowed = reasons.lie_in(*bound.allowed);
+    std::vector<Int> weights(reasons.spaces.size());
+    Numbers order;  // the distinct reasons, the earliest first
+    for (std::size_t k = 0; k < reasons.of.size(); ++k) {
+        Index reason = reasons.of[k];
+        if (!reason || reason == LinearReasons::wide || !allowed[reason]) continue;
+        if (!weights[reason]) {
+            if (order.size() == most_candidates) continue;
+            order.push_back(reason);
+        }
+        weights[reason] += work[reasons.numbers[k]].piece.weight();
+    }
+    LinearCandidates candidates;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        Basis missing;
+        for (const Mask* row = reasons.spaces.begin(order[k]); row != reasons.spaces.end(order[k]); ++row) missing.add(*row);
+        candidates.add(missing, weights[order[k]] * (rank_unit + static_cast<Int>(order.size() - k)));
+    }
+    Span span(near), known(bound.inside);
+    Vectors added;
+    for (int outside = bound.outside;;) {
+        candidates = candidates.beside(span);
+        const Candidate* best = candidates.best(capacity - static_cast<int>(added.size()), known, outside);
+        if (!best) return added;
+        for (Mask vector : best->missing) {
+            added.push_back(vector);
+            span.add(vector);
+            if (outside >= 0) outside -= known.add(vector);
+        }
+    }
+}
+
+void split(const Numbers& pending, const FramedWork& work, const Order& order, const Span& near, Numbers& ready,
+           Numbers& left) {
+    std::vector<bool> waiting(work.size());
+    ready.clear(), left.clear();
+    for (Index number : pending) {
+        const Framed& piece = work[number];
+        bool runs = true;
+        for (const Index* other = order.begin(number); runs && other != order.end(number); ++other) runs = !waiting[*other];
+        for (int k = 0; runs && k < piece.piece.num_mixed; ++k) runs = near.has(work.directions(piece)[k]);
+        (runs ? ready : left).push_back(number);
+        waiting[number] = !runs;
+    }
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,61 @@
+// Plans over subspaces, for a new state and for one that is there.
+
+#include "planner/linear/schedule.hpp"
+
+#include <cmath>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr std::size_t most_pieces = 4096;  // which of them commute is found for all pairs
+constexpr double least = 1;   // passes over a full state: no plan takes less
+constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
+constexpr double half = 0.5;  // of the time that is saved may be spent on planning
+// The amounts of arithmetic for which a state grows that are tried: where plans are compared, and elsewhere.
+constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
+
+}  // namespace
+
+bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
+                     const Book& book) {
+    if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
+    std::size_t added = 0, diagonals = 0;
+    for (const Piece& piece : work) {
+        if (!piece.in_a_sweep()) return false;
+        diagonals += piece.kind == Kind::diagonal;
+        added += changes_frame(piece, book);
+    }
+    std::size_t others = work.size() - diagonals - added;
+    return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.rich * static_cast<double>(others);
+}
+
+LinearPlanner::LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows)
+    : draft(std::move(draft)), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise),
+      work_(this->draft.work, num_bits, *this->draft.book, grows) {
+    if (!grows && !shape.floats) work_.turn_back(*this->draft.book);
+}
+
+bool LinearPlanner::pays(const Attempt& on_bits) {
+    on_bits_ = time_of(on_bits.steps, num_bits_, shape_.with(on_bits.lows), *on_bits.draft.book);
+    double diagonals = 0, mixing = 0;
+    for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : mixing) += 1;
+    double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
+    double pieces = mixing + diagonals / 10, one = promise_.piece * pieces * (1 + pieces / crowd);
+    if (!grows_) worths_ = {1};
+    else if (shape_.counted != 0) worths_.assign(std::begin(compared), std::end(compared));
+    else worths_.assign(std::begin(others), std::end(others));
+    while (!worths_.empty() && static_cast<double>(worths_.size()) * one > half * saved) worths_.pop_back();
+    return work_.fits() && !worths_.empty();
+}
+
+bool LinearPlanner::advance() {
+    if (!order_) order_.reset(new Order(work_));
+    if (!attempt_) attempt_.reset(new LinearAttempt(draft, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]));
+    if (attempt_->advance()) return true;
+    if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
+    attempt_.reset();
+    return tried_ < worths_.size();
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,47 @@
+// Plans over subspaces, for a new state and for one that is there; see qsim_ex.planning.linear.schedule, which this file
+// reads like.
+#pragma once
+
+#include "planner/linear/attempt.hpp"
+
+namespace qx::plan {
+
+// What a plan over subspaces has to promise; qsim_ex.planning.compiled says what each number means.
+struct Promise {
+    double rich, piece, gain;
+};
+
+// Whether work is so full of CX, and fits so well into tiles, that a plan over subspaces may take less time.
+bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
+                     const Book& book);
+
+// Makes plans over subspaces of work that has a plan on bits, too, a step at a time, and keeps the best.
+class LinearPlanner {
+  public:
+    // grows: whether the work begins in |0...0>; else all amplitudes are there.
+    LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows);
+
+    // Compares a plan on bits with what may be saved; returns whether a plan is to be made.
+    bool pays(const Attempt& on_bits);
+    // Does a bounded amount of work; returns false when all plans are made.
+    bool advance();
+    // The best plan, null if none takes clearly less time than the one on bits.
+    LinearAttempt* better() { return best_ && best_->time() < promise_.gain * on_bits_ ? best_.get() : nullptr; }
+    Mask flip() const { return work_.frame.flip; }
+
+    Draft draft;  // what plans are made from
+
+  private:
+    int num_bits_;
+    bool grows_;
+    const Shape& shape_;
+    Promise promise_;
+    FramedWork work_;
+    double on_bits_ = 0;  // the time of the plan on bits
+    std::unique_ptr<Order> order_;
+    std::vector<double> worths_;  // the amounts of arithmetic for which the state grows that are tried
+    std::size_t tried_ = 0;
+    std::unique_ptr<LinearAttempt> attempt_, best_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,29 @@
+// One sweep over a subspace, from its tile and its work, and the time that steps take; see
+// qsim_ex.planning.linear.sweep, which this file reads like.
+#pragma once
+
+#include "planner/linear/backward.hpp"
+#include "planner/tiles/sweep.hpp"
+
+namespace qx::plan {
+
+// Writes sweeps over subspaces, one after another.
+class LinearSweeps {
+  public:
+    LinearSweeps(const FramedWork& work, const Shape& shape, Book& book, NumberProgram& program, StepArrays& out)
+        : work_(work), shape_(shape), book_(book), phases_(shape, book, program, out) {}
+
+    // Appends a sweep; false if phases do not hold all of its work.
+    bool write(const TileVisit& visit, const Around& around);
+
+  private:
+    const FramedWork& work_;
+    const Shape& shape_;
+    Book& book_;
+    PhaseWriter phases_;
+};
+
+// Returns the time of sweeps and zero fills, in passes over a full state.
+double time_of(const StepArrays& steps, int num_bits, const Shape& shape, Book& book);
+
+}  // namespace qx::plan

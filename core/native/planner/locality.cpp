@@ -1,0 +1,216 @@
+// The choice of bits to bring near, at every level of the memory hierarchy.
+
+#include "planner/locality.hpp"
+
+#include <algorithm>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int most_candidates = 192;  // distinct reasons that are compared, the earliest first
+constexpr Int rank_unit = 1000000;    // earlier reasons win ties: the earliest work tends to hold up the most
+
+// Reasons among which directions are chosen, the earliest first.
+class Candidates {
+  public:
+    void add(const Reasons::Distinct& reason) {
+        missing_[size_] = reason.missing.units;
+        weight_[size_++] = reason.weight;
+    }
+    int size() const { return size_; }
+
+    // Returns at most `capacity` directions that bring much weight: again and again those of the best candidate.
+    Directions greedy(int capacity, Bound bound) {
+        for (int k = 0; k < size_; ++k) weight_[k] *= rank_unit + size_ - k;
+        for (Directions added;;) {
+            keep(added, capacity, bound);
+            if (!size_) return added;
+            added.units |= missing_[best()];
+        }
+    }
+
+  private:
+    // Leaves the candidates that are not met and fit beside `added`, with what they need beside it. Others will never fit,
+    // nor will what they are a part of.
+    void keep(Directions added, int capacity, Bound bound) {
+        int kept = 0, room = capacity - added.size();
+        for (int k = 0; k < size_; ++k) {
+            Mask missing = missing_[k] & ~added.units;
+            missing_[kept] = missing, weight_[kept] = weight_[k];
+            kept += missing && count(missing) <= room && bound.holds({missing | added.units});
+        }
+        size_ = kept;
+        for (int k = kept; k < kept + at_once; ++k) missing_[k] = ~Mask{0}, weight_[k] = 0;  // `weight_within` reads them
+    }
+
+    // Returns the weight of the candidates that need no other directions.
+    Int weight_within(Mask directions) const {
+        Masks others = ~directions - Masks{}, missing;
+        Weights sum{}, weight;
+        for (int k = 0; k < size_; k += at_once) {
+            std::memcpy(&missing, missing_ + k, sizeof missing);
+            std::memcpy(&weight, weight_ + k, sizeof weight);
+            sum += weight & ((missing & others) == 0);  // no branch: it would be foreseen wrongly half of the times
+        }
+        Int out = 0;
+        for (int k = 0; k < at_once; ++k) out += sum[k];
+        return out;
+    }
+
+    // Returns the first of the candidates that bring the most weight for each direction.
+    int best() const {
+        int best = 0, least = 1;
+        Int most = 0;
+        for (int k = 0; k < size_; ++k) {
+            int needed = count(missing_[k]);
+            Int gain = weight_within(missing_[k]);
+            if (gain * least > most * needed) best = k, most = gain, least = needed;
+        }
+        return best;
+    }
+
+    static constexpr int at_once = 4;
+    typedef Mask Masks __attribute__((vector_size(at_once * sizeof(Mask))));
+    typedef Int Weights __attribute__((vector_size(at_once * sizeof(Int))));
+
+    int size_ = 0;
+    Mask missing_[most_candidates + at_once];
+    Int weight_[most_candidates + at_once];
+};
+
+// What pieces wait for that come after some waiting pieces.
+class Waiting {
+  public:
+    explicit Waiting(int capacity) : capacity_(capacity) {}
+
+    // Returns what a piece waits for, where these bits are far, and adds it; it waits for nothing if that is empty.
+    Directions add(const Glance& piece, Mask far) {
+        if (!(piece.touched & mixed_widely_ || piece.mixed.units & touched_widely_)) {
+            Mask reason = piece.mixed.units & far;
+            if (piece.plain) {
+                reason |= of_[piece.touches[0]].mixing | of_[piece.touches[1]].mixing;
+                reason |= of_[piece.mixes[0]].touching | of_[piece.mixes[1]].touching;
+            } else {
+                if (!piece.in_a_sweep()) reason |= never.units;
+                each(piece.touched, [&](int bit) { reason |= of_[bit].mixing; });
+                each(piece.mixed.units, [&](int bit) { reason |= of_[bit].touching; });
+            }
+            if (!reason) return {};
+            if (count(reason) <= capacity_) {
+                wait(piece, reason);
+                return {reason};
+            }
+        }
+        mixed_widely_ |= piece.mixed.units;
+        touched_widely_ |= piece.touched;
+        return Reasons::wide;
+    }
+    // The bits whose next work waits for more directions than will be added.
+    Mask closed() const { return mixed_widely_; }
+
+  private:
+    // The reasons of the waiting pieces that mix a bit, and of those that touch it, wide ones left out.
+    struct OfBit {
+        Mask mixing = 0, touching = 0;
+    };
+
+    void wait(const Glance& piece, Mask reason) {
+        Mask closes = 0;
+        auto mixes = [&](int bit) {
+            of_[bit].mixing |= reason;
+            closes |= Mask{count(of_[bit].mixing) > capacity_} << (bit & 63);
+        };
+        if (piece.plain) {
+            mixes(piece.mixes[0]), mixes(piece.mixes[1]);
+            of_[piece.touches[0]].touching |= reason, of_[piece.touches[1]].touching |= reason;
+        } else {
+            each(piece.mixed.units, mixes);
+            each(piece.touched, [&](int bit) { of_[bit].touching |= reason; });
+        }
+        mixed_widely_ |= closes & piece.mixed.units;
+    }
+
+    int capacity_;
+    OfBit of_[Glance::places];
+    // The bits that are mixed by pieces which wait for too much, and those that are touched.
+    Mask mixed_widely_ = 0, touched_widely_ = 0;
+};
+
+}  // namespace
+
+void Reasons::find(const Pending& pending, Directions near, int capacity) {
+    distinct_.clear();
+    std::memset(at_, 0, sizeof at_);
+    double runs = 0;
+    std::size_t free = pending.free, size = 0;
+    int left = window;
+    Waiting waiting(capacity);
+    pending.each([&](const Glance& piece) __attribute__((always_inline)) {
+        Directions reason = waiting.add(piece, ~near.units);
+        if (size == of_.size()) of_.resize(2 * size + window);
+        of_[size++] = reason;
+        if (reason.empty()) {
+            runs += piece.work;
+            free -= free && pending.is_free(piece);  // it waits for nothing
+            return true;
+        }
+        if (!(reason == wide)) add(reason, piece);
+        return --left && (pending.scope & ~waiting.closed() || free);
+    });
+    runs_ = runs, size_ = size;
+}
+
+void Reasons::add(Directions reason, const Outline& piece) {
+    std::size_t at = reason.units * 0x9e3779b97f4a7c15ull >> 54;
+    while (at_[at] && !(distinct_[at_[at] - 1].missing == reason)) at = (at + 1) % slots;
+    if (!at_[at]) {
+        distinct_.push_back({reason, 0, 0});
+        at_[at] = static_cast<std::uint16_t>(distinct_.size());
+    }
+    Distinct& found = distinct_[at_[at] - 1];
+    found.weight += piece.weight();
+    found.work += piece.work;
+}
+
+double Reasons::arithmetic(Directions near) const {
+    double sum = runs_;
+    for (const Distinct& reason : distinct_)
+        if (reason.missing.within(near)) sum += reason.work;
+    return sum;
+}
+
+Directions choose(const Reasons& reasons, Directions near, Directions allowed, int capacity, Bound bound) {
+    Candidates candidates;
+    Directions possible = near | allowed, every;
+    for (const Reasons::Distinct& reason : reasons.distinct()) {
+        if (!reason.missing.within(possible) || reason.missing.size() > capacity) continue;
+        every |= reason.missing;
+        candidates.add(reason);
+        if (candidates.size() == most_candidates) break;
+    }
+    if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
+    return near | candidates.greedy(capacity, bound);
+}
+
+void split(Pending& pending, const Reasons& reasons, Directions near, std::vector<Index>& ready) {
+    const std::size_t looked = reasons.size(), front = pending.front.size(), runs = ready.size();
+    for (std::size_t k = 0; pending.free && k < looked; ++k) pending.free -= pending.is_free(pending[k]);
+    ready.resize(runs + looked);
+    pending.spare.resize(looked);
+    Index *to = ready.data() + runs, *left = pending.spare.data();
+    for (std::size_t k = 0; k < looked; ++k) {  // no branch: half of the pieces run
+        bool run = reasons[k].within(near);
+        *to = *left = pending.number(k);
+        to += run, left += !run;
+    }
+    ready.resize(static_cast<std::size_t>(to - ready.data()));
+    pending.spare.resize(static_cast<std::size_t>(left - pending.spare.data()));
+    if (looked < front)
+        pending.spare.insert(pending.spare.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked),
+                             pending.front.end());
+    else pending.next += looked - front;
+    pending.front.swap(pending.spare);
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,171 @@
+// A piece of work: the data that each step of planning passes to the next.
+#pragma once
+
+#include "planner/patterns.hpp"
+
+namespace qx::plan {
+
+// "mix" is dense on near bits, "rename" permutes them; the last three are steps of their own.
+enum class Kind : std::uint8_t { mix, diagonal, rename, dense_matrix, basis_permutation, initial_amplitudes };
+
+// Places in the number buffer: `count` in a row from `first` on, or, with a table, those at `table` of `Book::places`.
+struct Places {
+    static constexpr Index none = ~Index{0};
+    Index first = 0;
+    Index count = 0;
+    Index table = none;
+};
+
+// The entries of a factor of a product: those of a source as they are (form 0), or as a form picks them. at: the first
+// place of the source, or where its table begins. form: 2 * the number of the form, + 1 for a table.
+struct Factor {
+    Index at = 0;
+    Index form = 0;
+};
+
+struct When {
+    Mask mask = 0;
+    Mask value = 0;
+};
+
+// The part of a piece that says when it may run; scans read nothing else.
+struct Outline {
+    Directions mixed;  // all its directions
+    Mask touched = 0;  // all bits that it mixes, reads or is under a condition of
+    double work = 0;   // multiply-adds per amplitude
+    Kind kind = Kind::mix;
+
+    // How much the piece counts when bits are chosen: diagonals run wherever the work before them runs.
+    int weight() const { return kind == Kind::diagonal ? 1 : 10; }
+    bool in_a_sweep() const { return kind <= Kind::rename; }
+};
+
+// A piece as scans see it, with the numbers of its bits at hand: most pieces touch one bit or two.
+struct Glance : Outline {
+    // Stand for no bit: what is written for one of them is never read for it.
+    static constexpr int touches_none = 64, mixes_none = 65, places = 66;
+
+    std::uint8_t touches[2], mixes[2];  // the lowest and the highest bit; equal if there is one
+    bool plain = false;                 // whether these are all, and the piece runs in a sweep
+
+    Glance(const Outline& piece) : Outline(piece) {
+        find(touched, touches_none, touches), find(mixed.units, mixes_none, mixes);
+        plain = count(touched) <= 2 && in_a_sweep();
+    }
+
+  private:
+    static void find(Mask mask, int none, std::uint8_t* out) {
+        out[0] = static_cast<std::uint8_t>(mask ? lowest(mask) : none);
+        out[1] = static_cast<std::uint8_t>(mask ? highest(mask) : none);
+    }
+};
+
+// One operation on index bits. Its `num_mixed` directions stand at `words` of `Book::words`, then as many parities, then
+// the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
+// the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.
+struct Piece : Outline {
+    static constexpr Index none = ~Index{0};
+
+    When when;             // where it applies
+    std::uint32_t words = 0;
+    Index pattern = 0;     // classes of the entries [2^reads, 2^mixed, 2^mixed]
+    Index known = none;    // the pattern with the numbers that are known, where fusing has put classes for them
+    Index trial = none;    // a product at trial numbers, at `trial` of `Fuser::trials`
+    Index label = 0;
+    Index order = 0;       // position in the program
+    Places source;         // of each entry of the pattern
+    Index to = 0;          // of renames: where each value moves to, at `to` of `Book::values`
+    std::uint32_t level = 0;
+    Mask held = 0;         // of initial amplitudes: the value that all its bits hold before
+    std::uint8_t num_mixed = 0;
+    std::uint8_t num_reads = 0;
+    bool unitary = true;
+
+    int size() const { return 1 << num_mixed; }
+};
+
+// All pieces of one plan refer to these arrays.
+struct Book {
+    Patterns patterns;
+    Interned labels;
+    std::vector<Mask> words;
+    std::vector<Index> values;
+    std::vector<Index> places;
+    Interned forms;  // how factors of products pick their entries: a byte for each, see `factor`
+
+    Book() { forms.of({}); }
+
+    const Mask* directions(const Piece& piece) const { return words.data() + piece.words; }
+    const Mask* reads(const Piece& piece) const { return words.data() + piece.words + 2 * piece.num_mixed; }
+    int bit(const Piece& piece, int k) const { return lowest(directions(piece)[k]); }
+    Index place(const Places& of, Index k) const { return of.table == Places::none ? of.first + k : places[of.table + k]; }
+
+    // Gives a piece its bits and reads, and sets the masks that follow from them and from its condition.
+    void put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads);
+    // Appends the places of a piece that a list of entries picks.
+    Places picked(const Places& of, const Index* entries, std::size_t size);
+    // Returns a factor with some entries: 0 and 1 for these constants, 2 + k for number k of the source.
+    Factor factor(const Places& of, const Index* entries, Index size);
+    // Returns a factor that has the entries of a source as they are.
+    static Factor factor(const Places& of) { return of.table == Places::none ? Factor{of.first, 0} : Factor{of.table, 1}; }
+    // Calls act(place) for each of `size` entries of a factor.
+    template <class Act>
+    void each_place(Factor of, Index size, Act act) const;
+};
+
+inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads) {
+    piece.words = static_cast<std::uint32_t>(words.size());
+    piece.num_mixed = static_cast<std::uint8_t>(num_mixed);
+    piece.num_reads = static_cast<std::uint8_t>(num_reads);
+    piece.mixed = {};
+    for (int copy = 0; copy < 2; ++copy)  // directions, and parities
+        for (int k = 0; k < num_mixed; ++k) words.push_back(unit(bits[k]));
+    for (int k = 0; k < num_mixed; ++k) piece.mixed |= {unit(bits[k])};
+    piece.touched = piece.mixed.units | piece.when.mask;
+    for (int k = 0; k < num_reads; ++k) {
+        words.push_back(reads[k]);
+        piece.touched |= reads[k];
+    }
+}
+
+inline Factor Book::factor(const Places& of, const Index* entries, Index size) {
+    constexpr Index longest = 256;  // a form has a byte for each entry, so wider sources are listed
+    char form[longest];
+    bool plain = size == of.count, short_ = size <= longest;
+    for (Index k = 0; k < size; ++k) {
+        plain = plain && entries[k] == k + 2;
+        short_ = short_ && entries[k] < 256;
+    }
+    if (plain) return factor(of);
+    if (!short_) {
+        Factor out{static_cast<Index>(places.size()), 1};
+        for (Index k = 0; k < size; ++k) places.push_back(entries[k] < 2 ? entries[k] : place(of, entries[k] - 2));
+        return out;
+    }
+    for (Index k = 0; k < size; ++k) form[k] = static_cast<char>(entries[k]);
+    Factor out = factor(of);
+    out.form += 2 * forms.of({form, size});
+    return out;
+}
+
+template <class Act>
+void Book::each_place(Factor of, Index size, Act act) const {
+    const Index* table = of.form & 1 ? places.data() + of.at : nullptr;
+    if (of.form <= 1) {  // the entries as they are
+        for (Index k = 0; k < size; ++k) act(table ? table[k] : of.at + k);
+        return;
+    }
+    const char* form = forms[of.form / 2].data();
+    for (Index k = 0; k < size; ++k) {
+        Index entry = static_cast<unsigned char>(form[k]);
+        act(entry < 2 ? entry : table ? table[entry - 2] : of.at + entry - 2);
+    }
+}
+
+inline Places Book::picked(const Places& of, const Index* entries, std::size_t size) {
+    Places out{0, static_cast<Index>(size), static_cast<Index>(places.size())};
+    for (std::size_t k = 0; k < size; ++k) places.push_back(place(of, entries[k]));
+    return out;
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,414 @@
+// A plan from a circuit's instructions: the steps of planning in their order.
+//
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases ->
+// items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work is
+// divided into stages instead.
+
+#include "planner/plan.hpp"
+
+#include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <cstring>
+#include <limits>
+
+#include "planner/encode/writer.hpp"
+#include "planner/rewrite/rotate.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int instructions_at_once = 1024;
+
+// Whether an `Index` counts all numbers.
+bool fit(const Book& book, const NumberProgram& program) {
+    Int most = std::numeric_limits<Index>::max();
+    return program.listed_size() <= most && static_cast<Int>(book.places.size()) <= most;
+}
+
+}  // namespace
+
+Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+                 std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
+    : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
+      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
+      controls_(new Controls(*book, program_, reader_->size())), absorber_(new Absorber(this->start, shape_, fresh_, *book)),
+      fuser_(new Fuser(*book, program_, trials_, shape_.item_work)), lows_(std::move(lows)), promise_(promise),
+      on_levels_(std::move(on_levels)) {
+    if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
+}
+
+bool Planner::read() {
+    bool fine = reader_->next(circuit_, *book);
+    absorber_->begin(circuit_);
+    state_ = State::absorb;
+    return fine;
+}
+
+Planner::State Planner::advance() {
+    switch (state_) {
+        case State::absorb: absorb(); break;
+        case State::join: join(); break;
+        case State::rotate: rotate_all(); break;
+        case State::choose: choose(); break;
+        case State::attempt: attempt(); break;
+        case State::linear: try_linear(); break;
+        case State::others: choose_others(); break;
+        case State::stages: make_stages(); break;
+        case State::read:
+        case State::done:
+        case State::stuck:
+        case State::too_large:
+        case State::too_wide: break;
+    }
+    bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : !book || fit(*book, program_);
+    if (!fits) state_ = State::too_large;
+    return state_;
+}
+
+void Planner::absorb() {
+    Piece piece;
+    auto fuse = [&](const Piece& next) { fuser_->add(next); };
+    auto control = [&](const Piece& next) { controls_->add(next, fuse); };
+    for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
+        if (absorber_->next(piece)) {
+            if (shape_.relabels) canceller_->add(piece, control);  // which may exchange bits
+            else fuse(piece);
+        }
+    if (!absorber_->done()) return;
+    if (!reader_->done()) {
+        state_ = State::read;
+        return;
+    }
+    if (!canceller_->finish(instructions_at_once, control) || !controls_->finish(instructions_at_once, fuse)) return;
+    circuit_ = Circuit();
+    end = moved(absorber_->layout(), canceller_->to());
+    absorber_.reset();
+    canceller_.reset(), controls_.reset();
+    work_ = fuser_->finish();
+    fuser_.reset();
+    state_ = State::rotate;
+    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits) {
+        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, trials_, shape_.item_work));
+        state_ = State::join;
+    }
+}
+
+void Planner::join() {
+    if (joiner_->advance()) return;
+    work_ = joiner_->finish();
+    joiner_.reset();
+    state_ = State::rotate;
+}
+
+void Planner::rotate_all() {
+    bool cheap = shape_.item_work <= most_item_work;
+    work_ = gather(std::move(work_), *book, program_, cheap);
+    if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_);
+    trials_ = Trials();
+    state_ = State::choose;
+}
+
+// Finds the usual way by forecasts, one after another; see qsim_ex.planning.ways.
+void Planner::choose() {
+    if (on_levels_) return begin_stages();
+    if (!ways_) {
+        draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
+        ways_.reset(new Ways(draft_->work, num_bits_, shape_, fresh_, lows_));
+    }
+    if (ways_->advance()) return;
+    bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
+    if (shape_.linear && whole && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
+        linear_.reset(new LinearPlanner(draft_->copy(), num_bits_, shape_, promise_, grows));
+    begin_attempt(ways_->usual(), !ways_->looks_on());
+}
+
+// Begins the plan in some way; the last one needs no copy.
+void Planner::begin_attempt(Way way, bool is_last) {
+    Draft draft = is_last ? std::move(*draft_) : draft_->copy();
+    attempt_.reset(new Attempt(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty()));
+    state_ = State::attempt;
+}
+
+// Goes on with the plan in one way; of several the one is kept that takes least time, the first of equals.
+void Planner::attempt() {
+    if (!attempt_->advance()) {
+        state_ = State::stuck;
+        return;
+    }
+    bool worse = made_ && attempt_->time() >= made_->time();
+    if (!attempt_->done() && !worse) return;
+    bool is_first = !made_;
+    if (!worse) made_ = std::move(attempt_);
+    attempt_.reset();
+    if (!is_first) return next_attempt();
+    state_ = linear_ && linear_->pays(*made_) ? State::linear : State::others;
+}
+
+// Goes on with plans over subspaces, and takes the best one if it is clearly better than the one on bits.
+void Planner::try_linear() {
+    if (linear_->advance()) return;
+    state_ = State::others;
+    if (LinearAttempt* found = linear_->better()) {
+        linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
+        steps = std::move(found->steps), program_ = std::move(found->program), book = std::move(found->book);
+        start = linear_->draft.start;
+        end = moved({linear_->draft.end.address, linear_->draft.end.flip ^ linear_->flip()}, found->at);
+        made_.reset(), ways_.reset(), draft_.reset();
+        state_ = State::done;
+    }
+    linear_.reset();
+}
+
+// Finds other ways by forecasts, one after another.
+void Planner::choose_others() {
+    if (!ways_->advance()) next_attempt();
+}
+
+void Planner::next_attempt() {
+    const std::vector<Way>& others = ways_->others();
+    if (attempts_ == others.size()) return finish();
+    Way way = others[attempts_++];
+    begin_attempt(way, attempts_ == others.size());
+}
+
+void Planner::finish() {
+    start = made_->draft.start, end = made_->draft.end;
+    book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
+    reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
+    made_.reset(), ways_.reset(), linear_.reset(), draft_.reset();
+    state_ = State::done;
+}
+
+void Planner::begin_stages() {
+    Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
+    staging_.reset(new Staging(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
+                               on_levels_->stays, shape_.relabels ? on_levels_->parities : 0));
+    state_ = State::stages;
+}
+
+void Planner::make_stages() {
+    switch (staging_->advance()) {
+        case Making::busy: return;
+        case Making::stuck: state_ = State::stuck; return;
+        case Making::too_wide: state_ = State::too_wide; return;
+        case Making::done: break;
+    }
+    take(staging_->made());
+    staging_.reset();
+    state_ = State::done;
+}
+
+// Takes the steps of stages, and writes where bits begin and end.
+void Planner::take(StageAttempt& made) {
+    start = made.draft.start, end = made.draft.end;
+    parities = !made.renamed.at.empty();
+    if (parities) end = moved({end.address, end.flip ^ made.renamed.flip}, made.renamed.at);
+    std::vector<int> homes = made.positions.homes();
+    each(made.positions.fresh, [&](int bit) { left |= unit(homes[static_cast<std::size_t>(bit)]); });
+    if (on_levels_->place) start = moved(start, made.positions.starts());
+    end = moved(end, homes);
+    book = std::move(made.draft.book), program_ = std::move(made.draft.program), steps = std::move(made.steps);
+    lows = shape_.low;
+    for (const StageRow& stage : made.stages) {
+        const Motion& motion = stage.motion;
+        stages.insert(stages.end(), {static_cast<Int>(stage.end), static_cast<Int>(stage.fresh), motion.kind,
+                                     static_cast<Int>(motion.swaps.size())});
+        for (auto [one, other] : motion.swaps) stages.push_back(one), stages.push_back(other);
+        stages.push_back(static_cast<Int>(motion.bits.size()));
+        stages.insert(stages.end(), motion.bits.begin(), motion.bits.end());
+    }
+}
+
+const NumberArrays& Planner::listed() {
+    if (!listed_) listed_.reset(new NumberArrays(program_.listed(*book, steps.packed)));
+    return *listed_;
+}
+
+}  // namespace qx::plan
+
+// --- what Python calls; qsim_ex.planning.compiled says what the integers mean ------------------------------------------
+
+namespace {
+
+using namespace qx::plan;
+
+// Gives memory that planning has freed back to the system, which free() does with the largest blocks alone.
+void trim() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+qx::Int now() {  // in milliseconds
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+template <class Value>
+const Value* address(qx::Int integer) {
+    return reinterpret_cast<const Value*>(integer);
+}
+
+// Reads levels: local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and their bits; and their rates,
+// those of `Rates` and then of the layers.
+std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
+    if (!given) return nullptr;
+    auto at = [&](int k) { return static_cast<int>(given[k]); };
+    Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
+    std::unique_ptr<OnLevels> out(new OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
+    std::memcpy(&out->rates, rates, sizeof out->rates);
+    rates += sizeof out->rates / sizeof *rates;
+    for (int k = 0; k < at(8); ++k) out->levels.layers.push_back({at(9 + k), rates[k]});
+    return out;
+}
+
+}  // namespace
+
+// Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
+// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
+// seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
+QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
+    std::unique_ptr<Reader> reader(new Reader(ops, types));
+    const qx::Int* shape = given;
+    Shape fitted{static_cast<int>(shape[0]),
+                 static_cast<int>(shape[1]),
+                 static_cast<int>(shape[2]),
+                 static_cast<int>(shape[3]),
+                 static_cast<int>(shape[4]),
+                 static_cast<int>(shape[5]),
+                 static_cast<int>(shape[6]),
+                 static_cast<int>(shape[7]),
+                 static_cast<int>(shape[8]),
+                 shape[9] != 0,
+                 given[16] != 0,
+                 given[17] != 0,
+                 given[18] != 0,
+                 rates[0],
+                 rates[1],
+                 rates[2],
+                 rates[3],
+                 rates[4],
+                 rates[5],
+                 rates[6],
+                 static_cast<int>(given[19]),
+                 rates[7],
+                 rates[8]};
+    int num_bits = static_cast<int>(given[10]);
+    Layout start;
+    for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
+    start.flip = static_cast<Mask>(given[12]);
+    std::vector<Mask> lows;
+    for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
+    std::unique_ptr<Planner> made(new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
+                                              std::move(lows), Promise{rates[9], rates[10], rates[11]},
+                                              on_levels(address<qx::Int>(given[20]), rates + 12)));
+    return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
+}
+
+// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
+// reads.
+QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
+
+// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
+// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
+QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
+    auto* made = reinterpret_cast<Planner*>(planner);
+    qx::Int end = now() + milliseconds;
+    for (;;) {
+        Planner::State state = made->advance();
+        if (state == Planner::State::done) {
+            if (made->is_large()) trim();
+            return 0;
+        }
+        if (state == Planner::State::read) return 2;
+        if (state == Planner::State::stuck) return -1;
+        if (state == Planner::State::too_large) return -2;
+        if (state == Planner::State::too_wide) return -3;
+        if (now() >= end) return 1;
+    }
+}
+
+// Writes the address and the length of each array of a finished plan; it keeps them until it is freed.
+QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
+    auto* made = reinterpret_cast<Planner*>(planner);
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made->steps.steps), write(made->steps.phases), write(made->steps.items), write(made->steps.packed);
+    write(made->book->words), write(made->book->values);
+    write(made->book->patterns.all().bytes()), write(made->book->patterns.all().ends());
+    write(made->book->labels.bytes()), write(made->book->labels.ends());
+    write(made->start.address), write(made->end.address);
+    const NumberProgram& program = made->program();
+    *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
+    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
+    *out++ = made->linear, *out++ = made->lows;
+    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
+    return 0;
+}
+
+// Writes of a finished plan on several levels address and length of `Planner::stages`, whether parities are far, and which
+// index bits are fresh in the end.
+QX_EXPORT(plan_stages)(qx::Int planner, qx::Int* out) {
+    auto* made = reinterpret_cast<Planner*>(planner);
+    out[0] = reinterpret_cast<qx::Int>(made->stages.data()), out[1] = static_cast<qx::Int>(made->stages.size());
+    out[2] = made->parities, out[3] = static_cast<qx::Int>(made->left);
+    return 0;
+}
+
+// Writes the address and the length of each array of the number program as qsim_ex.steps.numbers has it. It is called with
+// the interpreter's lock held, so that one thread alone makes them.
+QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
+    const NumberArrays& made = reinterpret_cast<Planner*>(planner)->listed();
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made.program), write(made.places), write(made.incidence), write(made.packed);
+    return 0;
+}
+
+// Returns an encoder of the sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
+// numbers of `real_bytes` bytes.
+QX_EXPORT(plan_encode_begin)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes) {
+    auto* plan = reinterpret_cast<Planner*>(planner);
+    return reinterpret_cast<qx::Int>(new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits),
+                                                 static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
+}
+
+// Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
+QX_EXPORT(plan_encode)(qx::Int encoder, qx::Int milliseconds) {
+    auto* made = reinterpret_cast<Encoder*>(encoder);
+    for (qx::Int end = now() + milliseconds; made->advance();)
+        if (now() >= end) return 1;
+    return 0;
+}
+
+// Writes the address and the length of each array of encoded sweeps, and their bytes.
+QX_EXPORT(plan_encoded)(qx::Int encoder, qx::Int* out) {
+    const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made.instructions), write(made.fills), write(made.codes), write(made.integers), write(made.geometry);
+    write(made.ends), write(made.programs);
+    *out = static_cast<qx::Int>(made.bytes());
+    return 0;
+}
+
+QX_EXPORT(plan_free_encoded)(qx::Int encoder) {
+    delete reinterpret_cast<Encoder*>(encoder);
+    return 0;
+}
+
+QX_EXPORT(plan_free)(qx::Int planner) {
+    delete reinterpret_cast<Planner*>(planner);
+    return 0;
+}

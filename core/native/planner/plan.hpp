@@ -1,0 +1,114 @@
+// A plan from a circuit's instructions: the steps of planning in their order.
+#pragma once
+
+#include <memory>
+
+#include "planner/attempt.hpp"
+#include "planner/linear/schedule.hpp"
+#include "planner/rewrite/cancel.hpp"
+#include "planner/rewrite/controls.hpp"
+#include "planner/rewrite/runs.hpp"
+#include "planner/stages/staging.hpp"
+
+namespace qx::plan {
+
+// What is given for a state on several levels. stays: as in qsim_ex.steps.Shape. place: whether wires on fresh bits may
+// begin on other fresh bits. parities: how many stages a plan with far parities may have, which is taken then; -1: one is
+// taken where it is faster, 0: none is looked for.
+struct OnLevels {
+    Levels levels;
+    Rates rates;
+    bool stays, place;
+    int parities;
+};
+
+class Planner {
+  public:
+    // lows: as `Ways` takes them. on_levels: null for a state on one device.
+    Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+            std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels);
+
+    enum class State {
+        read,
+        absorb,
+        join,
+        rotate,
+        choose,
+        attempt,
+        linear,
+        others,
+        stages,
+        done,
+        stuck,
+        too_large,
+        too_wide
+    };
+
+    // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, `too_large` if there
+    // are more numbers than an `Index` counts, or `too_wide` if an operation mixes more bits than can be local. In state
+    // `read` it waits for `read`.
+    State advance();
+    // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
+    bool read();
+
+    // Whether the circuit was read in parts.
+    bool is_large() const { return reader_->parts() > 1; }
+
+    Layout start, end;
+    bool reordered = false, floats = false, linear = false;
+    int lows = 0;  // how many bits are lowest
+    // On several levels: of each stage the end of its steps, the fresh positions, the kind of motion, and how many pairs of
+    // positions, these pairs, how many bits, these bits. Whether parities are far; and the index bits that are fresh in the
+    // end.
+    std::vector<Int> stages;
+    bool parities = false;
+    Mask left = 0;
+    StepArrays steps;
+    std::unique_ptr<Book> book;
+
+    const NumberProgram& program() const { return program_; }
+    // The number program with all its places, made when it is asked for first.
+    const NumberArrays& listed();
+
+  private:
+    void absorb();
+    void join();
+    void rotate_all();
+    void choose();
+    void begin_attempt(Way way, bool is_last);
+    void attempt();
+    void try_linear();
+    void choose_others();
+    void next_attempt();
+    void finish();
+    void begin_stages();
+    void make_stages();
+    void take(StageAttempt& made);
+
+    int num_bits_;
+    Shape shape_;
+    Mask fresh_;
+    State state_ = State::read;
+    std::unique_ptr<Reader> reader_;
+    Circuit circuit_;  // the part that was read last
+    NumberProgram program_;
+    Trials trials_;  // of the pieces that are fused
+    std::unique_ptr<Canceller> canceller_;
+    std::unique_ptr<Controls> controls_;
+    std::unique_ptr<Absorber> absorber_;
+    std::unique_ptr<Fuser> fuser_;
+    std::unique_ptr<RunJoiner> joiner_;
+    std::vector<Piece> work_;
+    std::vector<Mask> lows_;
+    std::unique_ptr<Ways> ways_;
+    std::unique_ptr<Draft> draft_;  // what is left for the next ways
+    std::size_t attempts_ = 0;  // of other ways than the usual one
+    std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
+    Promise promise_;
+    std::unique_ptr<LinearPlanner> linear_;
+    std::unique_ptr<OnLevels> on_levels_;
+    std::unique_ptr<Staging> staging_;
+    std::unique_ptr<NumberArrays> listed_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,67 @@
+// Pairs of CX around phases disappear: the phases read parities instead.
+#pragma once
+
+#include "planner/rewrite/held.hpp"
+
+namespace qx::plan {
+
+// Passes pieces on in their order, without pairs of CX that have only phases of the target between them. Two CX in opposite
+// directions become one, and an exchange of the bits in all that follows. It holds the latest positions back, since a later
+// CX may remove or change their pieces.
+class Canceller {
+  public:
+    // num_pieces: the most that will be added.
+    Canceller(Book& book, Int num_pieces)
+        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(window_), to_(64) {
+        for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
+    }
+
+    // Takes the next piece, and calls take(piece) for what no later piece can change.
+    template <class Take>
+    void add(Piece piece, Take take) {
+        if (exchanged_) move(piece, to_);
+        bool taken = takes(piece);
+        kept_.pass_on(now_, take);
+        if (!taken) kept_.push(piece, now_);
+        ++now_;
+    }
+    // Goes on for some positions; returns whether nothing is held any more.
+    template <class Take>
+    bool finish(int positions, Take take) {
+        for (int k = 0; k < positions && left_ < window_; ++k, ++left_, ++now_) kept_.pass_on(now_, take);
+        return left_ == window_;
+    }
+
+    // Where each bit is after all exchanges.
+    const std::vector<int>& to() const { return to_; }
+
+  private:
+    static constexpr Int most = 1024;  // how many positions back a CX may look for its equal
+    static constexpr int looked_at = 64;  // the most pieces that a CX passes before it gives up
+
+    // A CX on index bits; value: the value of the control at which it acts.
+    struct CX {
+        int control, target;
+        bool value;
+        bool operator==(const CX&) const = default;
+    };
+
+    bool in_reach(Index position) const { return position + window_ >= now_; }
+    bool is_cx(const Piece& piece, CX& out) const;
+    bool takes(const Piece& piece);
+    void pass(const CX& cx);
+    void exchange(const CX& cx);
+    void change(Index position, const Piece& piece);
+    void move(Piece& piece, const std::vector<int>& to);
+    Piece through(const Piece& phase, const CX& cx);
+
+    Book& book_;
+    const Index window_;
+    Held kept_;
+    std::vector<Index> passed_;
+    std::vector<int> to_;
+    bool exchanged_ = false;
+    Index now_ = 0, left_ = 0;
+};
+
+}  // namespace qx::plan

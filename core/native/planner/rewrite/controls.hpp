@@ -1,0 +1,75 @@
+// What two H on a bit and known phases between them are: an X under conditions, and phases of other bits.
+//
+// An H looks back for the one before it on its bit. Where the phases between them turn the bit by 0 or pi for all values of
+// the others, an X under conditions takes the place of both. A CX onto the bit between them becomes a CZ behind it.
+#pragma once
+
+#include "planner/rewrite/flips.hpp"
+#include "planner/rewrite/held.hpp"
+
+namespace qx::plan {
+
+// Passes pieces on in their order. A piece that is given has an even position, so that there is room for an X behind it.
+class Controls {
+  public:
+    // num_pieces: the most that will be added.
+    Controls(Book& book, NumberProgram& program, Int num_pieces)
+        : book_(book), eighths_(book, program), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))),
+          kept_(2 * window_ + 2) {}
+
+    // Takes the next piece, and calls take(piece) for what no later piece can change.
+    template <class Take>
+    void add(const Piece& piece, Take take) {
+        if (!takes(piece)) kept_.push(piece, 2 * now_);
+        pass_on(take);
+    }
+    // Goes on for some positions; returns whether nothing is held any more.
+    template <class Take>
+    bool finish(int positions, Take take) {
+        for (int k = 0; k < positions && left_ < window_; ++k, ++left_) pass_on(take);
+        return left_ == window_;
+    }
+
+  private:
+    static constexpr Int most = 1024;     // how many pieces back an H may look for its other, and a phase forward
+    static constexpr int looked_at = 64;  // the most pieces on a bit that are looked at
+    static constexpr Index none = ~Index{0};
+
+    // A piece between two H on a bit: its position, what X before it have added to the bit, and the other bits it depends
+    // on.
+    struct Between {
+        Index position;
+        Shift shift;
+        Mask needs;
+    };
+
+    template <class Take>
+    void pass_on(Take take) {
+        if (now_ >= window_) {
+            settle(2 * (now_ - window_));
+            settle(2 * (now_ - window_) + 1);
+        }
+        ++now_;
+        kept_.pass_on(2 * now_, take), kept_.pass_on(2 * now_ + 1, take);  // the room of those is free then
+    }
+    bool takes(const Piece& piece);
+    bool find(int bit, Turned& first);
+    void shift(int bit);
+    bool adds(const Piece& piece, int bit, Shift& shift) const;
+    Index place() const;
+    bool mixes(Mask bits, Index begin, Index end) const;
+    void settle(Index position);
+    void leave_behind(const Between& at, int bit, const Piece& last);
+
+    Book& book_;
+    Eighths eighths_;
+    const Index window_;
+    Held kept_;
+    std::vector<Between> between_;  // two H
+    std::vector<Index> xs_;         // the positions of those that are an X under one condition or none
+    Shift shift_;                   // what all of these have added
+    Index first_ = 0;  // the position of the first H
+    Index now_ = 0, left_ = 0;    // how many pieces were added
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,126 @@
+// The division of work into stages with far parities, and when one is looked for.
+
+#include "planner/stages/linear_division.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr std::size_t most_pieces = 1024;      // of work that no CX is: which of them commute is found for all pairs
+constexpr std::size_t most_work = 1 << 15;
+
+}  // namespace
+
+int motions(const Division& division, int num_bits, const Levels& levels, Mask fresh) {
+    if (levels.migration(num_bits)) return static_cast<int>(division.passes.size());
+    int portions = 0;
+    const StageWork* first = nullptr;
+    for (const std::vector<StageWork>& one : division.passes)
+        for (const StageWork& portion : one) {
+            if (!portions++) first = &portion;
+        }
+    return portions + (first && first->needs & below(num_bits) & ~below(levels.local) & ~fresh);
+}
+
+double least_seconds(const Division& division, int num_bits, const Levels& levels, Mask fresh, const Rates& rates) {
+    if (!levels.migration(num_bits)) return 0;
+    Mask there = below(num_bits) & ~fresh;
+    double copied = 0;
+    for (const std::vector<StageWork>& portions : division.passes) {
+        copied += std::ldexp(1.0, count(there));
+        for (const StageWork& portion : portions) there |= portion.needs;
+        copied += std::ldexp(1.0, count(there));
+    }
+    return single * copied / std::min(rates.host_both * std::ldexp(1.0, levels.peers), rates.host_all);
+}
+
+LinearSearch::LinearSearch(const Draft& draft, int num_bits, const Levels& levels, Mask fresh, int most, bool stays)
+    : num_bits_(num_bits), levels_(levels), new_(fresh == below(num_bits)), stays_(stays) {
+    bool migrates = levels.migration(num_bits) > 0;
+    int size = migrates ? levels.migration(num_bits) : levels.peers;
+    if (most < 1 || (fresh && !new_) || !may_be(draft)) return;
+    framed_.reset(new FramedWork(draft.work, num_bits, *draft.book, new_));
+    if (!framed_->fits()) return;
+    Span directions;
+    for (std::size_t k = 0; k < framed_->size(); ++k)
+        for (int j = 0; j < (*framed_)[k].piece.num_mixed; ++j) directions.add(framed_->directions((*framed_)[k])[j]);
+    if (most < (directions.size() <= num_bits - size ? 1 : 2)) return;  // all fit beside the far parities, or do not
+    draft_.reset(new Draft(draft.copy()));
+    candidates_ = candidates_of(draft_->work, framed_->frame, *draft_->book);
+    Vectors first;
+    for (int bit = migrates ? levels.slice : levels.local; bit < num_bits; ++bit) first.push_back(unit(bit));
+    stays_ = stays && migrates && !new_;
+    search_.reset(
+        new FarParities(*framed_, candidates_, size, new_, stays_ ? levels.slice : 0, first, !new_ && !migrates, stays_));
+    left_ = most;
+}
+
+// Whether parities of work may be far: there is room for those of two stages above the lowest bits.
+bool LinearSearch::may_be(const Draft& draft) const {
+    int size = levels_.migration(num_bits_) ? levels_.migration(num_bits_) : levels_.peers;
+    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || draft.work.size() > most_work) return false;
+    std::size_t pieces = 0;
+    for (const Piece& piece : draft.work) {
+        pieces += !changes_frame(piece, *draft.book);
+        if (piece.num_mixed > levels_.local - levels_.slice) return false;
+    }
+    return pieces <= most_pieces;
+}
+
+bool LinearSearch::advance() {
+    if (!search_ || !left_--) return false;
+    if (!search_->advance()) return true;
+    write();
+    return false;
+}
+
+// Writes the division as work on bits.
+void LinearSearch::write() {
+    int low = levels_.slice;
+    Book& book = *draft_->book;
+    Named named = (new_ ? backwards : forwards)(search_->stages, *framed_, low, book);
+    for (std::size_t bit = 0; stays_ && bit < named.at.size(); ++bit)
+        if (named.at[bit] != static_cast<int>(bit)) return;
+    std::vector<Piece> work;
+    std::vector<Part> parts;
+    for (NamedStage& stage : named.stages) {
+        if (stage.work.empty()) continue;
+        parts.push_back({{}, stage.far});
+        for (Piece& piece : stage.work) {
+            piece.order = static_cast<Index>(work.size());
+            parts.back().work.push_back(piece.order);
+            work.push_back(piece);
+        }
+    }
+    draft_->work.swap(work);
+    auto needs = [&](const Numbers& numbers) {
+        Mask mixed = 0;
+        for (Index number : numbers) mixed |= draft_->work[number].mixed.units;
+        return mixed;
+    };
+    division.low = below(low);
+    if (levels_.migration(num_bits_)) {
+        std::vector<Glance> glances = outlines(draft_->work, draft_->work.size(), false, false);
+        const Shape none{};
+        Divider divider(glances, glances, num_bits_, levels_, 0, {{num_bits_, none, 0, 0, 0, true}, false, 0});
+        for (Part& part : parts) {
+            divider.only(std::move(part.work), below(num_bits_) & ~part.far);
+            while (divider.advance() == Divider::State::busy) {
+            }
+        }
+        division.passes = divider.take().passes;
+    } else {
+        division.passes.emplace_back();
+        for (Part& part : parts) {
+            Mask mixed = needs(part.work);
+            division.passes[0].push_back({std::move(part.work), mixed, {}});
+        }
+    }
+    renamed = {named.at, framed_->frame.flip};
+    found_ = true;
+}
+
+}  // namespace qx::plan

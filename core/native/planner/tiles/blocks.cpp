@@ -1,0 +1,141 @@
+// Dense blocks: the work of a phase on its near bits alone, as one matrix.
+
+#include "planner/tiles/blocks.hpp"
+
+#include "planner/rewrite/fuse.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
+constexpr int size = 1 << block_bits;
+constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
+constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
+constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a phase of its own
+
+// Some work, and masks of the bits that it mixes and touches.
+struct Part {
+    std::vector<Piece> work;
+    Mask mixed = 0, touched = 0;
+
+    // Tells whether a piece may not overtake this work.
+    bool stops(const Piece& piece) const { return piece.mixed.units & touched || piece.touched & mixed; }
+    void add(const Piece& piece) {
+        work.push_back(piece);
+        mixed |= piece.mixed.units;
+        touched |= piece.touched;
+    }
+    bool moves() const {
+        for (const Piece& piece : work)
+            if (piece.kind != Kind::diagonal) return true;
+        return false;
+    }
+};
+
+// The matrix of a block while pieces are multiplied into it, as places in the number buffer.
+class Block {
+  public:
+    Block(Mask near, Book& book, NumberProgram& program) : book_(book), program_(program) {
+        int k = 0;
+        each(near, [&](int bit) { at_[bit] = k++; });
+        for (int row = 0; row < size; ++row)
+            for (int column = 0; column < size; ++column) places_[row][column] = row == column;
+    }
+
+    void multiply(const Piece& piece) {
+        int blocks = 1 << piece.num_reads, inner = piece.size();
+        std::vector<std::vector<int>> rows(blocks * inner);  // the rows that it acts on, for each block and value
+        Mask condition = local(piece.when.mask), value = local(piece.when.value);
+        for (int row = 0; row < size; ++row) {
+            if ((row & condition) != value) continue;
+            int block = 0, here = 0;
+            for (int k = 0; k < piece.num_reads; ++k) block |= (count(row & local(book_.reads(piece)[k])) & 1) << k;
+            for (int k = 0; k < piece.num_mixed; ++k) here |= (row >> at_[book_.bit(piece, k)] & 1) << k;
+            rows[block * inner + here].push_back(row);
+        }
+        if (piece.kind == Kind::rename) rename(piece, rows);
+        else product(piece, rows, blocks, inner);
+    }
+
+    // Returns the places of the matrix.
+    Places finish() {
+        Places out{0, size * size, static_cast<Index>(book_.places.size())};
+        for (const auto& row : places_) book_.places.insert(book_.places.end(), row, row + size);
+        return out;
+    }
+
+  private:
+    Mask local(Mask mask) const {
+        Mask out = 0;
+        each(mask, [&](int bit) { out |= unit(at_[bit]); });
+        return out;
+    }
+
+    void rename(const Piece& piece, const std::vector<std::vector<int>>& rows) {
+        Index before[size][size];
+        std::memcpy(before, places_, sizeof before);
+        for (int from = 0; from < piece.size(); ++from) {
+            const std::vector<int>& to = rows[book_.values[piece.to + static_cast<Index>(from)]];
+            for (std::size_t k = 0; k < to.size(); ++k) std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
+        }
+    }
+
+    void product(const Piece& piece, const std::vector<std::vector<int>>& rows, int blocks, int inner) {
+        int rest = static_cast<int>(rows[0].size());
+        Index at = static_cast<Index>(book_.places.size());
+        for (const std::vector<int>& each_row : rows)
+            for (int row : each_row) book_.places.insert(book_.places.end(), places_[row], places_[row] + size);
+        ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner),
+                         static_cast<Index>(rest * size)};
+        Index made = program_.product(kind, Book::factor(piece.source), {at, 1}).first;
+        for (const std::vector<int>& each_row : rows)
+            for (int row : each_row)
+                for (Index& place : places_[row]) place = made++;
+    }
+
+    Book& book_;
+    NumberProgram& program_;
+    int at_[64] = {};
+    Index level_ = 0;
+    Index places_[size][size];
+};
+
+}  // namespace
+
+std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double block, double making, Book& book,
+                            NumberProgram& program) {
+    Part before, inside, after;
+    for (const Piece& piece : work) {
+        bool free = !after.stops(piece);
+        if (free && !(piece.touched & ~near)) inside.add(piece);
+        else if (free && !inside.stops(piece)) before.add(piece);
+        else after.add(piece);
+    }
+    double cost = block + making + sent + parted * (before.moves() + after.moves()), saved = 0;
+    for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);
+    if (saved <= cost) return work;
+
+    Block matrix(near, book, program);
+    std::vector<Index> labels;
+    for (const Piece& piece : inside.work) {
+        matrix.multiply(piece);
+        labels.push_back(piece.label);
+    }
+    Piece made;
+    made.source = matrix.finish();
+    char classes[size * size];
+    std::memset(classes, complex_, sizeof classes);
+    made.pattern = book.patterns.of({classes, sizeof classes});
+    made.label = joined_label(labels, book);
+    made.order = inside.work[0].order;
+    made.work = block;
+    int bits[block_bits], k = 0;
+    each(near, [&](int bit) { bits[k++] = bit; });
+    book.put(made, bits, block_bits, nullptr, 0);
+    before.work.push_back(made);
+    before.work.insert(before.work.end(), after.work.begin(), after.work.end());
+    return std::move(before.work);
+}
+
+}  // namespace qx::plan

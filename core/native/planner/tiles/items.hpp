@@ -1,0 +1,42 @@
+// From the work of a sweep to its items: tables of commuting diagonals, slots for numbers.
+#pragma once
+
+#include "planner/tiles/sweep.hpp"
+
+namespace qx::plan {
+
+// Collects the items of one sweep. Tables stand behind all numbers, so their slots are set last.
+class Packer {
+  public:
+    Packer(Book& book, NumberProgram& program, StepArrays& out, int table);
+
+    // Appends the items of a phase, with diagonals as late as possible, so that many merge into one table; they are
+    // held back for the next phase if this is not the last.
+    void phase(Directions near, const std::vector<Piece>& work, bool last);
+    // Moves out the diagonals that are held back.
+    std::vector<Piece> take_held() { return std::move(held_); }
+    void hold(std::vector<Piece>&& held) { held_ = std::move(held); }
+    // Appends the packed places, and returns how many numbers and table entries there are.
+    void finish(Int& numbers, Int& tables);
+
+  private:
+    struct Group;
+
+    void add(const Piece& piece, Index pattern, const Places& source, const Mask* reads, int num_reads, Index label);
+    void dense(const Piece& piece);
+    // Merges the diagonals that are due into as few tables as fit; optional ones join groups that are tables anyway.
+    void tables(const std::vector<Piece>& due, std::vector<Piece>& optional);
+    void write(Group& group);
+    double alone(const Piece& piece);
+
+    Book& book_;
+    NumberProgram& program_;
+    StepArrays& out_;
+    int limit_;
+    std::size_t first_item_;
+    std::vector<Piece> held_;
+    std::vector<Index> numbers_, tables_;
+    std::vector<Mask> parities_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,140 @@
+// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+
+#include "planner/tiles/sweep.hpp"
+
+#include "planner/tiles/blocks.hpp"
+#include "planner/tiles/items.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int phases_at_once = 64;  // of a sweep that has many, so that planning can be cancelled
+
+}  // namespace
+
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
+                     Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth)
+    : work_(work), shape_(shape), book_(book), out_(out), sweep_(shape, book, program, out),
+      growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
+    pending_ = Pending::of(outlines);
+}
+
+bool Scheduler::advance() {
+    if (sweeping_) {
+        if (!phases_done_) return phases_done_ = sweep_.advance(), true;
+        return end_sweep();
+    }
+    const Piece& piece = work_[pending_.number(0)];
+    if (piece.in_a_sweep()) begin_sweep();
+    else alone(piece);
+    return true;
+}
+
+void Scheduler::clear(Mask fresh) {
+    Step step{};
+    step.type = Step::zero_fill, step.fresh = static_cast<Int>(fresh), step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+}
+
+void Scheduler::alone(const Piece& piece) {
+    if (!growth_.fresh.empty()) {  // only sweeps may run on fresh bits
+        clear(growth_.fresh.units);
+        growth_.complete();
+    }
+    Step step{};
+    step.type = static_cast<Int>(piece.kind) - static_cast<Int>(Kind::dense_matrix) + Step::dense_matrix;
+    step.words = piece.words, step.num_bits = piece.num_mixed, step.num_reads = piece.num_reads;
+    step.when_mask = static_cast<Int>(piece.when.mask), step.when_value = static_cast<Int>(piece.when.value);
+    step.to = piece.to, step.held = static_cast<Int>(piece.held), step.label = piece.label;
+    for (Index k = 0; k < piece.source.count; ++k) out_.packed.push_back(book_.place(piece.source, k));
+    step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+    if (floating_) floating_->follow(out_.steps.size());
+    if (pending_.front.empty()) ++pending_.next;
+    else pending_.front.erase(pending_.front.begin());
+}
+
+void Scheduler::begin_sweep() {
+    fresh_before_ = growth_.fresh.units;
+    tile_ = growth_.tile(pending_, reasons_);
+    ready_.clear();
+    split(pending_, reasons_, tile_, ready_);
+    Directions reading{below(shape_.edge)}, writing = reading;
+    if (floating_) {
+        reading = floating_->edge();
+        growth_.float_low(ready_, pending_, tile_.without(floating_->high));
+        floating_->store(growth_.low());
+        writing = floating_->edge();
+    }
+    sweep_.begin(Pending::of(*pending_.work, &ready_), tile_, reading, writing);
+    sweeping_ = true, phases_done_ = false;
+}
+
+// Writes the sweep with its items; work that did not fit into its phases is pending again.
+bool Scheduler::end_sweep() {
+    Step step{};
+    step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
+    sweep_.write(step, work_, shape_.making(growth_.size()));
+    if (floating_) floating_->follow(out_.steps.size());
+    sweeping_ = false;
+    const Pending& left = sweep_.left();
+    if (left.size() == ready_.size()) return false;
+    if (!left.empty()) {
+        std::vector<Index> front;
+        front.reserve(left.size() + pending_.front.size());
+        std::size_t own = 0, other = 0;
+        while (own < left.size() || other < pending_.front.size()) {
+            bool take = other == pending_.front.size() || (own < left.size() && left.number(own) < pending_.front[other]);
+            front.push_back(take ? left.number(own++) : pending_.front[other++]);
+        }
+        pending_.front.swap(front);
+    }
+    return true;
+}
+
+void PhaseWriter::begin(Pending work, Directions tile, Directions reading, Directions writing) {
+    left_ = std::move(work);
+    tile_ = tile, reading_ = reading, writing_ = writing;
+    phases_.clear(), in_phases_.clear();
+}
+
+// Edge bits are not near in the first and the last phase.
+bool PhaseWriter::advance() {
+    Directions middle = tile_.without(reading_ | writing_);
+    bool done = false;
+    for (int k = 0; k < phases_at_once && !done; ++k) {
+        bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
+        reasons_.find(left_, {}, shape_.near);
+        Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});
+        Directions chosen = choose(reasons_, {}, allowed, shape_.near);
+        Directions near = fill(fill(chosen, middle, shape_.near, false), allowed, shape_.near, false);
+        split(left_, reasons_, near, in_phases_);
+        phases_.push_back({near, in_phases_.size()});
+        done = last || left_.empty();
+    }
+    if (done && phases_.back().near.meets(writing_))
+        phases_.push_back({fill({}, tile_.without(writing_), shape_.near, false), in_phases_.size()});
+    return done;
+}
+
+void PhaseWriter::write(Step step, const std::vector<Piece>& work, double making) {
+    const bool blocks = making >= 0;
+    Packer packer(book_, program_, out_, shape_.table);
+    step.type = Step::sweep, step.begin = static_cast<Int>(out_.phases.size());
+    std::size_t at = 0;
+    std::vector<Piece> pieces;
+    for (std::size_t k = 0; k < phases_.size(); ++k) {
+        if (blocks) pieces = packer.take_held();
+        for (; at < phases_[k].end; ++at) pieces.push_back(work[in_phases_[at]]);
+        if (blocks) pieces = gathered(pieces, phases_[k].near.units, shape_.block, making, book_, program_);
+        packer.phase(phases_[k].near, pieces, k + 1 == phases_.size());
+        pieces.clear();
+    }
+    packer.finish(step.numbers, step.tables);
+    step.end = static_cast<Int>(out_.phases.size());
+    step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,111 @@
+// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+#pragma once
+
+#include "planner/growth.hpp"
+#include "planner/numbers/program.hpp"
+
+namespace qx::plan {
+
+// The steps of a plan as rows of numbers; qsim_ex.steps.compiled reads them.
+struct Step {
+    enum Type : Int { sweep, dense_matrix, basis_permutation, initial_amplitudes, zero_fill };
+    Int type;
+    Int tile;          // of a sweep
+    Int fresh;         // of a sweep or a zero fill
+    Int begin, end;    // its phases
+    Int numbers, tables;
+    Int packed;        // where its packed numbers end
+    // Where its bits stand in `words`, and how many; of a sweep the columns of the map by which it is written, none if it is
+    // the one by which it is read: those of its tile, or of all bits. Of the other steps also reads, condition, `to`, held
+    // value, label.
+    Int words, num_bits, num_reads, when_mask, when_value, to, held, label;
+    Int loads, num_loads;  // likewise of a sweep the columns by which it is read: of all bits, none if all stay
+};
+
+struct Phase {
+    Int near, begin, end;  // its items
+};
+
+struct Item {
+    Int kind, num_bits, num_reads, words, when_mask, when_value, pattern, slot, count, to, label;
+};
+
+struct StepArrays {
+    std::vector<Step> steps;
+    std::vector<Phase> phases;
+    std::vector<Item> items;
+    std::vector<Index> packed;
+};
+
+// Cuts the work of one sweep into phases, and writes it.
+class PhaseWriter {
+  public:
+    PhaseWriter(const Shape& shape, Book& book, NumberProgram& program, StepArrays& out)
+        : shape_(shape), book_(book), program_(program), out_(out) {}
+
+    // Takes some of the work for a tile. reading, writing: the bits that lie across the lanes when the tile is read, and
+    // when it is written.
+    void begin(Pending work, Directions tile, Directions reading, Directions writing);
+    // Finds phases for some of it; returns whether all were found.
+    bool advance();
+    // The work that did not fit into the phases.
+    const Pending& left() const { return left_; }
+    // Appends the sweep. work: the pieces by their numbers. making: of `Shape`, for dense blocks.
+    void write(Step step, const std::vector<Piece>& work, double making);
+
+  private:
+    // A phase before its items are made: the near set, and the end of the pieces that run in it.
+    struct NearPhase {
+        Directions near;
+        std::size_t end;
+    };
+
+    const Shape& shape_;
+    Book& book_;
+    NumberProgram& program_;
+    StepArrays& out_;
+    Reasons reasons_;
+    Pending left_;
+    Directions tile_, reading_, writing_;
+    std::vector<Index> in_phases_;
+    std::vector<NearPhase> phases_;
+};
+
+// Turns the work of one stage into steps, one step at a time.
+class Scheduler {
+  public:
+    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names. worth: see Growth.
+    Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
+              Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth);
+
+    bool done() const { return pending_.empty() && !sweeping_; }
+    // Does a bounded amount of work: a step, or some phases of a sweep; returns false if a sweep runs no work.
+    bool advance();
+    // The bits that are fresh after the steps.
+    Mask fresh() const { return growth_.fresh.units; }
+    // Appends the step that writes the zeros of some bits.
+    void clear(Mask fresh);
+
+  private:
+    void alone(const Piece& piece);
+    void begin_sweep();
+    bool end_sweep();
+
+    const std::vector<Piece>& work_;
+    const Shape& shape_;
+    Book& book_;
+    StepArrays& out_;
+    PhaseWriter sweep_;
+    Growth growth_;
+    Floating* floating_;
+    Pending pending_;
+    Reasons reasons_;
+
+    bool sweeping_ = false;
+    bool phases_done_ = false;
+    Directions tile_;
+    Mask fresh_before_ = 0;
+    std::vector<Index> ready_;  // the work of the sweep
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,45 @@
+// Python's objects, through functions of its stable ABI. The library is linked against no Python, so that one file serves
+// every version: qsim_ex.native.objects hands over the addresses of the functions. Whoever calls them holds the
+// interpreter's lock.
+#pragma once
+
+#include "base/export.hpp"
+
+namespace qx::python {
+
+struct Object;  // opaque
+
+// The functions, in the order of `_FUNCTIONS` in qsim_ex.native.objects; each does what Python's documentation says.
+struct Functions {
+    Int (*tuple_size)(Object* tuple);
+    Object* (*tuple_item)(Object* tuple, Int place);  // borrowed
+    Object* (*list_item)(Object* list, Int place);    // borrowed
+    long long (*integer)(Object* of);
+    char* (*bytes)(Object* of);
+    Int (*bytes_size)(Object* of);
+    const char* (*text)(Object* of, Int* size);
+    Object* (*error)();  // whether an exception was raised; borrowed
+    Object* (*new_tuple)(Int size);
+    int (*set_tuple_item)(Object* tuple, Int place, Object* value);  // takes the reference to the value
+    Object* (*new_integer)(long long value);
+    int (*append)(Object* list, Object* value);
+    void (*increase)(Object* of);  // the number of references
+    void (*decrease)(Object* of);
+    void* (*slot)(Object* type, int slot);
+    void (*untrack)(Object* of);  // the garbage collector does not look at it from then on
+    Object* (*attribute)(Object* of, Object* name);
+    Object* (*type)(Object* of);
+    double (*real)(Object* of);
+    void (*clear)();  // forget the exception
+    Object* (*repr)(Object* of);
+};
+
+// What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.
+using New = Object* (*)(Object* type, Object* positional, Object* named);
+constexpr int new_slot = 65;
+
+inline Functions call;
+
+inline Int integer(Object* tuple, Int place) { return call.integer(call.tuple_item(tuple, place)); }
+
+}  // namespace qx::python

@@ -1,0 +1,58 @@
+#include "readers/read_gates.hpp"
+
+#include <vector>
+
+#include "readers/python.hpp"
+
+using qx::Int;
+using qx::python::call;
+using qx::python::Object;
+
+namespace {
+
+// Returns the wires of a key as a tuple, null after an exception.
+Object* tuple_of(std::uint64_t wires) {
+    Int size = 0;
+    for (std::uint64_t rest = wires; rest; rest >>= 14) ++size;
+    Object* made = call.new_tuple(size);
+    for (Int place = 0; made && place < size; ++place, wires >>= 14) {
+        Object* wire = call.new_integer(static_cast<Int>(wires & qx::most_wires) - 1);
+        if (!wire) return call.decrease(made), nullptr;
+        call.set_tuple_item(made, place, wire);
+    }
+    return made;
+}
+
+}  // namespace
+
+// Writes keys with other wires: wire w becomes to[w].
+QX_EXPORT(keys_moved)(const std::uint64_t* keys, Int count, const Int* to, std::uint64_t* out) {
+    for (Int k = 0; k < count; ++k) {
+        std::uint64_t rest = keys[k] >> 8;
+        out[k] = keys[k] & 255;
+        for (Int place = 0; rest; ++place, rest >>= 14)
+            if (const auto wire = static_cast<Int>(rest & qx::most_wires) - 1; wire >= 0)
+                out[k] |= qx::on_wire(static_cast<qx::plan::Index>(to[wire]), place);
+    }
+    return 0;
+}
+
+// Appends the wires of each key to a list, as a tuple; keys with equal wires get the same one. Returns -1 after an
+// exception.
+QX_EXPORT(keys_wires)(const std::uint64_t* keys, Int count, Object* list) {
+    qx::plan::Memo known;
+    std::vector<Object*> tuples;
+    bool right = true;
+    for (Int k = 0; right && k < count; ++k) {
+        qx::plan::Index& number = known[keys[k] >> 8];
+        if (number == qx::plan::Memo::none) {
+            Object* made = tuple_of(keys[k] >> 8);
+            if (!made) break;
+            number = static_cast<qx::plan::Index>(tuples.size());
+            tuples.push_back(made);
+        }
+        right = call.append(list, tuples[number]) == 0;
+    }
+    for (Object* made : tuples) call.decrease(made);
+    return call.error() ? -1 : 0;
+}

@@ -1,0 +1,53 @@
+// Which wires the gates of a circuit join, as qsim_ex.circuit.ops asks.
+
+#include "base/masks.hpp"
+#include "readers/python.hpp"
+
+namespace {
+
+using namespace qx::plan;
+using qx::Int;
+using qx::python::call;
+using qx::python::Object;
+
+constexpr int most_wires = 64;
+
+// Wires that gates have joined, as disjoint masks.
+struct Joined {
+    Mask groups[most_wires];
+    int size = 0;
+
+    void add(Mask acted) {
+        for (int k = 0; k < size; ++k)
+            if (!(acted & ~groups[k])) return;
+        int kept = 0;
+        for (int k = 0; k < size; ++k) {
+            if (groups[k] & acted) acted |= groups[k];
+            else groups[kept++] = groups[k];
+        }
+        groups[kept++] = acted;
+        size = kept;
+    }
+};
+
+}  // namespace
+
+// Looks at the first `count` of some instructions, which are operations; ends with the one after which all wires are mixed
+// and joined. Writes the masks of the wires that are mixed and of those that are acted on, and how many groups are joined.
+QX_EXPORT(structure_wires)(Object* instructions, Int count, Int num_qubits, Int* out) {
+    Mask every = below(static_cast<int>(num_qubits)), mixed = 0, touched = 0;
+    Joined joined;
+    for (Int k = 0; k < count; ++k) {
+        Object* op = call.tuple_item(instructions, k);
+        Object *mixes = call.tuple_item(op, 0), *reads = call.tuple_item(op, 1);
+        Mask own = 0;
+        for (Int j = call.tuple_size(mixes); j-- > 0;) own |= unit(static_cast<int>(qx::python::integer(mixes, j)));
+        Mask acted = own | static_cast<Mask>(qx::python::integer(call.tuple_item(op, 2), 0));
+        for (Int j = call.tuple_size(reads); j-- > 0;) acted |= static_cast<Mask>(qx::python::integer(reads, j));
+        mixed |= own, touched |= acted;
+        if (acted) joined.add(acted);  // a global phase joins nothing
+        if (mixed == every && joined.size == 1 && joined.groups[0] == every) break;
+    }
+    out[0] = static_cast<Int>(mixed), out[1] = static_cast<Int>(touched), out[2] = joined.size;
+    return 0;
+}

@@ -1,0 +1,72 @@
+"""Tests of tools/native.py: what is compiled again after an edit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools import native
+
+COMPILER = next(filter(None, map(shutil.which, ("g++", "clang++"))), "")
+
+pytestmark = pytest.mark.skipif(not COMPILER, reason="needs g++ or clang++")
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two sources, of which one reads a header."""
+    folder = tmp_path / "with space"
+    (folder / "room").mkdir(parents=True)
+    (folder / "room/number.hpp").write_text("inline int number() { return 1; }\n")
+    (folder / "room/one.cpp").write_text('#include "room/number.hpp"\nint one() { return number(); }\n')
+    (folder / "two.cpp").write_text("int two() { return 2; }\n")
+    monkeypatch.setattr(native, "SOURCES", folder)
+    return folder
+
+
+def compiled(folder: Path, version: str = "", flags: tuple[str, ...] = ("-I.",)) -> list[str]:
+    """Make both objects, and return the names of those that were not there already."""
+    jobs = [native.Job(name, ".o", ()) for name in ("room/one.cpp", "two.cpp")]
+    before = {job.source: _age(folder, job) for job in jobs}
+    for job in jobs:
+        job.make(folder, [COMPILER], flags, version)
+    return [job.source for job in jobs if _age(folder, job) != before[job.source]]
+
+
+def _age(folder: Path, job: native.Job) -> int:
+    file = folder / Path(job.source).with_suffix(".o")
+    return file.stat().st_mtime_ns if file.exists() else 0
+
+
+def test_an_edit_compiles_what_reads_the_file(sources: Path, tmp_path: Path) -> None:
+    """An edited source compiles alone, an edited header those that include it, and nothing compiles without an edit."""
+    assert compiled(tmp_path) == ["room/one.cpp", "two.cpp"]
+    assert compiled(tmp_path) == []
+    (sources / "two.cpp").write_text("int two() { return 3; }\n")
+    assert compiled(tmp_path) == ["two.cpp"]
+    (sources / "room/number.hpp").write_text("inline int number() { return 7; }\n")
+    assert compiled(tmp_path) == ["room/one.cpp"]
+    (sources / "two.cpp").touch()
+    assert compiled(tmp_path) == []
+
+
+@pytest.mark.usefixtures("sources")
+def test_other_flags_and_another_compiler_compile_all(tmp_path: Path) -> None:
+    """Objects of other flags, or of another version of the compiler, are made anew."""
+    compiled(tmp_path)
+    assert compiled(tmp_path, version="next") == ["room/one.cpp", "two.cpp"]
+    assert compiled(tmp_path, version="next", flags=("-I.", "-O1")) == ["room/one.cpp", "two.cpp"]
+
+
+def test_a_failed_compilation_leaves_no_object_that_counts(sources: Path, tmp_path: Path) -> None:
+    """After an error of the compiler the repaired source compiles, also if it is the one that compiled before."""
+    compiled(tmp_path)
+    good = (sources / "two.cpp").read_text()
+    (sources / "two.cpp").write_text("int two() { return")
+    with pytest.raises(subprocess.CalledProcessError):
+        compiled(tmp_path)
+    (sources / "two.cpp").write_text(good)
+    assert compiled(tmp_path) == ["two.cpp"]
