@@ -14,12 +14,8 @@ from support import literal_executor as literal
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize, mask_of
-from qsim_ex.errors import NotSupported
-from qsim_ex.planning.cut import cut
-from qsim_ex.planning.numbers.binding import bind
-from qsim_ex.planning.resumed import operands_of, resumed
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Levels, Plan
+from qsim_ex.steps import Plan
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 
 MOST = 10
@@ -52,8 +48,10 @@ def test_drawn_plans(batch: int) -> None:
     """Each plan keeps all rules, and those of few wires end as defined."""
     executed = 0
     for number in range(batch * CASES, (batch + 1) * CASES):
-        plan, (circuit, _) = plan_of(number), case(number)
+        plan, (circuit, given) = plan_of(number), case(number)
         verify(plan)
+        if not (given["shape"].relabels or given["shape"].floats or given["shape"].linear):
+            assert plan.start == plan.end  # SWAPs and Xs are work then
         if plan.num_wires <= MOST:
             executed += 1
             assert does_what_it_says(plan, circuit, number), number
@@ -74,26 +72,3 @@ def test_drawn_plans_on_levels(batch: int) -> None:
             assert does_what_it_says(plan, drawn[0], number), number
     assert len(found) > CASES / 2
     assert any(plan.made_from[-1] == "far parities" for plan in found)
-
-
-@pytest.mark.parametrize("make", [(plan_of, case), (staged_plan_of, staged_case)], ids=["one device", "levels"])
-def test_drawn_plans_go_on_elsewhere(make: tuple[object, object]) -> None:
-    """What is left of a drawn plan after any part of it is planned for other levels, and the state ends the same."""
-    planned, drawn = make
-    for number in range(60):
-        plan = planned(number)  # type: ignore[operator]
-        if plan is None or plan.num_wires > 8:
-            continue
-        circuit, given = drawn(number)  # type: ignore[operator]
-        rng, psi, n = np.random.default_rng([number, 2]), state(plan, circuit, number), plan.num_wires
-        wanted = reference.simulate(circuit, psi)
-        parts, buffer = int(rng.integers(len(cut(plan)) + 1)), literal.stored(psi, plan.start)
-        for part in cut(plan)[:parts]:
-            buffer = literal.run(part, bind(part, circuit.operands), buffer, whole=False)
-        levels = Levels(n - 1, 1, 1) if n > 3 and number % 3 else Levels(max(3, n - 2), 0, 1) if n > 3 else None
-        try:
-            rest = resumed(plan, parts, levels, given["shape"])
-        except NotSupported:  # an operation mixes more bits than are local
-            continue
-        buffer = literal.run(rest, bind(rest, operands_of(plan, circuit.operands)), buffer)
-        assert np.abs(literal.in_order(buffer, rest.end) - wanted).max() <= 1e-11 * max(1, np.abs(wanted).max()), number

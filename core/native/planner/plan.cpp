@@ -1,8 +1,4 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
-//
-// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases ->
-// items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work is
-// divided into stages instead.
 
 #include "planner/plan.hpp"
 
@@ -116,7 +112,7 @@ void Planner::rotate_all() {
     state_ = State::choose;
 }
 
-// Finds the usual way by forecasts, one after another; see qsim_ex.planning.ways.
+// Finds the usual way by forecasts, one after another; see ways.hpp.
 void Planner::choose() {
     if (on_levels_) return begin_stages();
     if (!ways_) {
@@ -235,7 +231,7 @@ const NumberArrays& Planner::listed() {
 
 }  // namespace qx::plan
 
-// --- what Python calls; qsim_ex.planning.compiled says what the integers mean ------------------------------------------
+// --- what Python calls; planning/compiled.py says what the integers mean -- ------------------------------------------
 
 namespace {
 
@@ -275,7 +271,7 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
 }  // namespace
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
+// as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
 // seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
 QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));

@@ -87,8 +87,7 @@ def make_plan(
     """
     if num_wires > MOST_WIRES:
         raise NotSupported(
-            f"expected a state of at most {MOST_WIRES} wires, got {num_wires}; divide the circuit into parts that no "
-            "gate joins, which are simulated apart."
+            f"expected a state of at most {MOST_WIRES} wires, got {num_wires}; use fewer wires that gates join."
         )
     if levels is None or levels.local >= num_wires:
         return compiled_plan(instructions, num_wires, start, shape, fresh, place)

@@ -1,4 +1,10 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
+//
+// A CX adds its control to its target, so between two equal ones a phase that reads the target may read target ⊕ control
+// without them. A ladder of CX, an RZ, and the ladder back is one phase of a parity, which mixes nothing and needs no bit
+// near: Pauli rotations as chemistry packages write them, RZZ and CP in rz, sx, cx. Each new CX looks back for its equal:
+// past phases, and past other X gates on its target, with which it commutes. Where it finds a CX in the opposite
+// direction, the two are one CX and an exchange of the bits, which moves nothing: a SWAP written as three CX disappears.
 #pragma once
 
 #include "planner/rewrite/held.hpp"

@@ -1,7 +1,8 @@
 // Merging neighbours where that lowers the number of multiply-adds.
 //
 // Two pieces of work are neighbours when nothing between them touches their bits. A piece whose bits all lie within its
-// neighbour's is multiplied into it if the product, judged by its pattern, costs no more than the two.
+// neighbour's is multiplied into it if the product, judged by its pattern, costs no more than the two: RZ·SX·RZ becomes
+// one matrix, an RY beside an RZ stays (a real matrix and a phase are cheaper than a complex one).
 #pragma once
 
 #include "planner/numbers/program.hpp"

@@ -1,4 +1,17 @@
-// Phases of the same parities become one, and complex matrices on one bit a real rotation between phases.
+// Phases: those of the same parities become one, and complex matrices on one bit are split up where phases are cheap.
+//
+// Phases commute with each other, and with all that only reads their bits. So of two phases that read the same parities
+// under the same condition, with nothing between them that mixes these bits, one is left. A transpiler writes CP as three
+// RZ around two CX: what `cancel` makes of a QFT has a phase on a pair of bits for each CP, and two on one bit, which all
+// are one for each bit. Then such a circuit has as many pieces as the one that it was made of, and is planned as well.
+//
+// The pieces that fusing leaves are mostly one-qubit gates between CX and CZ. As a complex matrix each costs 8
+// multiply-adds per amplitude. As diag(1, e^{iα}) · R · diag(1, e^{iβ}) the rotation R costs 4, and the phases commute
+// with the reads of neighbours: they are delayed and merge into tables, α of one gate with β of the next.
+//
+// Two such matrices on two bits are mostly RXX·RYY·RZZ as transpilers write it. Where trial numbers show that one or both
+// of the phases are not needed beside an imaginary rotation [c, is; is, c], it is that: such pairs are what kernels apply
+// with half of the multiply-adds (qsim_ex/kernels/cuda/write/pivots.py).
 #pragma once
 
 #include "planner/numbers/program.hpp"

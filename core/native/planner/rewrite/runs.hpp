@@ -1,4 +1,9 @@
 // Long runs of work on two bits become one matrix.
+//
+// A dense gate on two wires is often written as some CX with one-qubit gates between. Fusing neighbours does not put it
+// together again, since no two of its pieces gain by being one; all of them together do. A run is all work on two bits
+// that no other work on these bits interrupts. Small states have no runs joined: there the products of matrices, which the
+// host computes, would take longer than they save.
 #pragma once
 
 #include "planner/rewrite/fuse.hpp"
