@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
@@ -32,39 +32,9 @@ from qsim_ex.run import saved_values
 from qsim_ex.steps import Layout, Plan, Sweep
 from qsim_ex.steps.algebra import inverse
 from qsim_ex.steps.step import Item
-from tools.fuzz.kinds import drawn, installed
-from tools.fuzz.options import DEVICES, devices
-from tools.fuzz.run import outcome_of, quiet
 
 MOST = 10_000
 """Circuits within which a fault must be found."""
-
-Plant = Callable[[pytest.MonkeyPatch], None]
-
-
-class Fault(NamedTuple):
-    """A fault, what plants it, the kinds of cases that it concerns, and a package without which it cannot be."""
-
-    name: str
-    plant: Plant
-    kinds: tuple[str, ...]
-    needs: str = "numpy"
-
-
-def instead(patch: pytest.MonkeyPatch, original: Any, wrong: Any) -> None:
-    """Put a function in the place of another, wherever a module has taken it by name."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith(("qsim_ex.", "qsim_ex_provider.", "qsim_ex_cirq.")):
-            for attribute, value in list(vars(module).items()):
-                if value is original:
-                    patch.setattr(module, attribute, wrong)
-
-
-def method(patch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]) -> None:
-    """Put a method in the place of another; it is given the right one as its first argument."""
-    right = getattr(owner, name)
-    patch.setattr(owner, name, lambda *given, **named: wrong(right, *given, **named))
-
 
 # --- what the builder makes of a program ------------------------------------------------------------------------------
 
@@ -466,33 +436,15 @@ FAULTS = [
 
 
 @pytest.fixture(autouse=True)
-def _on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """All cases run on the CPU, where the faults are planted."""
-    quiet()
-    devices.cache_clear()
-    monkeypatch.setenv(DEVICES, "cpu")
-    yield
-    devices.cache_clear()
-
-
-def found_after(kinds: tuple[str, ...], seed: int = 0) -> int | None:
-    """How many circuits it takes to find a fault; None if 10,000 are not enough."""
-    for count in range(MOST):
-        if outcome_of(drawn(seed + count, kinds)).trouble is not None:
-            return count + 1
-    return None
+def _on_the_cpu() -> Iterator[None]:
+    with on_the_cpu():
+        yield
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_fault_is_found(fault: Fault) -> None:
     """A fault in one place shows within 10,000 circuits, and is gone when it is taken out again."""
-    if not installed(fault.needs):
-        pytest.skip(f"needs {fault.needs}")
-    with monkeypatch.context() as patch:
-        fault.plant(patch)
-        count = found_after(fault.kinds)
-    assert count is not None
-    assert outcome_of(drawn(count - 1, fault.kinds)).trouble is None
+    check_found(fault, MOST)
 
 
 def test_there_are_twenty_faults() -> None:

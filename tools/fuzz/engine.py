@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
-
+from tools.fuzz.angles import bindings
 from tools.fuzz.case import BIT, WIRE, Case, Line
 from tools.fuzz.channels import Noise
 from tools.fuzz.numbers import NAMES, misread
@@ -58,7 +57,8 @@ def pauli_sum(found: dict[str, float]) -> Any:
 
 def values_of(case: Case) -> Any:
     """The numbers of all bindings, [rows, values]."""
-    return np.random.default_rng(case.ask["seed"]).uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
+    ask = case.ask
+    return bindings(ask["seed"], ask["rows"], ask["values"], is_special=ask.get("sweep", False))
 
 
 # --- readout errors ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, Quantum
 from qiskit.circuit.classical import expr
 
 from tools.fuzz import compare, programs
+from tools.fuzz.angles import bindings
 from tools.fuzz.case import WIRE, Case, Line
 from tools.fuzz.engine import terms
 from tools.fuzz.kinds import Kind, installed
@@ -57,7 +58,7 @@ def truth_of(circuit: QuantumCircuit, error: Any = None, oracle: Oracle | None =
 
 
 def _values(case: Case) -> Any:
-    return np.random.default_rng(case.ask["seed"]).uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
+    return bindings(case.ask["seed"], case.ask["rows"], case.ask["values"], is_special=True)
 
 
 def _used(circuit: QuantumCircuit, row: Any) -> dict[Any, float]:
@@ -217,7 +218,7 @@ def draw_binds(random: Random) -> Case:
     wires = random.choice([1, 2, 3, 3, 4])
     draw = QiskitDraw(random, wires, wires)
     draw.bound = True
-    lines = [Line(draw.unitary_line()) for _ in range(random.randint(1, 8))]
+    lines = programs.unitary(draw, 8)
     if draw.values and random.random() < 0.3:
         lines.append(Line(f"qc.global_phase = v[{random.randrange(draw.values)}] / 2"))
     if draw.values and random.random() < 0.5:

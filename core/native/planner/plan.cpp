@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/thresholds.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 
@@ -17,7 +18,6 @@ namespace qx::plan {
 
 namespace {
 
-constexpr int instructions_at_once = 1024;
 
 // Whether an `Index` counts all numbers.
 bool fit(const Book& book, const NumberProgram& program) {
@@ -73,7 +73,7 @@ void Planner::absorb() {
         if (shape_.relabels && has(Rule::controls)) controls_->add(next, fuse);
         else fuse(next);
     };
-    for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
+    for (int k = 0; k < thresholds.instructions_at_once && !absorber_->done(); ++k)
         if (absorber_->next(piece)) {
             if (shape_.relabels && has(Rule::cancel)) canceller_->add(piece, control);  // which may exchange bits
             else control(piece);
@@ -83,7 +83,7 @@ void Planner::absorb() {
         state_ = State::read;
         return;
     }
-    if (!canceller_->finish(instructions_at_once, control) || !controls_->finish(instructions_at_once, fuse)) return;
+    if (!canceller_->finish(thresholds.instructions_at_once, control) || !controls_->finish(thresholds.instructions_at_once, fuse)) return;
     circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
@@ -105,7 +105,7 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    bool cheap = shape_.item_work <= most_item_work;
+    bool cheap = shape_.item_work <= static_cast<double>(thresholds.item_work);
     if (has(Rule::gather)) work_ = gather(std::move(work_), *book, program_, cheap);
     if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_, shape_.rules);
     trials_ = Trials();

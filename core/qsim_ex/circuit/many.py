@@ -23,12 +23,15 @@ Wires = tuple[int, ...]
 class RowGates:
     """What gates are: rows of the gate table, and operations that count their operands from 0.
 
-    rows: fewer than 256. ops: on wires 0, 1, … for each row, or, if gates are placed, of each gate.
+    rows: fewer than 256, each once. ops: on wires 0, 1, … for each row, or, if gates are placed, of each gate.
     """
 
     rows: tuple[PlacedRow, ...]
     ops: tuple[tuple[Op, ...], ...]
     placed: bool = False
+
+    def __post_init__(self) -> None:
+        assert len({row.name for row in self.rows}) == len(self.rows)  # the constants of a row are filled once
 
     @classmethod
     def of(cls, gates: Sequence[PlacedGate]) -> tuple[RowGates, NDArray[np.uint64]]:

@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native import objects
@@ -305,6 +306,7 @@ class _Calls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _Calls:
+    thresholds.tell()
     return _Calls(
         objects.function("plan_begin", "oppp"),
         objects.function("plan_read", "i"),

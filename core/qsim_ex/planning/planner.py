@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
@@ -40,6 +41,7 @@ class Kept(Generic[Arguments, Made]):
         self._many = lru_cache(maxsize=_MANY)(make)
         self._few = lru_cache(maxsize=_FEW)(make)
         update_wrapper(self, make)
+        thresholds.depends(self)
 
     def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
         """Return the result, made now or before."""

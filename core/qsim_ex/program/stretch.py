@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.classical import Expression, Token, size_of
 from qsim_ex.circuit.control import Record, Store
 from qsim_ex.circuit.ops import (
@@ -32,7 +33,6 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
-from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RecordWrite
@@ -309,7 +309,7 @@ class Stretch:
         self._ask(choice, level)
 
     def _is_full(self, level: _Level) -> bool:
-        return sum(choice.kind != "channel" for choice in level.choices) >= JOINTLY
+        return sum(choice.kind != "channel" for choice in level.choices) >= thresholds.now.jointly
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

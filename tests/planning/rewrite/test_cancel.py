@@ -7,11 +7,11 @@ from support.plan_items import renamings
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import Named, pauli_rotation, ucc, uccsd
+from qsim_ex.circuit import thresholds
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
-WINDOW, LOOKED_AT = 1024, 64
-"""How far a CX looks back in native code."""
+LIMITS = thresholds.now.rewriting
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 
@@ -55,10 +55,10 @@ def test_what_may_stand_between(between: Named, left: int) -> None:
 
 
 @pytest.mark.parametrize(("others", "wires", "left"), [
-    (WINDOW - 1, 2, 0), (WINDOW, 2, 2), (LOOKED_AT - 1, 1, 0), (LOOKED_AT, 1, 2),
+    (LIMITS.window - 1, 2, 0), (LIMITS.window, 2, 2), (LIMITS.looked_at - 1, 1, 0), (LIMITS.looked_at, 1, 2),
 ])  # fmt: skip
 def test_a_cx_looks_back_so_far(others: int, wires: int, left: int) -> None:
-    """A CX looks `WINDOW` pieces back, and passes fewer than `LOOKED_AT` that touch its bits."""
+    """A CX looks `window` pieces back, and passes fewer than `looked_at` that touch its bits."""
     turned: list[Named] = [("t", (0 if wires == 1 else 2,), ())] * others
     gates: list[Named] = [("cx", (0, 1), ()), *turned, ("cx", (0, 1), ())]
     assert len(renamings(planned(gates, 3))) == left

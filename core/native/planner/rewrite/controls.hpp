@@ -11,6 +11,7 @@
 // read the parity that it makes.
 #pragma once
 
+#include "base/thresholds.hpp"
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
@@ -23,7 +24,7 @@ class Controls {
     // num_pieces: the most that will be added.
     Controls(Book& book, NumberProgram& program, Int num_pieces, Rules rules)
         : book_(book), settles_(rules.has(Rule::settle)), eighths_(book, program),
-          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(2 * window_ + 2) {}
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
     template <class Take>
@@ -33,14 +34,12 @@ class Controls {
     }
     // Goes on for some positions; returns whether nothing is held any more.
     template <class Take>
-    bool finish(int positions, Take take) {
-        for (int k = 0; k < positions && left_ < window_; ++k, ++left_) pass_on(take);
+    bool finish(Int positions, Take take) {
+        for (Int k = 0; k < positions && left_ < window_; ++k, ++left_) pass_on(take);
         return left_ == window_;
     }
 
   private:
-    static constexpr Int most = 1024;     // how many pieces back an H may look for its other, and a phase forward
-    static constexpr int looked_at = 64;  // the most pieces on a bit that are looked at
     static constexpr Index none = ~Index{0};
 
     // A piece between two H on a bit: its position, what X before it have added to the bit, and the other bits it depends
