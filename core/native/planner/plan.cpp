@@ -18,7 +18,6 @@ namespace qx::plan {
 
 namespace {
 
-
 // Whether an `Index` counts all numbers.
 bool fit(const Book& book, const NumberProgram& program) {
     Int most = std::numeric_limits<Index>::max();
@@ -83,7 +82,9 @@ void Planner::absorb() {
         state_ = State::read;
         return;
     }
-    if (!canceller_->finish(thresholds.instructions_at_once, control) || !controls_->finish(thresholds.instructions_at_once, fuse)) return;
+    if (!canceller_->finish(thresholds.instructions_at_once, control) ||
+        !controls_->finish(thresholds.instructions_at_once, fuse))
+        return;
     circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
