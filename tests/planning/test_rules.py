@@ -78,8 +78,9 @@ def test_plans_without_a_rule_are_right(rule: str, cases: list[Planned]) -> None
     others = 0
     for one in cases:
         without = one.without(one.number, (rule,))
-        assert without is not None
-        if not is_same(one.plan, without):
+        if without is None:  # a SWAP is work, and mixes more bits than are local
+            assert rule == "relabel"
+        elif not is_same(one.plan, without):
             others += 1
             assert fault_of(without, one.circuit, one.given) == "", one.number
     assert others, f"no plan is another one without the rule {rule!r}"
@@ -91,8 +92,10 @@ def test_plans_without_several_rules_are_right(cases: list[Planned]) -> None:
         random = Random(one.number)
         some = tuple(rule for rule in rules() if one.number % 10 == 0 or random.random() < 0.5)
         without = one.without(one.number, some)
-        assert without is not None
-        assert fault_of(without, one.circuit, one.given) == "", (one.number, some)
+        if without is None:
+            assert "relabel" in some
+        else:
+            assert fault_of(without, one.circuit, one.given) == "", (one.number, some)
 
 
 def test_plans_without_rules_have_names_of_their_own() -> None:
