@@ -74,7 +74,7 @@ def operands_of(plan: Plan, operands: NDArray[np.complex128]) -> NDArray[np.comp
     return numbers[None, _entries(plan).places]
 
 
-class _Entries(NamedTuple):
+class _PackedEntries(NamedTuple):
     """The operands of the instructions that all steps of a plan become.
 
     places: of each operand, the place in the plan's numbers; −1 stands behind them.
@@ -86,7 +86,7 @@ class _Entries(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _entries(plan: Plan) -> _Entries:
+def _entries(plan: Plan) -> _PackedEntries:
     found, begins = [np.array(_X_ENTRIES, dtype=np.int64)], []
     size, minus = len(_X_ENTRIES), plan.numbers.size()
     for step, places in zip(plan.steps, plan.numbers.packed, strict=True):
@@ -96,7 +96,7 @@ def _entries(plan: Plan) -> _Entries:
             found.append(_entries_of(item, places, minus))
             size += len(found[-1])
         begins.append(tuple(each))
-    return _Entries(np.concatenate(found), tuple(begins))
+    return _PackedEntries(np.concatenate(found), tuple(begins))
 
 
 def _items(step: Step) -> Sequence[Item | Step]:
