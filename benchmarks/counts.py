@@ -40,10 +40,6 @@ MACHINES = (
     _FIXED
     | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
     | {f"{name}, linear": (replace(shape, floats=True, linear=True), size) for name, (shape, size) in _FIXED.items()}
-    | {
-        f"{name}, open": (replace(shape, floats=True, linear=True, opens=True), size)
-        for name, (shape, size) in _FIXED.items()
-    }
 )
 """Devices, written out, and the bytes of an amplitude: planning needs no device. Divided states have plans on bits."""
 

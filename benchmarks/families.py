@@ -43,7 +43,7 @@ def qft(n: int, seed: int) -> list[Gate]:
 def qaoa(n: int, seed: int) -> list[Gate]:
     """Run three layers of QAOA for MaxCut on a random 3-regular graph."""
     rng = np.random.default_rng(seed)
-    edges = _cubic_graph(n)
+    edges = cubic_graph(n)
     gates = [Gate("h", (i,)) for i in range(n)]
     for _ in range(3):
         gamma, beta = (float(a) for a in rng.uniform(-pi, pi, 2))
@@ -74,8 +74,8 @@ def grid(n: int, seed: int) -> list[Gate]:
     of Arute et al., Nature 574, 505 (2019).
     """
     rng = np.random.default_rng(seed)
-    roots = _square_roots()
-    patterns = _grid_patterns(n)
+    roots = square_roots()
+    patterns = grid_patterns(n)
     gates = [Gate("h", (i,)) for i in range(n)]
     last = [-1] * n
     for cycle in range(20):
@@ -158,7 +158,7 @@ def _structure(n: int) -> np.random.Generator:
     return np.random.default_rng((_STRUCTURE_SEED, n))
 
 
-def _cubic_graph(n: int) -> list[tuple[int, int]]:
+def cubic_graph(n: int) -> list[tuple[int, int]]:
     """Draw a random 3-regular graph by pairing half-edges until no loop or double edge is left.
 
     A 3-regular graph needs an even number of nodes; for odd n one node has two edges.
@@ -183,7 +183,7 @@ def _grid_shape(n: int) -> tuple[int, int]:
     return rows, ceil(n / rows)
 
 
-def _grid_patterns(n: int) -> list[list[tuple[int, int]]]:
+def grid_patterns(n: int) -> list[list[tuple[int, int]]]:
     """Split the edges of the grid into eight patterns, vertical and horizontal in turn.
 
     No two edges of one pattern touch: vertical edges of a pattern agree in the parity of their row,
@@ -202,7 +202,7 @@ def _grid_patterns(n: int) -> list[list[tuple[int, int]]]:
     return [edges.get(key, []) for key in order for edges in (vertical, horizontal)]
 
 
-def _square_roots() -> tuple[Matrix, Matrix, Matrix]:
+def square_roots() -> tuple[Matrix, Matrix, Matrix]:
     """Return the square roots of X, Y and W = (X + Y)/sqrt(2)."""
     x = np.array([[0, 1], [1, 0]], dtype=np.complex128)
     y = np.array([[0, -1j], [1j, 0]], dtype=np.complex128)

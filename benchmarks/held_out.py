@@ -41,14 +41,14 @@ def adder(n: int) -> list[Gate]:
     return gates
 
 
-def grover(n: int) -> list[Gate]:
+def grover(n: int, rounds: int = ITERATIONS) -> list[Gate]:
     """Some rounds of Grover's search for one of 2^n values."""
     wires = tuple(range(n))
     layer = [Gate("h", (w,)) for w in wires]
     flips = [Gate("x", (w,)) for w in wires]
     marked = [Gate("x", (w,)) for w in wires[::3]]
     gates = list(layer)
-    for _ in range(ITERATIONS):
+    for _ in range(rounds):
         gates += [*marked, Gate("mcz", wires), *marked, *layer, *flips, Gate("mcz", wires), *flips, *layer]
     return gates
 

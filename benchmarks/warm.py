@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import machine
 from benchmarks.engine import circuit_of
-from benchmarks.gates import Gate
+from benchmarks.gates import MANY_CONTROLS, Gate
 from benchmarks.held_out import FAMILIES
 from benchmarks.measure import Case, Cell, measure
 from benchmarks.peers.base import Precision, Setup
@@ -54,17 +54,20 @@ class Written(Case):
         return list(self.given)
 
 
-def transpiled(gates: Sequence[Gate], wires: int) -> list[Gate]:
-    """Return the gates in rz, sx and cx, as Qiskit's transpiler writes them at level 1."""
+def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) -> list[Gate]:
+    """Return the gates in rz, sx and cx, or in another basis, as Qiskit's transpiler writes them at level 1."""
     from qiskit import QuantumCircuit, transpile
+    from qiskit.circuit.library import ZGate
 
     circuit = QuantumCircuit(wires)
     for gate in gates:
         if gate.matrix is not None:
             circuit.unitary(gate.matrix, list(gate.wires))
+        elif gate.name == MANY_CONTROLS:
+            circuit.append(ZGate().control(len(gate.wires) - 1, annotated=False), list(gate.wires))
         else:
             getattr(circuit, gate.name)(*gate.params, *gate.wires)
-    made = transpile(circuit, basis_gates=BASIS, optimization_level=1, seed_transpiler=1)
+    made = transpile(circuit, basis_gates=list(basis), optimization_level=1, seed_transpiler=1)
     return [
         Gate(
             each.operation.name,

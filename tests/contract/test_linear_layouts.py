@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 
@@ -15,15 +13,13 @@ from hypothesis import strategies as st
 from support.any_division import far_parities_always
 from support.written_by_0_1 import stop_after
 
-from qsim_ex import CircuitBuilder, Options, PauliSum, Simulator, StateVector, reference
+from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.placement.single import Single
 from qsim_ex.planning import compiled, planner
-from qsim_ex.steps import IndexMap, Plan, Shape
+from qsim_ex.steps import Plan, Shape
 
 SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
-SHAPE = replace(SHAPE, opens=True)
 WIRES = 8
 WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""
@@ -38,11 +34,9 @@ taken: list[int] = []
 """How many sweeps each linear plan for one device had, 0 for plans on bits."""
 
 
-def _noted(make: Callable[..., Plan | None]) -> Callable[..., Plan | None]:
-    def made(*given: object) -> Plan | None:
+def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
+    def made(*given: object) -> Plan:
         plan = make(*given)
-        if plan is None:
-            return None
         if plan.levels.local == plan.num_wires:
             taken.append(len(plan.sweeps) if plan.made_from[-1] == "linear" else 0)
         else:
@@ -56,7 +50,7 @@ def _noted(make: Callable[..., Plan | None]) -> Callable[..., Plan | None]:
 def _linear() -> Iterator[None]:
     """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("compiled_plan", "compiled_stages", "python_plan"):
+        for name in ("compiled_plan", "compiled_stages"):
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
         patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
@@ -141,71 +135,6 @@ def test_every_place_draws_the_same_shots() -> None:
     assert len(counts[0]) > 4
     assert all(found == counts[0] for found in counts)
     assert any(taken[begun:])
-
-
-def rich(builder: CircuitBuilder, seed: int, wires: int) -> CircuitBuilder:
-    """A builder with a hundred CX and two turns more, which leave much to do behind few sweeps."""
-    rng = np.random.default_rng(seed)
-    for k in range(100):
-        builder.gate("cx", rng.permutation(wires)[:2].tolist())
-        if k % 60 == 30:
-            builder.gate("rx", [k % wires], 0.2 + k)
-    return builder
-
-
-def test_a_run_that_ends_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind the last gates wires may be sums of index bits: shots and expectation values are those of other places."""
-    builder = CircuitBuilder(WIDER, WIDER)
-    for wire in range(WIDER):
-        builder.gate("ry", [wire], 0.3 + wire)
-    rich(builder.save("now"), 1, WIDER).measure(range(WIDER), range(WIDER))
-    circuit = builder.build()
-    simulator = Simulator(Options(device="cpu"))
-    plan = next(plan for plan in simulator.plans(circuit) if plan.undone)
-    assert not IndexMap.of(plan.end, plan.undone).is_plain
-    assert re.search(
-        r"\d+ wires are sums of index bits then; .* first moves .* in \d sweeps?", str(simulator.explain(circuit))
-    )
-    settled: list[bool] = []
-    settle = Single.settle
-    monkeypatch.setattr(Single, "settle", lambda state: (settled.append(bool(state.undone)), settle(state)))
-    sums = [PauliSum.from_labels({"XYZ" * 4: 0.5, "Z" + "I" * 11: 1, "IX" * 6: -2, "I" * 11 + "Y": 0.3})]
-    results = [
-        Simulator(Options(device="cpu", **place)).run_batch(circuit, shots=15, seeds=7, observables=sums)
-        for place in PLACES
-    ]
-    assert not any(settled)  # nothing was moved for shots and sums
-    counts = [result[0].counts() for result in results]
-    assert len(counts[0]) > 5
-    assert all(found == counts[0] for found in counts)
-    for result in results[1:]:
-        np.testing.assert_allclose(result.values, results[0].values, atol=1e-12)
-
-
-def test_sums_that_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probabilities, amplitudes and expectation values that are saved behind the last gates need no order of wires."""
-    builder = rich(rich(CircuitBuilder(WIDER), 4, WIDER).save("now"), 5, WIDER)
-    builder.save("weights", what="probabilities", wires=[3, 7, 1]).save("some", what="amplitudes", values=[1, 77, 4000])
-    builder.save("mean", what="expectation_value", wires=[5, 0], observable=PauliSum.from_labels({"XZ": 1, "YY": 2}))
-    circuit = builder.build()
-    assert any(plan.undone for plan in Simulator(Options(device="cpu")).plans(circuit))
-    wanted = Simulator(Options(device="cpu", device_wires=5)).run(circuit).saved
-    settled: list[bool] = []
-    settle = Single.settle
-    monkeypatch.setattr(Single, "settle", lambda state: (settled.append(bool(state.undone)), settle(state)))
-    found = Simulator(Options(device="cpu")).run(circuit).saved
-    for label in ("weights", "some", "mean"):
-        np.testing.assert_allclose(found[label], wanted[label], atol=1e-12)
-    assert not any(settled)
-
-
-def test_states_that_are_saved_are_in_order() -> None:
-    """Where the state is saved behind the last gates, the plan ends with each wire on an index bit of its own."""
-    circuit = rich(rich(CircuitBuilder(WIDER), 2, WIDER).save("one"), 3, WIDER).save("two").build()
-    simulator = Simulator(Options(device="cpu"))
-    assert not any(plan.undone for plan in simulator.plans(circuit))
-    found, wanted = (s.run(circuit).saved["two"] for s in (simulator, Simulator(Options(device="cpu", device_wires=5))))
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 def test_each_element_of_a_batch() -> None:

@@ -19,8 +19,6 @@ from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
 from support.ranks_in_threads import RanksInThreads
 from support.sharing_cpu import SharingCpu
-from support.strategies import linear_maps
-from support.unsettled import unsettle
 
 from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -32,7 +30,6 @@ from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 from qsim_ex.placement.peers_over_host import PeersOverHost
 from qsim_ex.placement.request import FreeMemory
-from qsim_ex.placement.single import Single
 from qsim_ex.steps import Layout, Levels
 
 CPU = CpuDevice(2)
@@ -148,26 +145,8 @@ def ranks_over_host(count: int, local: int, slice_: int, *, each: int = 1, gpus:
     return on_gpus(found) if gpus else found
 
 
-def sums_of_bits(device: Any, *, gpus: int = 0) -> Any:
-    """A state in one piece whose wires are sums of index bits: questions move amplitudes where they have to."""
-
-    def unsettled(placement: Single, data: st.DataObject) -> None:
-        unsettle(placement, data.draw(linear_maps(placement.num_wires), label="undone"))
-
-    def make(num_wires: int, dtype: np.dtype[Any]) -> Single:
-        return single(num_wires, dtype, gpu(0) if gpus else device)
-
-    name = f"single, sums of bits, {'1 GPU' if gpus else device.name}"
-    found = PlacementCase(name, make, (0, 14 if gpus else 8), gpus=gpus, stir=unsettled)
-    return on_gpus(found) if gpus else found
-
-
 BY_HAND: list[Any] = [
     PlacementCase("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
-    sums_of_bits(CPU),
-    sums_of_bits(PlainDevice()),
-    sums_of_bits(LateDevice(Machine())),
-    sums_of_bits(None, gpus=1),
     held(1, 0),
     held(3, 0),
     held(3, 1),

@@ -40,7 +40,7 @@ GOOD: dict[str, Any] = {
 
 GOOD_2: dict[str, Any] = {
     **{name: value for name, value in GOOD.items() if name != "address"},
-    "parities": ["0x3", "0x2", "0xc", "0x8"],
+    "parities": ["0x2", "0x1", "0x4", "0x8"],
     "flip": "0x5",
 }
 """A header of format 2; `GOOD` is one of format 1."""
@@ -59,7 +59,7 @@ def file_of(fields: Any, body: bytes | None = None) -> bytes:
 
 def test_a_good_header_is_taken() -> None:
     """The files that the forgeries below start from are states of four wires, and a header comes back as written."""
-    maps = IndexMap.of(Layout((2, 0, 1, 3), 5)), IndexMap((3, 2, 12, 8), 5)
+    maps = IndexMap.of(Layout((2, 0, 1, 3), 5)), IndexMap((2, 1, 4, 8), 5)
     for fields, index_map in zip((GOOD, GOOD_2), maps, strict=True):
         found = saved_state.look_into(io.BytesIO(file_of(fields)), Path("a"))
         assert found.header == Header(4, np.dtype(complex), index_map, 4, 1, 1.0, {"touched": "0xf"})
@@ -103,16 +103,17 @@ FORGED: list[tuple[str, Any, str]] = [
 
 FORGED_2: list[tuple[str, Any, str]] = [
     ("num_wires", 5, "parities: expected a list of 5 masks"),
-    ("parities", ["0x3", "0x2", "0xc"], "parities: expected a list of 4 masks"),
+    ("parities", ["0x2", "0x1", "0x4"], "parities: expected a list of 4 masks"),
     ("parities", "0x3", "parities: expected a list of 4 masks"),
-    ("parities", ["0x3", "0x2", "0xc", 8], "parities: expected a mask of 4 bits such as '0x1', got 8"),
-    ("parities", ["0x3", "0x2", "0xc", "8"], "parities: expected a mask of 4 bits"),
-    ("parities", ["0x3", "0x2", "0xc", "-0x8"], "parities: expected a mask"),
-    ("parities", ["0x3", "0x2", "0xc", "0x1_0"], "parities: expected a mask"),
-    ("parities", ["0x3", "0x2", "0xc", "0x10"], "parities: expected a mask of 4 bits"),
-    ("parities", ["0x3", "0x2", "0xc", "0x" + "f" * 5000], "parities: expected a mask of 4 bits"),
-    ("parities", ["0x3", "0x2", "0x1", "0x8"], "parities: expected independent masks"),
-    ("parities", ["0x3", "0x2", "0xc", "0x0"], "parities: expected independent masks"),
+    ("parities", ["0x2", "0x1", "0x4", 8], "parities: expected a mask of 4 bits such as '0x1', got 8"),
+    ("parities", ["0x2", "0x1", "0x4", "8"], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x2", "0x1", "0x4", "-0x8"], "parities: expected a mask"),
+    ("parities", ["0x2", "0x1", "0x4", "0x1_0"], "parities: expected a mask"),
+    ("parities", ["0x2", "0x1", "0x4", "0x10"], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x2", "0x1", "0x4", "0x" + "f" * 5000], "parities: expected a mask of 4 bits"),
+    ("parities", ["0x2", "0x2", "0x4", "0x8"], "parities: expected an index bit of its own for each wire"),
+    ("parities", ["0x2", "0x3", "0x4", "0x8"], "parities: expected an index bit of its own for each wire"),
+    ("parities", ["0x2", "0x1", "0x4", "0x0"], "parities: expected an index bit of its own for each wire"),
     ("flip", "0x10", "flip: expected a mask of 4 bits"),
     ("flip", 5, "flip: expected a mask of 4 bits"),
 ]

@@ -12,14 +12,12 @@ import pytest
 from support.deployments import ON_CPU
 from support.paths import DATA
 from support.states import random_state
-from support.unsettled import unsettle
 
 from qsim_ex import StateVector, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import CircuitError, SavedStateError
 from qsim_ex.files import saved_state
-from qsim_ex.steps import IndexMap
 
 WIRES = 8
 
@@ -102,31 +100,6 @@ def test_format_1_loads(tmp_path: Path, name: str, to: str) -> None:
         assert np.linalg.norm(back.to_numpy() - psi) < (1e-12 if precision == "double" else 1e-6)
         back.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes()[:16] == b"qsim-ex state 2\n"
-
-
-@pytest.mark.parametrize("to", ON_CPU)
-def test_sums_of_index_bits_come_back(tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state whose wires are sums of index bits is written as it lies; one device keeps the sums, others cannot."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
-    undone = (1, 3, 5, 8, 16 + 128, 32, 64 + 7, 128 + 2)
-    with made("single") as state:
-        wanted = state.to_numpy()
-        with state.placed() as placed:
-            unsettle(placed, undone)
-        index_map = state.index_map
-        state.save(tmp_path / "a")
-        assert state.index_map == index_map != IndexMap.of(state.layout)
-    found = saved_state.look(tmp_path / "a")
-    assert found.index_map == index_map
-    with StateVector.load(tmp_path / "a", device="cpu", **ON_CPU[to].options) as back:
-        assert back.index_map.is_plain == (back.placement != "single")
-        assert np.array_equal(back.to_numpy(), wanted)
-        back.save(tmp_path / "b")
-        assert sorted(back.wire_ordering) == list(range(WIRES))
-        assert np.array_equal(back.to_numpy(), wanted)
-        assert np.array_equal(back.draw(50, seed=1), state_of(wanted).draw(50, seed=1))
-    with StateVector.load(tmp_path / "b", device="cpu") as again:
-        assert np.array_equal(again.to_numpy(), wanted)
 
 
 def state_of(amplitudes: np.ndarray) -> StateVector:

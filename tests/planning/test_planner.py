@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.plain_device import PlainDevice
+from support import literal_executor as literal
 from support.strategies import circuits, layouts, random_unitary, shapes
 
 from qsim_ex import reference
@@ -16,38 +16,19 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.planning.cost.summary import plan_cost
-from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.verify import verify
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 
 GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4)
 
 
-def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
-    """A state in wire order as `layout` stores it."""
-    buffer = np.empty_like(psi)
-    buffer[[layout.index(value) for value in range(psi.size)]] = psi
-    return buffer
-
-
-def unstored(buffer: np.ndarray, layout: Layout) -> np.ndarray:
-    """The inverse of `stored`."""
-    return buffer[[layout.index(value) for value in range(buffer.size)]]
-
-
 def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray, fresh: int = 0) -> np.ndarray:
     """Run a circuit's plan on a state in wire order and return the result in wire order."""
-    device = PlainDevice(shape)
     plan = make_plan(circuit.instructions, circuit.num_qubits, start, shape, fresh)
-    verify(plan)
-    buffer = stored(psi, start)
-    buffer[np.arange(buffer.size) & fresh != 0] = np.nan  # memory there may hold anything
-    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
-        device.run(buffer, circuit.num_qubits, step, numbers)
-    return unstored(buffer, plan.end)
+    return literal.after(plan, circuit, psi)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(), shape=shapes(), data=st.data())
 def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
     """Any circuit on any machine from any layout gives the state of the definitions."""
@@ -58,7 +39,7 @@ def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObj
     assert np.linalg.norm(found - expected) <= 1e-12
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(), shape=shapes(), data=st.data())
 def test_growing_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
     """A state that grows, in memory that held garbage, ends as the definitions say."""
@@ -131,7 +112,7 @@ def test_swaps_and_flips_cost_nothing() -> None:
     circuit = builder.build()
     plan = make_plan(circuit.instructions, 4, Layout.identity(4), GPU)
     assert plan.steps == ()
-    assert unstored(reference.zero_state(4), plan.end) == pytest.approx(reference.simulate(circuit))
+    assert literal.in_order(reference.zero_state(4), plan.end) == pytest.approx(reference.simulate(circuit))
 
 
 def test_six_gates_are_one_sweep() -> None:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import index_maps, layouts, linear_maps
+from support.strategies import index_maps, layouts
 
 from qsim_ex.steps import IndexMap, Layout
-from qsim_ex.steps.algebra import image
 
 
 def by_definition(found: IndexMap, index: int) -> int:
@@ -38,15 +37,18 @@ def test_indices_and_basis_states(data: st.DataObject, num_wires: int) -> None:
 
 @given(st.data(), st.integers(0, 9))
 def test_of_a_layout(data: st.DataObject, num_wires: int) -> None:
-    """A layout's map has each wire on its bit; with something left to do, where each index would be if it were done."""
+    """A layout's map has each wire on its bit, and the layout comes back from it."""
     layout = data.draw(layouts(num_wires))
     plain = IndexMap.of(layout)
     assert plain.is_plain
+    assert plain.layout == layout
     assert all(plain.index_of(value) == layout.index(value) for value in range(1 << num_wires))
-    undone = data.draw(linear_maps(num_wires))
-    found = IndexMap.of(layout, undone)
-    for index in range(1 << num_wires):
-        assert found.basis_state_of(index) == plain.basis_state_of(image(undone, index))
+
+
+def test_sums_of_index_bits_have_no_layout() -> None:
+    """A map with a wire that is the sum of two index bits says so when it is asked for a layout."""
+    with pytest.raises(ValueError, match="expected each wire on an index bit of its own"):
+        _ = IndexMap((3, 2)).layout
 
 
 def test_parities_that_are_not_independent() -> None:

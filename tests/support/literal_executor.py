@@ -9,9 +9,29 @@ from __future__ import annotations
 import numpy as np
 from support.plain_device import PlainDevice
 
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.verify import verify
+from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+
+
+def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
+    """A state in wire order as `layout` stores it."""
+    buffer = np.empty_like(psi)
+    buffer[[layout.index(value) for value in range(psi.size)]] = psi
+    return buffer
+
+
+def in_order(buffer: np.ndarray, layout: Layout) -> np.ndarray:
+    """The inverse of `stored`."""
+    return buffer[[layout.index(value) for value in range(buffer.size)]]
+
+
+def after(plan: Plan, circuit: Circuit, psi: np.ndarray) -> np.ndarray:
+    """What the plan of a circuit makes of a state, both in wire order."""
+    return in_order(run(plan, bind(plan, circuit.operands), stored(psi, plan.start)), plan.end)
 
 
 def run(plan: Plan, numbers: Bound, buffer: np.ndarray, *, whole: bool = True) -> np.ndarray:

@@ -503,8 +503,6 @@ def dies() -> None:
 
 def state_file() -> None:
     """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
-    from support.unsettled import unsettle
-
     from qsim_ex.comm.connection import connected
     from qsim_ex.comm.mpi import Mpi
     from qsim_ex.errors import OptionError, SavedStateError
@@ -524,14 +522,7 @@ def state_file() -> None:
         same(state.norm())  # and all go on
     with StateVector(WIRES, **divided()) as state:  # most of it is known to be zero
         state.gate("x", [WIRES - 1]).save(folder / "basis")
-    if world().rank == 0:  # a state of one process whose wires are sums of index bits
-        with Simulator(**ALONE).state(circuit) as state:
-            with state.placed() as placed:
-                unsettle(placed, tuple(1 << bit | 1 << max(0, bit - 2) for bit in range(WIRES)))
-            assert not state.index_map.is_plain
-            state.save(folder / "sums")
-    world().bcast(None)  # rank 0 has written it
-    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0]), ("sums", psi)):
+    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0])):
         with StateVector.load(folder / name, **divided()) as state:
             assert np.allclose(same(state.to_numpy()), wanted, rtol=0, atol=1e-12)
         with StateVector.load(folder / name, **ALONE) as state:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from qsim_ex.circuit import circuit as placing
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
-from qsim_ex.circuit.ops import Save, mask_of, pattern
+from qsim_ex.circuit.ops import Save, When, mask_of, pattern
 from qsim_ex.circuit.parameters.sweep import SweptGate
 from qsim_ex.density import doubled, superoperators
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -29,6 +29,9 @@ from qsim_ex.program import divide, live, parts, separate, stretch
 from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
+from qsim_ex.steps import Layout, Plan, Sweep
+from qsim_ex.steps.algebra import inverse
+from qsim_ex.steps.step import Item
 
 MOST = 10_000
 """Circuits within which a fault must be found."""
@@ -171,46 +174,67 @@ def coarse_sum(patch: pytest.MonkeyPatch) -> None:
     method(patch, CpuDevice, "inner", lambda right, *given: complex(np.complex64(right(*given))))
 
 
-def settled_backwards(patch: pytest.MonkeyPatch) -> None:
-    """Wires that are sums of index bits are settled the wrong way round."""
-    from qsim_ex.planning.linear.settle import settling
-    from qsim_ex.steps.algebra import inverse
-
-    instead(patch, settling, lambda undone, shape: settling(inverse(undone), shape))
-
-
-def unflipped_sums(patch: pytest.MonkeyPatch) -> None:
-    """Marginals of wires that are sums of index bits forget which of them are inverted."""
-    from qsim_ex.placement import by_map
-
-    right = by_map.marginal
-    patch.setattr(by_map, "marginal", lambda *given: right(*given[:2], replace(given[2], flip=0), *given[3:]))
-
-
-def inverted_frame(patch: pytest.MonkeyPatch) -> None:
-    """A CX whose control acts at 0 enters the frame of a linear layout as if it acted at 1."""
+def edited(patch: pytest.MonkeyPatch, kind: str, edit: Callable[[Plan], Plan]) -> None:
+    """Edit each plan of a kind, "linear" or "far parities", that native code has made."""
     from qsim_ex.execution import prepare
-    from qsim_ex.planning.compiled import compiled_plan
-    from qsim_ex.planning.linear.frame import Frame
-    from qsim_ex.planning.planner import make_plan, python_plan
-    from qsim_ex.steps import Levels
+    from qsim_ex.planning.compiled import compiled_plan, compiled_stages
+    from qsim_ex.planning.planner import make_plan
 
-    def planned(*given: Any) -> Any:  # native code has a frame of its own
-        return python_plan(*given[:5], Levels(given[1]), given[5])
-
-    instead(patch, compiled_plan, planned)
     for keeps in (make_plan, prepare.plan_of, prepare.plans_of):  # plans that were made before stay right
         instead(patch, keeps, keeps.__wrapped__)  # type: ignore[attr-defined]
-    method(patch, Frame, "cx", lambda right, self, control, target, _value: right(self, control, target, 1))
+    for right in (compiled_plan, compiled_stages):
+
+        def wrong(*given: Any, right: Callable[..., Plan] = right) -> Plan:
+            plan = right(*given)
+            return edit(plan) if plan.made_from[-1] == kind else plan
+
+        instead(patch, right, wrong)
+
+
+def with_sweeps(plan: Plan, edit: Callable[[Sweep], Sweep]) -> Plan:
+    """The plan with every sweep edited."""
+    stages = [
+        replace(stage, steps=tuple([edit(step) if isinstance(step, Sweep) else step for step in stage.steps]))
+        for stage in plan.stages
+    ]
+    return replace(plan, stages=tuple(stages))
+
+
+def written_backwards(patch: pytest.MonkeyPatch) -> None:
+    """A sweep over a subspace writes its tile by the inverse of the map that brings amplitudes where they belong."""
+
+    def edit(sweep: Sweep) -> Sweep:
+        return replace(sweep, store=inverse(sweep.stores(range(len(sweep.store)))))
+
+    edited(patch, "linear", lambda plan: with_sweeps(plan, edit))
+
+
+def forgotten_inversions(patch: pytest.MonkeyPatch) -> None:
+    """A plan over subspaces does not tell which bits are inverted in the end."""
+    edited(patch, "linear", lambda plan: replace(plan, end=Layout(plan.end.address)))
+
+
+def always_in_frame(patch: pytest.MonkeyPatch) -> None:
+    """In plans over subspaces a condition that acts at 0 acts at 1."""
+
+    def item_of(item: Item) -> Item:
+        return replace(item, when=When(item.when.mask, item.when.mask))
+
+    def edit(sweep: Sweep) -> Sweep:
+        return replace(
+            sweep, phases=tuple([replace(phase, items=tuple(map(item_of, phase.items))) for phase in sweep.phases])
+        )
+
+    edited(patch, "linear", lambda plan: with_sweeps(plan, edit))
 
 
 def overtaking(patch: pytest.MonkeyPatch) -> None:
     """Where parities are far, work runs before other work that waits and with which it does not commute."""
-    from qsim_ex.planning.compiled import compiled_stages
-    from qsim_ex.planning.stages.far_parities import FarParities
 
-    instead(patch, compiled_stages, lambda *_: None)  # so that Python plans
-    method(patch, FarParities, "_blocked", lambda _, self, pending: {number: self._own[number] for number in pending})
+    def edit(sweep: Sweep) -> Sweep:
+        return replace(sweep, phases=tuple([replace(phase, items=phase.items[::-1]) for phase in sweep.phases]))
+
+    edited(patch, "far parities", lambda plan: with_sweeps(plan, edit))
 
 
 # --- chance -----------------------------------------------------------------------------------------------------------
@@ -427,9 +451,9 @@ FAULTS = [
     Fault("mixed rows", mixed_rows, ("batched", "chance")),
     Fault("lost inversion", lost_inversion, ("state",)),
     Fault("sum in single precision", coarse_sum, ("state",)),
-    Fault("inverted controls in linear layouts", inverted_frame, ("linear",)),
-    Fault("settled the wrong way round", settled_backwards, ("linear",)),
-    Fault("forgotten inversions of sums of index bits", unflipped_sums, ("linear",)),
+    Fault("inverted controls in linear layouts", always_in_frame, ("linear",)),
+    Fault("written back the wrong way round", written_backwards, ("linear",)),
+    Fault("forgotten inversions of linear layouts", forgotten_inversions, ("linear",)),
     Fault("overtaking where parities are far", overtaking, ("far",)),
     Fault("wrong seed", wrong_seed, ("bindings",)),
     Fault("one random number for all choices", one_draw_for_all, ("chance",)),

@@ -1,29 +1,23 @@
 """The kinds about layouts that are linear maps: programs of other kinds, with many CX between their lines.
 
 They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
-is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told: many
-plans of a state that is there end where wires are sums of index bits, and the next question or circuit comes upon them.
-In the second kind states are in host memory, on several devices, or both, and each plan with far parities is taken.
+is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told. In
+the second kind states are in host memory, on several devices, or both, and each plan with far parities is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 from tools.fuzz import engine_bindings, engine_runs, engine_states
 from tools.fuzz.case import Case, Line
 from tools.fuzz.kinds import Kind
-from tools.fuzz.options import placed
-
-if TYPE_CHECKING:
-    from qsim_ex.program.program import Segment
-    from qsim_ex.steps import Layout, Levels, Plan, Shape
+from tools.fuzz.options import machine_of, placed
 
 KINDS_OF = {
     "state": (engine_states.draw_state, engine_states.check_state),
@@ -102,7 +96,7 @@ def _place(random: Random, wires: int) -> dict[str, Any]:
 
 def check_linear(case: Case) -> str | None:
     """What another kind says of the program, on a CPU that takes every plan over subspaces."""
-    with _linear(case.ask["shape"]):
+    with _linear(case.ask["shape"], case.ask.get("without", ())):
         return KINDS_OF[case.ask["of"]][1](case)
 
 
@@ -111,48 +105,31 @@ def check_far(case: Case) -> str | None:
     from qsim_ex.execution.prepare import plan_of, plans_of
     from qsim_ex.planning import compiled
     from qsim_ex.planning.planner import make_plan
-    from qsim_ex.planning.stages import staging
 
     def forget() -> None:
         for kept in (make_plan, plan_of, plans_of):
             kept.cache_clear()
 
     forget()
-    in_python = patch.multiple(staging, motions=lambda *_: 1 + _MOST_PASSES, least_seconds=lambda *_: inf)
-    with in_python, patch.object(compiled, "PARITIES", _MOST_PASSES):
+    with patch.object(compiled, "PARITIES", _MOST_PASSES):
         found = check_linear(case)
     forget()
     return found
 
 
 @contextmanager
-def _linear(number: int) -> Iterator[None]:
-    """Plan over subspaces meanwhile, wherever that can be done."""
+def _linear(number: int, without: Sequence[str]) -> Iterator[None]:
+    """Plan over subspaces meanwhile, wherever that can be done, and without some rules of planning."""
     from qsim_ex.devices.cpu.device import CpuDevice
-    from qsim_ex.execution import prepare
     from qsim_ex.planning import compiled
     from qsim_ex.run import trajectory_tables
-    from qsim_ex.state import vector
-    from qsim_ex.steps.layout import Shape
 
-    begun = 0
-
-    def plan_of(
-        segment: Segment, wires: int, start: Layout, of: Shape, fresh: int, levels: Levels | None, place: bool
-    ) -> Plan:
-        """The plan of a circuit on a state: two of three that could may end linear."""
-        nonlocal begun
-        begun += 1
-        of = replace(of, opens=not fresh and levels is None and begun % 3 > 0)
-        return prepare.plan_of(segment, wires, start, of, fresh, levels, place)
-
-    shape = replace(eval(SHAPES[number], {"Shape": Shape}), linear=True, opens=True)
+    shape = replace(machine_of(SHAPES[number], without), linear=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
         patch.object(compiled, "PROMISE", compiled.ANY_PROMISE),
-        patch.object(vector, "plan_of", plan_of),
         patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
     ):
         yield

@@ -11,7 +11,7 @@ from random import Random
 
 from tools.fuzz import thresholds
 from tools.fuzz.case import Case
-from tools.fuzz.options import MACHINES
+from tools.fuzz.options import MACHINES, rules_left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +82,5 @@ def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
         return case
     small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
     others = thresholds.drawn(random) | case.ask.get("thresholds", {})
-    return replace(case, ask={**case.ask, "machine": small, "thresholds": others})
+    without = rules_left_out(random)
+    return replace(case, ask={**case.ask, "machine": small, "thresholds": others, "without": without})

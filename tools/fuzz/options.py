@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from qsim_ex.steps.layout import Shape
 
 DEVICES = "QSIM_EX_FUZZ_DEVICES"
 """The environment variable that names the kinds of devices to draw from, so that all processes draw alike."""
@@ -90,17 +94,39 @@ MACHINES = (
 """CPUs so small that a few wires take many sweeps and phases; number 0 of a case is the real one."""
 
 
+def rules_left_out(random: Random) -> list[str]:
+    """Rules of planning to leave out: mostly none, else one, or half of them."""
+    from qsim_ex.planning.rules import rules
+
+    kind = random.random()
+    if kind < 0.7:
+        return []
+    return [random.choice(rules())] if kind < 0.85 else [rule for rule in rules() if random.random() < 0.5]
+
+
+def machine_of(text: str, without: Sequence[str]) -> Shape:
+    """The shape of a machine that is written as text, planned for without some rules."""
+    from qsim_ex.steps.layout import Shape
+
+    made: Shape = eval(text, {"Shape": Shape})
+    return replace(made, left_out=tuple(without))
+
+
 @contextmanager
-def machine(number: int) -> Iterator[None]:
-    """Plan for another CPU meanwhile."""
-    if not number:
+def machine(number: int, without: Sequence[str]) -> Iterator[None]:
+    """Plan for another CPU meanwhile, or for this one, without some rules of planning."""
+    if not number and not without:
         yield
         return
     from qsim_ex.devices.cpu.device import CpuDevice
-    from qsim_ex.steps.layout import Shape
 
-    shape = eval(MACHINES[number - 1], {"Shape": Shape})
-    with patch.object(CpuDevice, "shape", lambda _self, _dtype: shape):
+    right = CpuDevice.shape
+    small = machine_of(MACHINES[number - 1], without) if number else None
+
+    def shape(device: CpuDevice, dtype: Any) -> Shape:
+        return small or replace(right(device, dtype), left_out=tuple(without))
+
+    with patch.object(CpuDevice, "shape", shape):
         yield
 
 

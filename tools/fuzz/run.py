@@ -66,7 +66,7 @@ def outcome_of(case: Case) -> Outcome:
 
     others = thresholds.instead(**case.ask.get("thresholds", {}))
     try:
-        with limited(), others, machine(case.ask.get("machine", 0)):
+        with limited(), others, machine(case.ask.get("machine", 0), case.ask.get("without", ())):
             return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])

@@ -1,4 +1,6 @@
-// A plan that is made in one way; see qsim_ex.planning.attempt, which this file reads like.
+// A plan for one device that is made in one way (`Way`), and the time by which plans are compared.
+//
+// That time is the one that `cost` of Python predicts, in the terms of a `Shape`: sweeps with their phases and blocks.
 #pragma once
 
 #include <memory>
@@ -27,7 +29,7 @@ class Attempt {
     // Does a bounded amount of work; returns false if a sweep would run no work.
     bool advance();
     bool done() const { return !scheduler_; }
-    // The time of the steps so far, in passes over one amplitude: that of qsim_ex.planning.cost, in the terms of a shape.
+    // The time of the steps so far, in passes over one amplitude: that which Python's `cost` predicts, in the terms of a shape.
     // Until all are made it leaves out that tiles are written back permuted.
     double time();
 

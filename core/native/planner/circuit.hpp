@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "planner/piece.hpp"
+#include "planner/rules.hpp"
 #include "readers/known.hpp"
 
 namespace qx::plan {
@@ -17,7 +18,16 @@ struct Shape {
     double item_work, balance, block, seen, transposed, counted, exchanged;
     int fewer;
     double scattered, elsewhere;
+    Rules rules;
 
+    // Leaves out what rules say that are no more than numbers here.
+    void follow_rules() {
+        floats = floats && rules.has(Rule::floating);
+        linear = linear && rules.has(Rule::subspaces);
+        has_blocks = has_blocks && rules.has(Rule::blocks);
+        if (!rules.has(Rule::narrow)) fewer = 0;
+        if (!rules.has(Rule::tables)) table = 0;
+    }
     // How many times as long reading and writing takes as in whole pieces.
     double slowed() const { return low == fewer ? scattered : 1; }
     // The multiply-adds per amplitude as which a block's matrix counts in a sweep over 2^visited amplitudes; below 0 where

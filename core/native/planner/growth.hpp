@@ -1,7 +1,14 @@
-// The bits that a state has while its plan is made, and the order of the bits of a new state.
+// The bits that a state has while its plan is made, and the forecast of a plan's time.
 //
-// As long as nothing has mixed a bit, the state is as large as if the bit did not exist. So the bits that the state has
-// are one more near set, a level above the tiles.
+// States grow. As long as nothing has mixed a bit, the state is as large as if the bit did not exist. So the bits that the
+// state has are one more near set, a level above the tiles, to which `grow` of locality.hpp adds as it does to a tile: all
+// work within the light cone of few bits runs while the state is small, and less work is left for larger states.
+//
+// A forecast is a schedule that leaves out phases and numbers. What differs from one plan to another are the wires on the
+// lowest index bits of a new state, whether the lowest bits change from sweep to sweep, and how the state grows. The
+// lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of the wires
+// makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
+// (decision 0006), and no simple rule finds good ones. So some choices are tried; see ways.hpp.
 #pragma once
 
 #include "planner/tiles/floating.hpp"
@@ -52,7 +59,7 @@ class Growth {
 // table.
 std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
 
-// Foresees plans of some work: schedules without phases and numbers; see qsim_ex.planning.ordering.
+// Foresees plans of some work: schedules without phases and numbers.
 class Outlook {
   public:
     Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,

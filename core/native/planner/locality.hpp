@@ -1,8 +1,10 @@
-// The choice of bits to bring near, at every level of the memory hierarchy; see qsim_ex.planning.locality.
+// The choice of bits to bring near, at every level of the memory hierarchy.
 //
-// Work may run when the directions that it mixes are near and no earlier work that is left behind has to run before it.
-// One scan finds the reason of every piece of work: the directions that would have to come near before it could run.
-// Choosing directions is then a coverage problem over those sets, solved greedily; no second scan.
+// Work may run when the bits, or directions, that it mixes are near and no earlier work that is left behind has to run
+// before it; it may overtake work with which it only shares read bits. One scan finds the *reason* of every piece of work:
+// the directions that would have to come near before it could run. Choosing directions is then a coverage problem over
+// those sets, solved greedily; no second scan. The reverse problem, where few bits are far and most are near, is
+// stages/far.hpp.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,4 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
-//
-// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases ->
-// items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work is
-// divided into stages instead.
 
 #include "planner/plan.hpp"
 
@@ -34,9 +30,10 @@ bool fit(const Book& book, const NumberProgram& program) {
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
-      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size())),
-      controls_(new Controls(*book, program_, reader_->size())), absorber_(new Absorber(this->start, shape_, fresh_, *book)),
-      fuser_(new Fuser(*book, program_, trials_, shape_.item_work)), lows_(std::move(lows)), promise_(promise),
+      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size(), shape_.rules)),
+      controls_(new Controls(*book, program_, reader_->size(), shape_.rules)),
+      absorber_(new Absorber(this->start, shape_, fresh_, *book)),
+      fuser_(new Fuser(*book, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)), promise_(promise),
       on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
@@ -72,11 +69,14 @@ Planner::State Planner::advance() {
 void Planner::absorb() {
     Piece piece;
     auto fuse = [&](const Piece& next) { fuser_->add(next); };
-    auto control = [&](const Piece& next) { controls_->add(next, fuse); };
+    auto control = [&](const Piece& next) {
+        if (shape_.relabels && has(Rule::controls)) controls_->add(next, fuse);
+        else fuse(next);
+    };
     for (int k = 0; k < thresholds.instructions_at_once && !absorber_->done(); ++k)
         if (absorber_->next(piece)) {
-            if (shape_.relabels) canceller_->add(piece, control);  // which may exchange bits
-            else fuse(piece);
+            if (shape_.relabels && has(Rule::cancel)) canceller_->add(piece, control);  // which may exchange bits
+            else control(piece);
         }
     if (!absorber_->done()) return;
     if (!reader_->done()) {
@@ -93,8 +93,8 @@ void Planner::absorb() {
     work_ = fuser_->finish();
     fuser_.reset();
     state_ = State::rotate;
-    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits) {
-        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, trials_, shape_.item_work));
+    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits && has(Rule::runs)) {
+        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, trials_, shape_.item_work, shape_.rules));
         state_ = State::join;
     }
 }
@@ -108,13 +108,13 @@ void Planner::join() {
 
 void Planner::rotate_all() {
     bool cheap = shape_.item_work <= static_cast<double>(thresholds.item_work);
-    work_ = gather(std::move(work_), *book, program_, cheap);
-    if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_);
+    if (has(Rule::gather)) work_ = gather(std::move(work_), *book, program_, cheap);
+    if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_, shape_.rules);
     trials_ = Trials();
     state_ = State::choose;
 }
 
-// Finds the usual way by forecasts, one after another; see qsim_ex.planning.ways.
+// Finds the usual way by forecasts, one after another; see ways.hpp.
 void Planner::choose() {
     if (on_levels_) return begin_stages();
     if (!ways_) {
@@ -123,7 +123,8 @@ void Planner::choose() {
     }
     if (ways_->advance()) return;
     bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
-    if (shape_.linear && whole && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
+    bool may_grow = !grows || has(Rule::growth);
+    if (shape_.linear && whole && may_grow && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
         linear_.reset(new LinearPlanner(draft_->copy(), num_bits_, shape_, promise_, grows));
     begin_attempt(ways_->usual(), !ways_->looks_on());
 }
@@ -188,7 +189,7 @@ void Planner::finish() {
 void Planner::begin_stages() {
     Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
     staging_.reset(new Staging(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
-                               on_levels_->stays, shape_.relabels ? on_levels_->parities : 0));
+                               on_levels_->stays, shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0));
     state_ = State::stages;
 }
 
@@ -232,7 +233,7 @@ const NumberArrays& Planner::listed() {
 
 }  // namespace qx::plan
 
-// --- what Python calls; qsim_ex.planning.compiled says what the integers mean ------------------------------------------
+// --- what Python calls; planning/compiled.py says what the integers mean -- ------------------------------------------
 
 namespace {
 
@@ -272,7 +273,7 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
 }  // namespace
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
+// as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
 // seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
@@ -299,13 +300,16 @@ QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::
                  rates[6],
                  static_cast<int>(given[19]),
                  rates[7],
-                 rates[8]};
+                 rates[8],
+                 Rules(static_cast<Mask>(given[21]))};
+    fitted.follow_rules();
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
     start.flip = static_cast<Mask>(given[12]);
     std::vector<Mask> lows;
-    for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
+    for (qx::Int k = 0; k < given[15] && fitted.rules.has(Rule::lowest); ++k)
+        lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     std::unique_ptr<Planner> made(new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
                                               std::move(lows), Promise{rates[9], rates[10], rates[11]},
                                               on_levels(address<qx::Int>(given[20]), rates + 12)));

@@ -1,4 +1,9 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
+//
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases
+// -> items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work
+// is divided into stages instead. This is the only place that fixes the order of planning's steps. What a plan promises is
+// in Python (qsim_ex/planning/verify.py), and tests run plans to the letter.
 #pragma once
 
 #include <memory>
@@ -71,6 +76,7 @@ class Planner {
     const NumberArrays& listed();
 
   private:
+    bool has(Rule rule) const { return shape_.rules.has(rule); }
     void absorb();
     void join();
     void rotate_all();

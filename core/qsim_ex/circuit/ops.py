@@ -39,7 +39,7 @@ class Entry(IntEnum):
 class Known(IntEnum):
     """Numbers that stand in patterns of H, S, T and √X beside classes, until rewriting has seen what cancels.
 
-    A plan has none of them: `plain` makes classes of them. Eighth turns are known as far as `rewrite.controls`.
+    A plan has none of them: `plain` makes classes of them. Eighth turns are known until two H around them are an X.
     """
 
     I = 6  # noqa: E741
@@ -71,9 +71,6 @@ def pattern(text: str) -> Pattern:
 
 PLAIN = bytes.maketrans(pattern("jJhHkKwWvV"), pattern("iirriicccc"))
 """What `bytes.translate` makes a class of each `Known` number with."""
-
-WITHOUT_EIGHTHS = bytes.maketrans(pattern("wWvV"), pattern("cccc"))
-"""What `bytes.translate` makes classes of eighth turns with, and leaves other numbers known."""
 
 _CONJUGATES = bytes.maketrans(pattern("jJkKwWvV"), pattern("JjKkWwVv"))
 

@@ -2,7 +2,7 @@
 
 Structure knows no numbers, so an RZ is a phase by any angle. But transpilers write H as RZ(π/2)·√X·RZ(π/2), and fusing
 has to know that these are quarter turns to see that H is real and what cancels between two of it. A Toffoli they write
-as H, seven phases by π/4 (an eighth of a turn), and H, and `planning.rewrite.controls` has to know these. So where
+as H, seven phases by π/4 (an eighth of a turn), and H, and the planner has to know these. So where
 the angle of a row of `QUARTERS` is a multiple of π/4, but for rounding, another row stands in its place, which has no
 angle.
 

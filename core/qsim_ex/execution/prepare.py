@@ -9,20 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Save, SetState
-from qsim_ex.circuit.saves import What
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import kept, make_plan
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Node, Program, RoundBegin, Segment
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
-
-_SUMS: frozenset[What] = frozenset(
-    ("probabilities", "expectation_value", "expectation_value_variance", "amplitudes", "amplitudes_squared")
-)
-"""Saves that need neither an order of the wires nor an array of the state."""
 
 Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device the prepared steps of a plan, and the numbers of each step."""
@@ -63,27 +57,23 @@ def plans_of(
     shape: Shape,
     levels: Levels | None = None,
     grows: bool = False,
-    opens: bool = False,
 ) -> tuple[Plan, ...]:
     """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
 
     levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not
-    mixed yet need no memory. opens: whether the last plan may leave wires that are sums of index bits: states are
-    simulated one by one, and nothing but shots, sums and expectation values may follow (see `Shape.opens`). A save of
-    the state vector puts the wires in order, and so does a state that is set. The layout after other saves, and after
-    forks and jumps, is a guess; a segment that finds another one is planned for that when it runs.
+    mixed yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The
+    layout after other saves, and after forks and jumps, is a guess; a segment that finds another one is planned for
+    that when it runs.
     """
     plans: list[Plan] = []
     shape = shape.staying() if program.loops else shape  # so that all rounds of a loop begin in one layout
     every = (1 << num_wires) - 1
     start, fresh = Layout.identity(num_wires), every if grows else 0
-    for number, node in enumerate(program.nodes):
+    for node in program.nodes:
         match node:
             case Segment():
                 place = not plans and fresh == every
-                last = opens and shape.opens and _is_asked_for_sums(program.nodes[number + 1 :])
-                of = shape.closed() if shape.opens and not last else shape
-                plans.append(plan_of(node, num_wires, start, of, fresh, levels, place))
+                plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
             case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0
@@ -92,13 +82,6 @@ def plans_of(
             case _:
                 assert_never(node)
     return tuple(plans)
-
-
-def _is_asked_for_sums(nodes: Sequence[Node]) -> bool:
-    """Return whether nodes only ask a state for what wires that are sums of index bits tell as they lie."""
-    return all(
-        node.what in _SUMS if isinstance(node, Save) else isinstance(node, Segment) and not node.work for node in nodes
-    )
 
 
 def prepare(

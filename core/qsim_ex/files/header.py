@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from qsim_ex.precision import BY_DTYPE
-from qsim_ex.steps.algebra import Span
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 
@@ -108,13 +107,13 @@ def _layout(fields: Mapping[str, Any], num_wires: int) -> Layout:
 
 
 def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
-    """Return the index map of format 2: a sum of index bits for each wire, together invertible."""
+    """Return the index map of format 2: a mask of one index bit for each wire."""
     told = _field(fields, "parities")
     if not isinstance(told, list) or len(told) != num_wires:
         raise BadHeader(f"parities: expected a list of {num_wires} masks, got {_short(told)}")
     parities = [mask("parities", one, num_wires) for one in told]
-    if len(Span(parities)) != num_wires:
-        raise BadHeader(f"parities: expected independent masks, got {_short(told)}")
+    if sorted(parities) != [1 << bit for bit in range(num_wires)]:
+        raise BadHeader(f"parities: expected an index bit of its own for each wire, got {_short(told)}")
     return IndexMap(tuple(parities), mask("flip", _field(fields, "flip"), num_wires))
 
 

@@ -27,8 +27,7 @@ from qsim_ex.files.header import FORMAT, MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
 from qsim_ex.precision import BY_DTYPE
-from qsim_ex.steps.algebra import Map, inverse
-from qsim_ex.steps.index_map import IndexMap, images
+from qsim_ex.steps.index_map import IndexMap
 
 if TYPE_CHECKING:
     from qsim_ex.placement.ranks import Ranks
@@ -261,15 +260,7 @@ def restore(placement: Placement, saved: SavedState) -> None:
 
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
-    from qsim_ex.planning.linear.settle import split
-
-    layout, undone = split(saved.index_map)
-    if undone and not placement.keeps_maps:
-        placement.overwrite(partial(_settled, saved, inverse(undone)), layout)
-        return
-    placement.overwrite(partial(_parts, saved), layout)
-    if undone:
-        placement.undone = undone
+    placement.overwrite(partial(_parts, saved), saved.index_map.layout)
 
 
 def load_into(placement: Placement, saved: SavedState) -> None:
@@ -311,22 +302,6 @@ def _parts(saved: SavedState, base: int, count: int) -> Iterator[tuple[int, Ampl
             yield begin - base, zeros
         else:
             yield begin - base, values[begin - first : base + count - first]
-
-
-def _settled(saved: SavedState, back: Map, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
-    """Yield what `_parts` does, of amplitudes that lie elsewhere in the file: each at the image of its index.
-
-    Every piece of the file that has one of them is read for each piece that is yielded.
-    """
-    size = min(saved.piece, count)
-    for begin in range(0, count, size):
-        places = images(back, np.arange(base + begin, base + begin + size))
-        firsts, values = places & -saved.piece, np.zeros(size, dtype=saved.dtype)
-        for first in np.unique(firsts).tolist():
-            if (found := saved.read(first)) is not None:
-                here = firsts == first
-                values[here] = found[places[here] - first]
-        yield begin, values
 
 
 def look_into(file: BinaryIO, path: Path) -> SavedState:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -47,16 +46,12 @@ class Placement(Protocol):
     """2^n amplitudes in some memory.
 
     kind: the name of its row in `kinds`, for results and messages; all that depends on the kind is a method here.
-    keeps_maps: whether it may hold a state whose wires are sums of index bits; then questions that need a layout settle
-    it first. undone: what amplitudes have still to do until they lie by the layout, see `Single`; () where nothing.
-    layout: the index bit of each wire at rest; reading it settles the state. Otherwise no question changes it in a
-    state on one device or in host memory; between several devices, wires that were brought near may stay there.
+    layout: the index bit of each wire at rest. No question changes it in a state on one device or in host memory;
+    between several devices, wires that were brought near may stay there.
     fresh: mask of index bits that are 0 in the whole state (see `steps.Sweep`).
     """
 
     kind: str
-    keeps_maps: bool
-    undone: Map
     layout: Layout
     fresh: int
 
@@ -70,7 +65,7 @@ class Placement(Protocol):
 
     @property
     def index_map(self) -> IndexMap:
-        """Which basis state each index holds, as it is now; moves no amplitude, while reading `layout` may."""
+        """Which basis state each index holds, as it is now."""
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -174,7 +174,6 @@ class Batch:
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
-        assert not plan.undone  # only plans for one state end so
         ((prepared, numbers),) = work
         target = executor.ManyStates(self.device, self._buffer, self.num_wires, prepared, numbers)
         executor.execute(plan.steps, (target,), tick)

@@ -1,5 +1,8 @@
 """Questions to a state in one piece whose wires are sums of index bits: no amplitude moves for them.
 
+No plan leaves such a state (decision 0048); these are what is known of asking one, until it is decided whether plans
+should.
+
 An X-part flips the directions of its wires, a Z-part reads their parities, a marginal is a sum along directions. Shots
 are drawn in the order of the wires as from any other state, so a seed means the same shots.
 """
@@ -22,17 +25,6 @@ _SEARCHED = 6
 
 _AT_ONCE = 1 << 20
 """The most amplitudes that are gathered at a time."""
-
-_GATHERED = 2
-"""Gathering one in 2^2 amplitudes takes about as long as settling: 16,384 shots at 22 wires on one CPU thread."""
-
-_RECKONED = 3
-"""Putting one sum for 2^3 amplitudes in order on the host takes longer than settling."""
-
-
-def settles_for(num_wires: int, *, shots: int = 0, wires: int = 0) -> bool:
-    """Return whether so many shots, or the marginal of so many wires, take longer than settling and asking then."""
-    return shots << _SEARCHED > 1 << max(0, num_wires - _GATHERED) or wires > num_wires - _RECKONED
 
 
 def indices(found: IndexMap, values: NDArray[np.int64], wires: Sequence[int]) -> NDArray[np.int64]:

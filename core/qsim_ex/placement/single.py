@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
-from qsim_ex.placement import by_map
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
@@ -26,7 +25,6 @@ from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
-from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -34,10 +32,6 @@ from qsim_ex.steps.step import ZeroFill
 
 _TOGETHER = 12
 """The most wires of a state in the host's memory whose Pauli strings are one request of the device."""
-
-
-def _nothing() -> None:
-    """Do nothing between two steps."""
 
 
 _map_of = lru_cache(maxsize=64)(IndexMap.of)
@@ -71,9 +65,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
 class Single:
     """A state vector of `num_wires` wires in one buffer of 2^num_wires amplitudes.
 
-    layout: the current index bit of each wire; `run` and `arrange` change it. Reading it settles the state first.
-    undone: what amplitudes have still to do until they lie by the layout: that at index s belongs at its image. () for
-    nothing, as behind all plans but those that end linear. Whatever does not ask for it works on the settled state.
+    layout: the current index bit of each wire; `run` and `arrange` change it.
     fresh: mask of the index bits that are 0 in the whole state and whose zeros memory does not hold yet (see
     `steps.Sweep`).
     begun: whether memory holds amplitude 0 of a new state; if not, it is written before the first question.
@@ -83,44 +75,19 @@ class Single:
     planning_levels = None
     shared_by = None
     bytes_moved = 0
-    keeps_maps = True
 
     def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:
         self.device = device
         self._buffer = buffer
-        self._layout = layout
-        self.undone: Map = ()
+        self.layout = layout
         self.fresh = fresh
         self.num_wires = len(layout.address)
         self._begun = begun
 
     @property
-    def layout(self) -> Layout:
-        """The index bit of each wire."""
-        if self.undone:
-            self.settle()
-        return self._layout
-
-    @layout.setter
-    def layout(self, layout: Layout) -> None:
-        self._layout, self.undone = layout, ()
-
-    @property
     def index_map(self) -> IndexMap:
         """Which basis state each index holds."""
-        return _map_of(self._layout, self.undone)
-
-    def settle(self) -> None:
-        """Move amplitudes until each wire is on an index bit of its own, in place: see `planning.linear.settle`."""
-        if not self.undone:
-            return
-        from qsim_ex.planning.linear.settle import settling
-
-        self.write_zeros()
-        steps = settling(self.undone, self.device.shape(self.dtype))
-        numbers = [np.zeros(0, dtype=np.complex128)] * len(steps)
-        execute(steps, (OneState(self.device, self._buffer, self.num_wires, None, numbers),), _nothing)
-        self.undone = ()
+        return _map_of(self.layout)
 
     @property
     def levels(self) -> Levels:
@@ -145,7 +112,7 @@ class Single:
 
     def forget(self) -> None:
         """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
-        self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True  # and nothing is left to do
+        self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True
 
     # --- description ---------------------------------------------------------------------------------------------
 
@@ -157,7 +124,6 @@ class Single:
     @property
     def array(self) -> Any:
         """All amplitudes, in the order of their indices."""
-        self.settle()
         return self.buffer[: 1 << self.num_wires]
 
     @property
@@ -192,11 +158,10 @@ class Single:
         work: one pair of the prepared steps and the numbers of all steps.
         """
         ((prepared, numbers),) = work
-        self.settle()
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
             execute(plan.steps, (OneState(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
-        self._layout, self.undone, self.fresh = plan.end, plan.undone, plan.left
+        self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
         """Have the device queue all steps without Python between them, if it can; return whether."""
@@ -247,7 +212,6 @@ class Single:
     def extend(self, count: int) -> Single:
         """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
         n = self.num_wires
-        self.settle()
         self._begin()
         buffer = self.device.allocate(1 << n + count, self.dtype)
         self.device.copy(buffer[: 1 << n], self._buffer[: 1 << n])
@@ -274,25 +238,17 @@ class Single:
         self._begin()
         buffer = self.device.allocate(1 << self.num_wires, self.dtype)
         self.device.copy(buffer, self._buffer[: 1 << self.num_wires])
-        made = type(self)(self.device, buffer, self._layout, self.fresh)
-        made.undone = self.undone
-        return made
+        return type(self)(self.device, buffer, self.layout, self.fresh)
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 
     def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
         """Return the amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
-        if self.undone:
-            return self.device.gather(self.buffer, by_map.indices(self.index_map, values, wires))
         return self.device.gather(self.buffer, at.indices(self.layout, values, wires))
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
         """Return the amplitudes of basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
-        if (
-            not self.undone
-            and self.layout.flip == 0
-            and at.index_bits(self.layout, wires) == tuple(range(self.num_wires))
-        ):
+        if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
             return self.device.read(self.buffer, start, stop)
         out = np.empty(stop - start, dtype=self.buffer.dtype)
         for first in range(start, stop, CHUNK):
@@ -312,8 +268,7 @@ class Single:
         self.layout = layout
 
     def expose(self) -> None:
-        """Write the zeros of fresh index bits, and put each wire on a bit of its own."""
-        self.settle()
+        """Write the zeros of fresh index bits."""
         self.write_zeros()
 
     def slice_at(self, number: int) -> Any:
@@ -359,8 +314,6 @@ class Single:
             low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
             parts = [self.marginal(low, at.held(when, high, value)) for value in range(1 << len(high))]
             return np.concatenate(parts)
-        if self.undone and not by_map.settles_for(self.num_wires, wires=len(wires)):
-            return by_map.marginal(self.device, self.buffer, self.index_map, wires, when)
         bits = at.index_bits(self.layout, wires)
         if not when.mask and bits == tuple(range(self.num_wires - len(bits), self.num_wires)):
             sums = self.device.norms(self.buffer, 1 << len(bits))
@@ -371,10 +324,6 @@ class Single:
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers."""
-        if self.undone and by_map.settles_for(self.num_wires, shots=shots):
-            self.settle()
-        if self.undone:
-            return by_map.searched_bits(self.num_wires)
         return self.device.searched_bits(self.num_wires, shots)
 
     def search(
@@ -384,21 +333,13 @@ class Single:
 
         prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
         """
-        if self.undone:
-            return by_map.search(self.device, self.buffer, self.index_map, wires, prefixes, runs, targets)
         bases = at.indices(self.layout, prefixes, range(self.num_wires))
         return self.device.search(self.buffer, at.index_bits(self.layout, wires), bases, runs, targets)
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         device = self.device
-        if (
-            not parts
-            or self.undone
-            or device.kind != "cpu"
-            or self.num_wires > _TOGETHER
-            or not isinstance(device, Batches)
-        ):
+        if not parts or device.kind != "cpu" or self.num_wires > _TOGETHER or not isinstance(device, Batches):
             return [self.pauli(x, zs) for x, zs in parts]
         bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
         found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]
@@ -406,9 +347,6 @@ class Single:
 
     def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """Return <ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
-        if self.undone:
-            flipped, read, signs = by_map.strings(self.index_map, x, zs)
-            return np.array(signs) * self.device.pauli(self.buffer, self.num_wires, flipped, read)
         bits = [at.index_mask(self.layout, z) for z in zs]
         signs = [at.parity_sign(self.layout, mask) for mask in bits]
         return np.array(signs) * self.device.pauli(self.buffer, self.num_wires, at.index_mask(self.layout, x), bits)

@@ -1,4 +1,4 @@
-"""`make_plan` in native code: core/native/planner/plan.cpp, which reads like the Python here.
+"""`make_plan` in native code: what Python gives to core/native/planner/plan.cpp, and gets from it.
 
 Native code reads the instructions, works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
 and its arrays become a `Plan` without being copied.
@@ -20,6 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, ma
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
@@ -32,7 +33,7 @@ circuits, 16 to 28 bits).
 
 
 class Promise(NamedTuple):
-    """What plans over subspaces have to promise; see `planning.linear`.
+    """What plans over subspaces have to promise.
 
     rich: one is tried from so many times `Shape.rich` (`rich_there`) CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
@@ -62,7 +63,9 @@ _SLICE = 50
 """Milliseconds for which native code plans before it returns to Python."""
 
 _UNBOUNDED = -1
-_WAITS, _TOO_LARGE = 2, -2
+_WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
+"""What native code returns while it waits to read on, and of plans that cannot be made."""
+
 _NO_MOTION, _EXCHANGE, _MIGRATION = range(3)
 
 Integers = NDArray[np.int64]
@@ -94,7 +97,7 @@ def compiled_plan(
         numbers=NativeNumbers.of(arrays),
         shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
-        made_from=(instructions, num_wires, start, shape, fresh, *(() if shape.relabels else ("ordered",)), *named),
+        made_from=(instructions, num_wires, start, shape, fresh, *_marks(shape), *named),
         levels=Levels(num_wires),
         fresh=fresh,
     )
@@ -108,13 +111,11 @@ def compiled_stages(
     fresh: int,
     levels: Levels,
     place: bool,
-) -> Plan | None:
-    """Return the plan of `make_plan` for a state on several levels; None if there is none, and Python says why."""
+) -> Plan:
+    """Return the plan of `make_plan` for a state on several levels. `shape` is fitted to a sub state vector."""
     fitted = shape.fit(levels.local)
     choices = lows(num_wires, fitted.low) if fresh == (1 << num_wires) - 1 else ()
     planner = _planned(instructions, num_wires, start, fitted, fresh, choices, levels, place)
-    if planner.fails:
-        return None
     arrays, (flip, end_flip, *_) = planner.arrays()
     arrays.staged = True
     rows, parities, left = planner.stages()
@@ -127,13 +128,18 @@ def compiled_stages(
         shape=fitted,
         num_gates=len(instructions),
         made_from=(
-            *(instructions, num_wires, start, shape, fresh, *(() if shape.relabels else ("ordered",)), levels, place),
+            *(instructions, num_wires, start, shape, fresh, *_marks(shape), levels, place),
             *((shape.stays, "far parities") if parities else ()),
         ),
         levels=levels,
         fresh=fresh,
         left=left,
     )
+
+
+def _marks(shape: Shape) -> tuple[str, ...]:
+    """Return what the name of a plan has to tell of its shape, whose representation does not show it."""
+    return *(() if shape.relabels else ("ordered",)), *(f"without {name}" for name in shape.left_out)
 
 
 def _stages(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:
@@ -176,6 +182,7 @@ def _planned(
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
             *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
+            mask_of_rules(fitted.left_out) if fitted.left_out else 0,
         ],
         dtype=np.int64,
     )
@@ -188,12 +195,31 @@ def _planned(
         ]
     )
     planner = _Planner(_calls(), instructions, given, rates)
-    planner.run()
-    if planner.fails and levels is None:
-        raise PlanError(
-            "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
-        )
+    planner.run(num_wires if levels is None else levels.local)
     return planner
+
+
+def _impossible(state: int, instructions: tuple[Unitary, ...], local: int) -> NotSupported | PlanError:
+    """Return the error for what native code says of a plan that it cannot make."""
+    if state == _TOO_LARGE:
+        return NotSupported(
+            f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
+            "divide it into several circuits."
+        )
+    if state == _TOO_WIDE:
+        wanted, name = max(map(_width, instructions))
+        return NotSupported(
+            f"the operation {name!r} mixes {wanted} bits at once; a sub state vector has {local} local bits. Use at "
+            f"least {wanted} device wires, or decompose the operation."
+        )
+    return PlanError("expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it.")
+
+
+def _width(instruction: Unitary) -> tuple[int, str]:
+    """Return how many wires an instruction mixes, and its name."""
+    if isinstance(instruction, Op):
+        return len(instruction.mixes), instruction.name
+    return len(instruction.wires), type(instruction).__name__.lower()
 
 
 def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
@@ -214,10 +240,7 @@ def _rates(levels: Levels) -> tuple[float, ...]:
 
 
 class _Planner:
-    """A planner in native code, and the memory of the arrays that it makes.
-
-    fails: whether there is no plan: it would never end, or an operation mixes more bits than are local.
-    """
+    """A planner in native code, and the memory of the arrays that it makes."""
 
     def __init__(
         self, calls: _Calls, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]
@@ -225,23 +248,18 @@ class _Planner:
         self._calls = calls
         self.handle = 0
         ops, types = _as_ops(instructions)
-        self._read: tuple[object, object] | None = (ops, types)  # kept, since a large circuit is read part by part
-        self.fails = False
+        self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
-    def run(self) -> None:
-        """Plan to the end, or until it fails; raises `NotSupported` for too many numbers."""
+    def run(self, local: int) -> None:
+        """Plan to the end; raises `NotSupported` or `PlanError` if that cannot be. local: how many bits are local."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
                 self._calls.read(self.handle)
-        self._read = None
-        if state == _TOO_LARGE:
-            raise NotSupported(
-                f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
-                "divide it into several circuits."
-            )
-        self.fails = state < 0
+        if state:
+            raise _impossible(state, self._instructions, local)
+        del self._instructions, self._read
 
     def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int, int]]:
         """Return the arrays, which keep this object, and the flips of both layouts.

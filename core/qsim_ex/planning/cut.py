@@ -35,7 +35,6 @@ def cut(plan: Plan) -> tuple[Plan, ...]:
                 plan,
                 stages=stages[begin:end],
                 end=plan.end if last else plan.start,
-                undone=plan.undone if last else (),
                 numbers=replace(plan.numbers, packed=plan.numbers.packed[done : done + steps]),
                 num_gates=plan.num_gates if last else 0,
                 made_from=(plan.made_from, "part", number),

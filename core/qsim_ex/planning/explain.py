@@ -12,8 +12,6 @@ from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
-from qsim_ex.planning.linear.settle import settling
-from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Phase, Step, Sweep, ZeroFill
@@ -53,23 +51,10 @@ def explain(
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, plan.num_wires, itemsize, plan.shape.block, phases)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
-    if plan.undone:
-        lines.append(_undone(plan, itemsize))
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
         lines.append(f"memory alone: {seconds:.3g} s at {human_bytes(bytes_per_second)}/s")
     return "\n".join(lines)
-
-
-def _undone(plan: Plan, itemsize: int) -> str:
-    """Return a line on a plan that leaves wires that are sums of index bits."""
-    summed = sum(mask & mask - 1 != 0 for mask in IndexMap.of(plan.end, plan.undone).parities)
-    steps = settling(plan.undone, plan.shape)
-    moved = human_bytes(sum(step_cost(step, plan.num_wires, itemsize).bytes for step in steps))
-    return (
-        f"{_count(summed, 'wire is a sum', 'wires are sums')} of index bits then; shots and expectation values need no "
-        f"more, and what asks for an order or an array first moves {moved} in {_count(len(steps), 'sweep')}"
-    )
 
 
 def told_of_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rates = H200) -> str:

@@ -1,33 +1,24 @@
-"""`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
+"""`make_plan`: from instructions to a plan.
 
-absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its phases → assemble)* → number program;
-where a state is larger than one device, the work is divided into stages in between. A new state full of CX may then be
-planned once more, over subspaces (`linear`), and the plan that is foretold to take less time is taken.
-
-Plans are made by native code (`compiled`), which takes the same steps in the same order. The Python of this room plans
-states of more than `MOST_WIRES` wires and full states over subspaces, and is what tests compare compiled plans with.
+Native code plans (core/native/planner): absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its
+phases → assemble)* → number program; where a state is larger than one device, the work is divided into stages in
+between. A state full of CX may then be planned once more, over subspaces, and the plan that is predicted to take less
+time is taken. Python says what a plan is (`steps`), what it promises (`verify`), and what it costs (`cost`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.ops import Initialize, Op, Unitary
-from qsim_ex.errors import OptionError
+from qsim_ex.circuit.ops import Unitary
+from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
 from qsim_ex.planning.numbers.binding import bind
-from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.plan import Plan, Stage
-
-if TYPE_CHECKING:
-    from qsim_ex.planning.attempt import Attempt, Given
-    from qsim_ex.planning.linear.sweep import LinearPlan
-    from qsim_ex.planning.numbers.program import NumberProgram
-    from qsim_ex.planning.work import Work
+from qsim_ex.steps.plan import Plan
 
 __all__ = ["bind", "make_plan"]
 
@@ -42,6 +33,8 @@ Made = TypeVar("Made")
 
 class Kept(Generic[Arguments, Made]):
     """A function that keeps its results; `size_of` says how many instructions its first argument has."""
+
+    __wrapped__: Callable[Arguments, Made]
 
     def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
         self._size_of = size_of
@@ -91,128 +84,17 @@ def make_plan(
     place: whether wires on fresh index bits may be put on other fresh bits: `Plan.start` then says on which. (They are
     relabelled in any case, since that costs nothing; without `place` it shows in `Plan.end` only.)
     The plan depends on structure alone: circuits that differ in angles share it, and this function's cache.
-    Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
+    Raises `OptionError` for levels that do not fit, `NotSupported` for too many wires and for an operation wider than a
+    sub state vector.
     """
+    if num_wires > MOST_WIRES:
+        raise NotSupported(
+            f"expected a state of at most {MOST_WIRES} wires, got {num_wires}; use fewer wires that gates join."
+        )
     if levels is None or levels.local >= num_wires:
-        if num_wires <= MOST_WIRES and not (shape.opens and not fresh):
-            return compiled_plan(instructions, num_wires, start, shape, fresh, place)
-        levels = Levels(num_wires)
-    else:
-        _check(levels, num_wires)
-        if num_wires <= MOST_WIRES:
-            plan = compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
-            if plan is not None:
-                return plan  # else Python says why not: an operation may be too wide
-    return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
-
-
-def python_plan(
-    instructions: tuple[Unitary, ...],
-    num_wires: int,
-    start: Layout,
-    shape: Shape,
-    fresh: int,
-    levels: Levels,
-    place: bool,
-) -> Plan:
-    """Return the plan of `make_plan`, made in Python: for states of many wires, and to test native code against."""
-    from qsim_ex.planning.stages.staging import make_stages
-
-    if levels.local < num_wires:
-        _check(levels, num_wires)
-    fitted = shape.fit(levels.local)
-    work, end, program = _rewritten(instructions, num_wires, start, fitted, fresh)
-    left = 0
-    undone: Map = ()
-    stages: tuple[Stage, ...]
-    made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
-    made_from += () if shape.relabels else ("ordered",)
-    if levels.local == num_wires:
-        from qsim_ex.planning.attempt import Given, attempt, fastest
-        from qsim_ex.planning.ways import Ways
-
-        whole = fresh == (1 << num_wires) - 1
-        given = Given(work, start, end, fitted, program, fresh, place and whole)
-        ways = Ways(work, num_wires, fitted, fresh, new=given.new)
-        made = attempt(ways.usual, given)
-        linear = _linear(made, given, grows=whole) if fitted.linear and (whole or not fresh) else None
-        if linear:
-            steps, program, undone = linear.steps, linear.program, linear.undone
-            end = Layout(end.address, end.flip ^ linear.flip).moved(linear.at)
-            made_from += ("open",) if fitted.opens and not whole else ()
-            made_from += (("floating",) if fitted.floats and not whole else ()) + ("linear",)
-        else:
-            made = fastest([made, *(attempt(way, given) for way in ways.others())])
-            steps, start, end, program, fitted = made.steps, made.start, made.end, made.program, made.shape
-            made_from += ((place,) if made.reordered else ()) + (("floating",) if made.floats else ())
-        stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
-        packed = [places for _, places in steps]
-    else:
-        found = make_stages(work, num_wires, levels, fitted, program, fresh, linear=shape.relabels)
-        stages, packed, positions, program, renamed = found
-        end = renamed.behind(end) if renamed else end
-        homes, starts = positions.homes(), positions.starts() if place else None
-        left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
-        start, end = start if starts is None else start.moved(starts), end.moved(homes)
-        made_from += (levels, place)
-        made_from += (shape.stays, "far parities") if renamed else ()
-    return Plan(
-        num_wires=num_wires,
-        stages=stages,
-        start=start,
-        end=end,
-        numbers=program.finish(packed),
-        shape=fitted,
-        num_gates=len(instructions),
-        made_from=made_from,
-        levels=levels,
-        fresh=fresh,
-        left=left,
-        undone=undone,
-    )
-
-
-def _rewritten(
-    instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape, fresh: int
-) -> tuple[list[Work], Layout, NumberProgram]:
-    """Return the work of instructions after all rewriting, the layout at its end, and the program of its numbers."""
-    from qsim_ex.planning.numbers.program import NumberProgram
-    from qsim_ex.planning.rewrite.absorb import absorb
-    from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-    from qsim_ex.planning.rewrite.rotate import gather, rotate
-
-    work, end = absorb(instructions, start, shape, fresh)
-    renamed = [piece.touch for piece in work if piece.kind == "rename"]
-    if shape.relabels and len(set(renamed)) < len(renamed):  # which may exchange bits
-        from qsim_ex.planning.rewrite.cancel import cancel
-
-        work, exchanged = cancel(work, num_wires)
-        end = end.moved(exchanged)
-    program = NumberProgram(_num_operands(instructions))
-    if shape.relabels:
-        from qsim_ex.planning.rewrite.controls import controls
-
-        work = controls(work, program)
-    work = fuse(work, program, shape.item_work)
-    if num_wires >= shape.start and shape.dense >= MOST_BITS:
-        from qsim_ex.planning.rewrite.runs import join_runs
-
-        work = join_runs(work, program, shape.item_work)
-    cheap = shape.item_work <= thresholds.now.rewriting.item_work
-    if sum(piece.kind == "diagonal" for piece in work) > 1:
-        work = gather(work, program, cheap=cheap)
-    if cheap:
-        work = rotate(work, program)
-    return work, end, program
-
-
-def _linear(made: Attempt, given: Given, *, grows: bool) -> LinearPlan | None:
-    """Return a plan over subspaces that takes clearly less time than the one that is made."""
-    from qsim_ex.planning.linear.schedule import cheaper
-    from qsim_ex.planning.linear.sweep import time_of
-
-    time = time_of(made.steps, len(given.end), made.shape)
-    return cheaper(time, given.work, len(given.end), given.shape, given.program, grows=grows)
+        return compiled_plan(instructions, num_wires, start, shape, fresh, place)
+    _check(levels, num_wires)
+    return compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
 
 
 def _check(levels: Levels, num_wires: int) -> None:
@@ -233,14 +115,3 @@ def _check(levels: Levels, num_wires: int) -> None:
             f"expected layers of {levels.peers} bits, one for each device bit, got {describe(levels.layers)}; pass "
             "other layers."
         )
-
-
-def _num_operands(instructions: tuple[Unitary, ...]) -> int:
-    """Return the least length of an operand array that contains the numbers of all instructions."""
-    size = 2
-    for instruction in instructions:
-        if isinstance(instruction, Op):
-            size = max(size, instruction.operand + len(instruction.pattern))
-        elif isinstance(instruction, Initialize):
-            size = max(size, instruction.operand + (1 << len(instruction.wires)))
-    return size

@@ -8,10 +8,11 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import When, mask_of
+from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.steps.algebra import Span, same_span, units
 from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
 from qsim_ex.steps.step import (
     NUMBERED,
@@ -28,6 +29,8 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
+_PLAIN = frozenset(map(int, Entry))
+
 
 def _check(holds: bool, what: str) -> None:
     if not holds:
@@ -39,9 +42,9 @@ def verify(plan: Plan) -> None:
     _check(plan.shape.fit(plan.levels.local) == plan.shape, "its shape fits a sub state vector")
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
-    _check(len(Span(plan.undone)) == len(plan.undone), "what is left to do can be done")
-    _check(len(plan.undone) in (0, plan.levels.local), "only a state on one device has something left to do")
+        _check(not layout.flip >> plan.num_wires, "only index bits are stored inverted")
     _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
+    _numbers(plan.numbers)
     packed = iter(plan.numbers.packed)
     at = Whereabouts(plan)
     for stage in plan.stages:
@@ -52,6 +55,27 @@ def verify(plan: Plan) -> None:
     at.end()
     _check(plan.left == at.fresh, "`left` is the mask of bits that are still fresh at the end")
     _check(not plan.left & at.local, "no local index bit is fresh at the end")
+
+
+def _numbers(numbers: Numbers) -> None:
+    """Check that every number is made before it is used."""
+    for instruction, at in numbers.placed():
+        match instruction:
+            case Product(left, right):
+                used = [left, right]
+            case Euler(places):
+                used = [places]
+            case Fold(_, factors):
+                used = [factors]
+            case _:
+                assert_never(instruction)
+        _check(all(_within(places, at) for places in used), "numbers are made of earlier ones")
+    size = numbers.size()
+    _check(all(_within(places, size) for places in numbers.packed), "packed numbers are among those that are made")
+
+
+def _within(places: NDArray[np.int64], size: int) -> bool:
+    return not places.size or (int(places.min()) >= 0 and int(places.max()) < size)
 
 
 class Whereabouts:
@@ -134,15 +158,17 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
                 _check(step.fresh == fresh, "a sweep records the fresh bits")
                 fresh &= ~written(step)
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
-                _sweep(step, plan.levels.local, plan.shape)
+                _sweep(step, plan)
                 continue
             case DenseMatrix(bits, reads, when):
                 _check(places.size == 1 << (2 * len(bits) + len(reads)), "a wide matrix has all its entries")
                 _apart(bits, reads, when)
+                _there(reads, when, plan)
             case BasisPermutation(bits, to):
                 _check(sorted(to) == list(range(1 << len(bits))), "a permutation moves each value to its own place")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
-            case InitialAmplitudes(bits):
+            case InitialAmplitudes(bits, held):
+                _check(0 <= held < 1 << len(bits), "what bits hold is one of their values")
                 _check(places.size == 1 << len(bits), "an initial state has all its amplitudes")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case _:
@@ -152,7 +178,8 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
     return fresh
 
 
-def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
+def _sweep(sweep: Sweep, plan: Plan) -> None:
+    shape, num_bits = plan.shape, plan.levels.local
     _check(len(sweep.tile) == shape.tile, "a tile has the shape's number of bits")
     _check(list(sweep.tile) == sorted(set(sweep.tile)), "a tile is in ascending order")
     _check(all(0 <= bit < num_bits for bit in sweep.tile), "a tile's bits exist")
@@ -165,6 +192,9 @@ def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     _check(not edges & set(sweep.phases[-1].near), "bits that are written to edge bits are not near in the last phase")
     for phase in sweep.phases:
         _phase(phase, sweep, shape)
+        for item in phase.items:
+            _item(item, phase, sweep, shape)
+            _there(() if isinstance(item, Rename) else item.reads, item.when, plan)
 
 
 def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
@@ -191,8 +221,6 @@ def _phase(phase: Phase, sweep: Sweep, shape: Shape) -> None:
     _check(len(phase.near) == shape.near, "a phase has the shape's number of near bits")
     _check(list(phase.near) == sorted(set(phase.near)), "near bits are in ascending order")
     _check(set(phase.near) <= set(sweep.tile), "near bits are in the tile")
-    for item in phase.items:
-        _item(item, phase, sweep, shape)
 
 
 def _item(item: Item, phase: Phase, sweep: Sweep, shape: Shape) -> None:
@@ -201,11 +229,13 @@ def _item(item: Item, phase: Phase, sweep: Sweep, shape: Shape) -> None:
             _check(0 < len(bits) <= shape.dense, "a matrix in a sweep is no wider than allowed")
             _check(set(bits) <= set(phase.near), "mixed bits are near")
             _check(len(of) == 1 << (2 * len(bits) + len(reads)), "a pattern has all its entries")
+            _check(_PLAIN.issuperset(of), "patterns are classes of entries, and no numbers that rewriting knows")
             _apart(bits, reads, when)
             count = len(of) if reads else sum(entry in NUMBERED for entry in of)
             _slot(slot.at, slot.count, count, sweep, bool(reads))
         case Diagonal(reads, when, of, slot):
             _check(len(of) == 1 << len(reads), "a table has all its entries")
+            _check(_PLAIN.issuperset(of), "patterns are classes of entries, and no numbers that rewriting knows")
             count = len(of) if reads else sum(entry in NUMBERED for entry in of)
             _slot(slot.at, slot.count, count, sweep, bool(reads))
         case Rename(bits, when, to):
@@ -221,6 +251,11 @@ def _apart(bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> None:
     _check(len(set(bits)) == len(bits), "a bit is mixed once")
     _check(not any(mask & mixed for mask in reads), "a read bit is not mixed")
     _check(not when.mask & mixed and not when.value & ~when.mask, "a bit of a condition is not mixed")
+
+
+def _there(reads: tuple[int, ...], when: When, plan: Plan) -> None:
+    beyond = -1 << plan.num_wires
+    _check(not any(mask & beyond for mask in (*reads, when.mask)), "only bits that the state has are read")
 
 
 def _slot(at: int, found: int, wanted: int, sweep: Sweep, table: bool) -> None:

@@ -46,9 +46,8 @@ class Machine:
         device = where.device
         shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
         shape = shape.staying() if program.loops else shape
-        opens = self.rows == 1 and options.checkpoint is None  # a file has each wire on an index bit of its own
-        self.plans = plans_of(program, self._num_wires, shape, self._levels, device.grows, opens)
-        self._shape = shape.closed() if shape.opens else shape
+        self.plans = plans_of(program, self._num_wires, shape, self._levels, device.grows)
+        self._shape = shape
 
         self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None

@@ -44,8 +44,7 @@ def _plans(
     """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
-    opens = options.checkpoint is None
-    return plans_of(program, circuit.num_qubits, shape, levels, device.grows, opens), device, deployment
+    return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
 
 
 def _parts(

@@ -221,8 +221,6 @@ class BranchTraversal:
 
     def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: StoppedAt | None) -> None:
         """Run the work of a segment; with checkpoints in parts, between which the state may be written."""
-        if not segment.work and states.single is not None and states.single.undone:
-            return  # between two saves: a plan of nothing would settle the state first
         way, kept = self._way, self._way.in_progress
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
         operands = self._operands(segment, branches)

@@ -37,18 +37,12 @@ class Questions(MemoryOwner):
 
     @property
     def layout(self) -> Layout:
-        """The index bit of each wire, and the wires that are stored inverted.
-
-        Reading it moves amplitudes where wires are sums of several index bits, until each is on one; see `index_map`.
-        """
-        if not self._placement.undone:
-            return self._placement.layout
-        with self._guard:
-            return self._placement.layout
+        """The index bit of each wire, and the wires that are stored inverted."""
+        return self._placement.layout
 
     @property
     def index_map(self) -> IndexMap:
-        """Which basis state the amplitude at each index belongs to; moves none. Wires may be sums of index bits."""
+        """Which basis state the amplitude at each index belongs to."""
         return self._placement.index_map
 
     @property

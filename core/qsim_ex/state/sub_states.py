@@ -108,8 +108,6 @@ class SubStateVectors(Questions):
             if self._exposed and (not self._migrates or (self._staged is not None and self._staged.high == index)):
                 return
             self._hide()
-            if self._placement.undone:
-                self._placement.expose()  # settles the state, since reading its layout later would be a use of it
             self._placement.write_zeros()
             if self._migrates:
                 self._visit, self._staged = _first(self._placement.visit_one(int(index)))

@@ -2,7 +2,7 @@
 
 Everything between `Plan.start` and `Plan.end` is in **index bits** (bit 0 is the least significant bit of an
 amplitude's index); wires appear only in those two layouts. Structure is here, numbers are not: a plan says where a
-number will stand, and `planning.numbers.program.bind` fills it in.
+number will stand, and `planning.numbers.binding.bind` fills it in.
 
 The classes of a plan can be imported from here, for users who inspect one (see `Simulator.plans`). The engine itself
 imports each name from its file.

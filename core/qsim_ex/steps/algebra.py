@@ -76,28 +76,12 @@ def image(columns: Sequence[int], vector: int) -> int:
     return out
 
 
-def pulled_back(columns: Sequence[int], parity: int) -> int:
-    """Return the parity of a vector that `parity` is of its image."""
-    return sum([((column & parity).bit_count() & 1) << bit for bit, column in enumerate(columns)])
-
-
 def inverse(columns: Sequence[int]) -> Map:
     """Return the inverse of a map; raises `ValueError` if it has none."""
     span = Span(columns)
     if len(span) != len(columns):
         raise ValueError(f"expected {len(columns)} independent columns, got {len(span)}; pass an invertible map.")
     return tuple([span.reduced(1 << bit)[1] for bit in range(len(columns))])
-
-
-def kernel(columns: Sequence[int]) -> list[int]:
-    """Return a basis of the vectors that a map makes 0."""
-    span, names, out = Span(), list[int](), list[int]()
-    for bit, column in enumerate(columns):
-        if span.add(column):
-            names.append(1 << bit)
-        else:
-            out.append(1 << bit ^ image(names, span.reduced(column)[1]))
-    return out
 
 
 def as_additions(columns: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
@@ -118,13 +102,3 @@ def same_span(one: Iterable[int], other: Iterable[int]) -> bool:
     """Return whether two sets of vectors span the same space."""
     first, second = Span(one), Span(other)
     return len(first) == len(second) and all(vector in first for vector in second.vectors)
-
-
-def common(one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """Return a basis of what two spaces have in common, given a basis of each."""
-    span, size, out = Span(one), len(one), list[int]()
-    for vector in other:
-        if not span.add(vector):
-            _, made = span.reduced(vector)
-            out.append(image(one, made & (1 << size) - 1))
-    return out

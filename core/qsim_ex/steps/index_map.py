@@ -1,7 +1,7 @@
 """Which basis state each index of memory holds: an invertible affine map over GF(2), x = A s ⊕ b.
 
-A `Layout` is the case that each wire is on an index bit of its own. A CX that moved nothing leaves a wire that is the
-sum of several index bits, and so does a file of such a state.
+A `Layout` is the case that each wire is on an index bit of its own, as in every state between two plans. A CX that
+moved nothing would leave a wire that is the sum of several index bits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.steps.algebra import Map, image, inverse, pulled_back
+from qsim_ex.steps.algebra import Map, image, inverse
 
 if TYPE_CHECKING:
     from qsim_ex.steps.layout import Layout
@@ -37,11 +37,10 @@ class IndexMap:
     flip: int = 0
 
     @staticmethod
-    def of(layout: Layout, undone: Map = ()) -> IndexMap:
-        """Return the map of a layout, of which `undone` is what indices have still to do: () for nothing."""
-        bits = [1 << bit for bit in layout.address]
+    def of(layout: Layout) -> IndexMap:
+        """Return the map of a layout."""
         flip = sum((layout.flip >> bit & 1) << wire for wire, bit in enumerate(layout.address))
-        return IndexMap(tuple([pulled_back(undone, bit) for bit in bits] if undone else bits), flip)
+        return IndexMap(tuple([1 << bit for bit in layout.address]), flip)
 
     def __len__(self) -> int:
         return len(self.parities)
@@ -50,6 +49,16 @@ class IndexMap:
     def is_plain(self) -> bool:
         """Whether each wire is on an index bit of its own, so that there is a wire ordering."""
         return not any(mask & mask - 1 for mask in self.parities)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of a plain map; raises `ValueError` for another one, which has none."""
+        from qsim_ex.steps.layout import Layout
+
+        if not self.is_plain:
+            raise ValueError(f"expected each wire on an index bit of its own, got {self}.")
+        address = tuple([mask.bit_length() - 1 for mask in self.parities])
+        return Layout(address, sum((self.flip >> wire & 1) << bit for wire, bit in enumerate(address)))
 
     @cached_property
     def wires(self) -> Map:

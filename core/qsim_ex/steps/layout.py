@@ -22,10 +22,6 @@ BLOCK_BITS = 4
 _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
-_MOST_MADE = 2
-"""Where a block's matrix would count for more than 2^_MOST_MADE multiply-adds per amplitude there are none: sweeps are
-shorter than what the host does for them."""
-
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
 
@@ -163,7 +159,7 @@ class Shape:
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
         None where there are no matrix units, or where another number of bits is near.
     block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that
-        sweeps over fewer amplitudes have only those that save more, or none, see `making`.
+        sweeps over fewer amplitudes have only those that save more, or none.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
         a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
         shown, since plans are named by it: a plan in which bits float has another name.)
@@ -173,20 +169,19 @@ class Shape:
         shown either, nor is the next.)
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
     counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted
-        beside them; 0 where plans are not compared in full, see `planning.ways`. (Not shown either, nor is the next.)
+        beside them; 0 where plans are not compared in full. (Not shown either, nor is the next.)
     exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
-        amplitudes are there; see `planning.linear`. (Not shown either, nor are the next four.)
-    opens: whether a plan of a state that is there may end where wires are sums of index bits, if nobody asks for an
-        order of the wires; see `Plan.undone`. Made in Python; no device sets it.
+        amplitudes are there. (Not shown either, nor are the next three.)
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
     rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
         families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     rich_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5 gains.
     stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
-        is applied again has the same plan. (Not shown either.)
+        is applied again has the same plan. (Not shown either, nor is the next.)
+    left_out: the rules of planning that plans are made without, see `planning.rules`; none but in tests.
     """
 
     tile: int
@@ -211,11 +206,11 @@ class Shape:
     exchanged: float = field(default=0.0, repr=False)
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
-    opens: bool = field(default=False, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
     rich: float = field(default=1.5, repr=False)
     rich_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)
+    left_out: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def slowed(self) -> float:
@@ -227,36 +222,20 @@ class Shape:
         """Whether amplitudes that differ in the lowest bits alone are computed as one vector, and so stay together."""
         return self.item_work > 0
 
-    @property
-    def rate(self) -> float:
-        """The multiply-adds per amplitude that take as long as reading and writing it once."""
-        return self.counted or self.balance
-
     def narrow(self) -> Shape:
         """Return the shape with fewer lowest bits."""
         return replace(self, low=self.fewer, edge=min(self.edge, self.fewer))
-
-    def making(self, visited: int) -> float | None:
-        """Return the multiply-adds per amplitude as which a dense block's matrix counts until it is on the device.
-
-        visited: log2 of the amplitudes of the sweep. Returns None where there are no blocks for that.
-        """
-        return 2.0 ** (self.block_made - visited) if visited >= self.block_made - _MOST_MADE else None
 
     def staying(self) -> Shape:
         """Return the shape with which plans of a state that is there put each bit back where it was.
 
         Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
         """
-        return replace(self, floats=False, opens=False, stays=True)
-
-    def closed(self) -> Shape:
-        """Return the shape whose plans end with each wire on an index bit of its own."""
-        return replace(self, opens=False) if self.opens else self
+        return replace(self, floats=False, stays=True)
 
     def ordered(self, low: int) -> Shape:
         """Return the shape whose plans end in the layout in which they begin, with `low` lowest bits in every tile."""
-        return replace(self, floats=False, relabels=False, linear=False, opens=False, low=low)
+        return replace(self, floats=False, relabels=False, linear=False, low=low)
 
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.

@@ -13,7 +13,6 @@ from typing import Any, assert_never
 
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
-from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Numbers
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -114,8 +113,6 @@ class Plan:
     start, end: layouts before and after; SWAPs and Xs are contained in their difference and cost nothing.
     fresh: index bits that are fresh at the start (see `Sweep`).
     left: index bits that are still fresh at the end: bits from `Levels.local` up that nothing has mixed.
-    undone: what amplitudes have still to do at the end until they lie by its layout, as a map of index bits: that at
-        index s belongs at its image. () for nothing; only plans for a full state on one device end otherwise.
     levels: how the index bits are divided. Without migration bits, exchanges are contained in the difference of `start`
         and `end`; with them, both are layouts at home, which passes change by relabelling only.
     made_from: everything that the plan was made from.
@@ -132,7 +129,6 @@ class Plan:
     levels: Levels
     fresh: int = 0
     left: int = 0
-    undone: Map = ()
 
     def __repr__(self) -> str:
         return f"Plan({self.num_gates} gates on {self.num_wires} wires in {len(self.steps)} steps, key {self.key})"
@@ -168,5 +164,5 @@ class Plan:
                 return [plain(v) for v in value]
             return value
 
-        names = "num_wires stages start end shape num_gates key levels fresh left" + " undone" * bool(self.undone)
+        names = "num_wires stages start end shape num_gates key levels fresh left"
         return {name: plain(getattr(self, name)) for name in names.split()}

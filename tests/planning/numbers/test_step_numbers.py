@@ -15,7 +15,7 @@ from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.planning.numbers import step_numbers
 from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.steps import Euler, Fold, Layout, Product
-from tools.same_plans import REAL_SHAPES, case
+from tools.drawn_plans import REAL_SHAPES, case
 
 CPU = REAL_SHAPES[0]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from support.plain_device import PlainDevice
+from support.plan_items import mixes as mixes_of
 
 from benchmarks.counts import circuit_of
 from benchmarks.cx_rich import Named
-from qsim_ex import reference
-from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import letters
-from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Mix, Plan, Shape
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Layout, Plan, Shape
 
 SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4, start=0)
 U = (0.3, 0.4, 0.5)
@@ -35,8 +32,7 @@ def planned(gates: list[Named], wires: int, shape: Shape = SHAPE) -> Plan:
 
 def mixes(plan: Plan) -> list[tuple[int, ...]]:
     """Return the bits of each matrix of a plan."""
-    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
-    return [item.bits for item in items if isinstance(item, Mix)]
+    return [item.bits for item in mixes_of(plan)]
 
 
 def test_a_dense_gate_of_three_cx_is_one_matrix() -> None:
@@ -69,8 +65,7 @@ def test_bonds_that_share_wires_keep_their_zeros() -> None:
     for first in (0, 1, 0, 1):
         gates += rotations(first, first + 1)
     plan = planned(gates, 3)
-    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
-    assert [letters(item.pattern) for item in items if len(item.bits) == 2] == ["r00i0ri00ir0i00r"] * 4
+    assert [letters(item.pattern) for item in mixes_of(plan) if len(item.bits) == 2] == ["r00i0ri00ir0i00r"] * 4
 
 
 @pytest.mark.parametrize("gates", [
@@ -91,26 +86,3 @@ def test_a_machine_without_wide_matrices_joins_nothing() -> None:
 def test_small_states_join_nothing() -> None:
     """Below `Shape.start` wires runs stay as they are: the host would take longer for a product than it saves."""
     assert (0, 1) not in mixes(planned(dense_gate(0, 1), 4, replace(SHAPE, start=5)))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_runs_keep_their_meaning(seed: int) -> None:
-    """Runs with trailing and leading gates on overlapping pairs give the state of the definitions."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 7))
-    builder = CircuitBuilder(n)
-    for _ in range(int(rng.integers(10, 120))):
-        a, b = rng.permutation(n)[:2].tolist()
-        if rng.random() < 0.7:
-            a, b = min(a, b), (min(a, b) + 1) % n
-        name = ("u", "h", "cx", "rz", "cp", "sx")[rng.integers(6)]
-        angles = rng.uniform(-3, 3, {"u": 3, "rz": 1, "cp": 1}.get(name, 0)).tolist()
-        builder.gate(name, [a, b] if name in ("cx", "cp") else [a], *angles)
-    circuit = builder.build()
-    plan = make_plan(circuit.instructions, n, Layout.identity(n), SHAPE, (1 << n) - 1)
-    buffer = np.full(1 << n, np.nan, dtype=np.complex128)
-    buffer[0] = 1
-    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
-        PlainDevice(SHAPE).run(buffer, n, step, numbers)
-    found = buffer[[plan.end.index(value) for value in range(1 << n)]]
-    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12

@@ -1,81 +1,139 @@
-"""Stages with far parities: all work in its order, no direction that changes a far parity, bits of the end at last."""
+"""Divisions in which parities are far: right, of fewer passes and exchanges, and taken where they are faster."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from hypothesis import given, settings
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import literal_executor as literal
+from support.any_division import far_parities_always
 
-from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.planning.linear.frame import framed
-from qsim_ex.planning.rewrite.absorb import absorb
-from qsim_ex.planning.stages.far_parities import FarParities, follows
-from qsim_ex.steps import Layout, Shape
-from qsim_ex.steps.algebra import Span, units
+from qsim_ex import CircuitBuilder, reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.planning import compiled
+from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
+from qsim_ex.planning.cost.summary import PlanSummary, summary
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Layout, Levels, Plan, Shape
 
-WIRES = 7
-TINY = Shape(tile=4, near=2, low=1, edge=0, phases=None, dense=2)
+TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=2)
+GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, linear=True)
+WIRES = 24
+PLACES = {"host": Levels(WIRES - 3, 0, 12), "devices": Levels(WIRES - 1, 1, 12), "both": Levels(WIRES - 3, 1, 12)}
 
 
-@settings(max_examples=100, deadline=None)
+@st.composite
+def full_of_cx(draw: st.DrawFn, wires: int = 7) -> Circuit:
+    """A circuit of which most is CX."""
+    builder = CircuitBuilder(wires)
+    names = st.sampled_from(["cx"] * 8 + ["swap", "x", "h", "t", "ry", "ccx", "rzz", "cswap", "rxx", "y"])
+    for name in draw(st.lists(names, max_size=40)):
+        count = {"cx": 2, "swap": 2, "ccx": 3, "rzz": 2, "cswap": 3, "rxx": 2}.get(name, 1)
+        on = draw(st.lists(st.integers(0, wires - 1), min_size=count, max_size=count, unique=True))
+        builder.gate(name, on, *([0.7] if name in ("ry", "rzz", "rxx") else []))
+    return builder.build()
+
+
+def only_cx(wires: int) -> Circuit:
+    """10 CX a wire on pairs that follow from numbers alone, between two layers of turns."""
+    builder, rng = CircuitBuilder(wires), np.random.default_rng(6)
+    for wire in range(wires):
+        builder.gate("ry", [wire], 0.3)
+    for _ in range(10 * wires):
+        builder.gate("cx", rng.permutation(wires)[:2].tolist())
+    return builder.build()
+
+
+def parity_checks(wires: int) -> Circuit:
+    """Rounds of parity checks, and a turn of each bit of data before each round."""
+    builder = CircuitBuilder(wires)
+    for _ in range(4):
+        for wire in range(0, wires, 2):
+            builder.gate("rx", [wire], 0.3)
+        for check in range(1, wires, 2):
+            for around in (check - 1, check + 1, check + 5, check + 9):
+                builder.gate("cx", [around % wires, check] if check % 4 == 1 else [check, around % wires])
+    return builder.build()
+
+
+def planned(circuit: Circuit, levels: Levels, shape: Shape = GPU, *, new: bool, linear: bool = True) -> Plan:
+    """The plan of a state in order; linear: whether parities may be far."""
+    wires = circuit.num_qubits
+    fresh = (1 << wires) - 1 if new else 0
+    made: Plan
+    with pytest.MonkeyPatch.context() as patch:
+        if not linear:
+            patch.setattr(compiled, "PARITIES", 0)
+        given = circuit.instructions, wires, Layout.identity(wires), shape, fresh, levels, new
+        made = make_plan.__wrapped__(*given)
+    return made
+
+
+def counts(plan: Plan) -> PlanSummary:
+    """What a plan does, in single precision."""
+    return summary(plan, 8)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    gates=st.lists(st.tuples(st.sampled_from(["cx"] * 5 + ["h", "ry", "rz", "cp"]), st.permutations(range(WIRES)))),
-    count=st.integers(1, 3),
-    full=st.booleans(),
+    circuit=full_of_cx(),
+    levels=st.sampled_from([Levels(5, 0, 2), Levels(5, 0, 1), Levels(6, 1, 3), Levels(5, 2, 2), Levels(4, 1, 1)]),
+    shape=st.sampled_from([TINY, Shape(tile=4, near=3, low=0, edge=0, phases=3, dense=2, start=4, linear=True)]),
+    new=st.booleans(),
 )
-def test_stages(gates: list[tuple[str, list[int]]], count: int, full: bool) -> None:
-    """Each piece runs once, behind those that it does not commute with, and leaves all far parities as they are."""
-    builder = CircuitBuilder(WIRES)
-    for name, on in gates:
-        builder.gate(name, on[: 1 if name in ("h", "ry", "rz") else 2], *([0.3] if name in ("ry", "rz", "cp") else []))
-    work, _ = absorb(builder.build().instructions, Layout.identity(WIRES), TINY)
-    given_frame = framed(work, WIRES)
-    assert given_frame is not None
-    pieces, end = given_frame
-    first = units(range(1, WIRES))
-    stages = FarParities(work, pieces, end, count, new=not full).stages(12, first)
-    if stages is None:
-        return
-    done = [number for stage in stages for number in stage.pieces]
-    assert sorted(done) == list(range(len(pieces)))
-    place = {number: k for k, number in enumerate(done)}
-    for late in done:
-        for early in range(late):
-            crosses = [
-                (d & p).bit_count() & 1
-                for one, other in ((early, late), (late, early))
-                for d in pieces[one].directions
-                for p in pieces[other].parities
-            ]
-            assert not any(crosses) or place[early] < place[late]
-    for stage in stages:
-        assert len(Span(stage.far)) == count
-        assert not any((d & p).bit_count() & 1 for n in stage.pieces for d in pieces[n].directions for p in stage.far)
-    assert set(stages[-1].far) <= set(end.parities)
-    assert not full or set(stages[0].far) <= set(first)
-    assert all(follows(one.far, other.far) for one, other in pairwise(stages))
+def test_every_plan_equals_the_definition(circuit: Circuit, levels: Levels, shape: Shape, new: bool) -> None:
+    """Any circuit full of CX, from |0…0⟩ and from a full state, run to the letter, ends as defined."""
+    n = circuit.num_qubits
+    psi = reference.zero_state(n)
+    if not new:
+        psi = np.arange(1, 1 + (1 << n)).astype(np.complex128)
+        psi /= np.linalg.norm(psi)
+    with far_parities_always():
+        plan = planned(circuit, levels, shape, new=new)
+    assert np.linalg.norm(literal.after(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12
 
 
-def test_what_can_be_far_next() -> None:
-    """The same parities or independent ones, but no sum of those that are far: a CX would have to act among these."""
-    assert follows((1, 2), (1, 4))
-    assert follows((1, 2), (4, 8))
-    assert not follows((1, 2), (3, 4))
-    assert not follows((1, 2), (4, 7))
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("new", [True, False])
+def test_circuits_full_of_cx_take_half(place: str, new: bool) -> None:
+    """Drawn CX have at most half of the passes and exchanges of a plan in which bits are far."""
+    circuit = only_cx(WIRES)
+    bits, parities = (counts(planned(circuit, PLACES[place], new=new, linear=linear)) for linear in (False, True))
+    if place != "devices":
+        assert 2 <= parities.passes <= (bits.passes + 1) // 2
+    if place != "both":
+        assert parities.exchanges <= bits.exchanges / 2
+    assert parities.sweeps <= bits.sweeps
 
 
-def test_first_stages_that_are_given() -> None:
-    """Where the far bits of the start are given, work that mixes them waits for the next stage."""
-    builder = CircuitBuilder(3)
-    for wire in range(3):
-        builder.gate("h", [wire])
-    work, _ = absorb(builder.build().instructions, Layout.identity(3), TINY)
-    found = framed(work, 3)
-    assert found is not None
-    search = FarParities(work, *found, 1, new=False)
-    stages = search.stages(2, units([2]), forced=True)
-    assert stages is not None
-    assert [set(stage.pieces) for stage in stages] == [{0, 1}, {2}]
-    assert stages[0].far == (4,)
-    assert search.stages(1, units([2]), forced=True) is None
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("new", [True, False])
+@pytest.mark.parametrize("circuit", [parity_checks(WIRES), only_cx(WIRES)], ids=["checks", "cx"])
+def test_a_plan_is_never_slower(place: str, new: bool, circuit: Circuit) -> None:
+    """The plan that is taken is predicted to take at most as long as the one in which bits are far."""
+    levels = PLACES[place]
+    bits, taken = (planned(circuit, levels, new=new, linear=linear) for linear in (False, True))
+    times = [seconds(plan.stages, stage_costs(plan.stages, WIRES, levels, 8)) for plan in (bits, taken)]
+    assert times[1] <= times[0]
+
+
+def test_a_state_that_stays_in_host_memory_has_one_plan() -> None:
+    """A circuit that is applied again to a state in host memory finds the layout in which it began, but for SWAPs."""
+    bits, plan = (
+        planned(only_cx(WIRES), PLACES["host"], GPU.staying(), new=False, linear=linear) for linear in (False, True)
+    )
+    assert plan.made_from[-1] == "far parities"
+    assert plan.end.address == bits.end.address
+
+
+def test_small_states_and_full_bits_have_plans_on_bits() -> None:
+    """No parities are far where a state is small, where bits of ranks are far, or where layouts must stay."""
+    circuit = only_cx(12)
+    for levels, shape in (
+        (Levels(9, 0, 3), GPU),
+        (Levels(9, 0, 3, ranks=1), TINY),
+        (Levels(9, 0, 3), TINY.ordered(1)),
+    ):
+        plan = make_plan(circuit.instructions, 12, Layout.identity(12), shape, 0, levels, False)
+        assert plan.made_from[-1] != "far parities"

@@ -14,7 +14,7 @@ from qsim_ex.circuit.ops import Initialize, Instruction, Op
 from qsim_ex.errors import NotSupported
 from qsim_ex.options.network import layers_of
 from qsim_ex.planning.cost.stage_cost import stage_costs
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 SHAPES = [
@@ -26,13 +26,6 @@ SHAPES = [
     Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=3, start=2, floats=True, item_work=2.0),
 ]
 """Machines that spread a growing state at another size each; on some the lowest bits change from sweep to sweep."""
-
-
-def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
-    """A state in wire order as `layout` stores it."""
-    buffer = np.empty_like(psi)
-    buffer[[layout.index(value) for value in range(psi.size)]] = psi
-    return buffer
 
 
 def planned(circuit: Circuit, start: Layout, levels: Levels, shape: Shape, fresh: int, *, place: bool) -> Plan:
@@ -48,12 +41,6 @@ def planned(circuit: Circuit, start: Layout, levels: Levels, shape: Shape, fresh
 def width(instruction: Instruction) -> int:
     """How many wires an instruction mixes."""
     return len(instruction.mixes if isinstance(instruction, Op) else instruction.wires)
-
-
-def found(plan: Plan, circuit: Circuit, psi: np.ndarray) -> np.ndarray:
-    """The state in wire order after a plan ran to the letter."""
-    after = literal.run(plan, bind(plan, circuit.operands), stored(psi, plan.start))
-    return after[[plan.end.index(value) for value in range(psi.size)]]
 
 
 @st.composite
@@ -87,7 +74,7 @@ def test_plan_equals_definition(circuit: Circuit, data: st.DataObject) -> None:
     shape = data.draw(st.sampled_from(SHAPES))
     plan = planned(circuit, start, levels, shape, fresh, place=False)
     assert plan.start == start
-    assert np.linalg.norm(found(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12
+    assert np.linalg.norm(literal.after(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -98,7 +85,7 @@ def test_new_state_equals_definition(circuit: Circuit, data: st.DataObject) -> N
     levels = data.draw(divisions(n))
     shape, place = data.draw(st.sampled_from(SHAPES)), data.draw(st.booleans())
     plan = planned(circuit, Layout.identity(n), levels, shape, (1 << n) - 1, place=place)
-    assert np.linalg.norm(found(plan, circuit, reference.zero_state(n)) - reference.simulate(circuit)) <= 1e-12
+    assert np.linalg.norm(literal.after(plan, circuit, reference.zero_state(n)) - reference.simulate(circuit)) <= 1e-12
 
 
 def test_all_devices_work_on_a_state_whose_wires_are_not_all_mixed() -> None:

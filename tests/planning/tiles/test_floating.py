@@ -14,15 +14,11 @@ from benchmarks.cx_rich import FAMILIES
 from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning import ways
 from qsim_ex.planning.cost.step_cost import step_cost
 from qsim_ex.planning.explain import explain
-from qsim_ex.planning.planner import bind, make_plan, python_plan
-from qsim_ex.planning.tiles.floating import Floating, beginning
-from qsim_ex.planning.verify import verify
-from qsim_ex.planning.ways import PlanWay
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
-from qsim_ex.steps import Layout, Levels, Plan, Shape
+from qsim_ex.steps import Layout, Shape
 
 GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, floats=True)
 CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True)
@@ -51,52 +47,18 @@ def drawn(seed: int, wires: int, gates: int) -> Circuit:
     return builder.build()
 
 
-def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
-    """Whether a plan does to a state, given by wires, what the circuit says."""
-    verify(plan)
-    size = 1 << circuit.num_qubits
-    stored = np.zeros(size, dtype=np.complex128)
-    stored[[plan.start.index(value) for value in range(size)]] = psi
-    after = literal.run(plan, bind(plan, circuit.operands), stored)[[plan.end.index(value) for value in range(size)]]
-    return bool(np.linalg.norm(after - reference.simulate(circuit, psi)) <= 1e-12)
-
-
-class OnlyFloating:
-    """One way to make a plan, in which the lowest bits change."""
-
-    def __init__(self, _work: object, _bits: int, shape: Shape, _fresh: int, **_: bool) -> None:
-        self.usual = PlanWay((1 << shape.low) - 1, floats=True)
-
-    def others(self) -> list[PlanWay]:
-        """None."""
-        return []
-
-
 @pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
 @pytest.mark.parametrize("new", [False, True])
-def test_any_plan_is_right(shape: Shape, new: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_are_right(shape: Shape, new: bool) -> None:
     """A plan whose lowest bits float does what its circuit says, from any state and from |0…0⟩, on any machine."""
-    monkeypatch.setattr(ways, "Ways", OnlyFloating)
     permuted = 0
     for seed in range(12):
         wires = 7 + seed % 4
-        circuit, every = drawn(seed, wires, 40), (1 << wires) - 1
-        start = Layout.identity(wires)
-        plan = python_plan(circuit.instructions, wires, start, shape, every * new, Levels(wires), place=new)
+        circuit, every = drawn(seed, wires, 60), (1 << wires) - 1
+        plan = make_plan(circuit.instructions, wires, Layout.identity(wires), shape, every * new, None, new)
         permuted += sum(bool(sweep.store) for sweep in plan.sweeps)
-        assert right(plan, circuit, reference.zero_state(wires) if new else random_state(wires)), seed
-    assert permuted
-
-
-@pytest.mark.parametrize("new", [False, True])
-def test_compiled_plans_are_right(new: bool) -> None:
-    """So does a plan of native code, which lets bits float where that is predicted to be faster."""
-    permuted = 0
-    for seed in range(12):
-        circuit = drawn(seed, 10, 60)
-        plan = make_plan(circuit.instructions, 10, Layout.identity(10), GPU, 1023 * new, None, new)
-        permuted += sum(bool(sweep.store) for sweep in plan.sweeps)
-        assert right(plan, circuit, reference.zero_state(10) if new else random_state(10)), seed
+        psi = reference.zero_state(wires) if new else random_state(wires)
+        assert np.linalg.norm(literal.after(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12, seed
     assert permuted
 
 
@@ -135,18 +97,6 @@ def test_a_new_state_ends_in_order() -> None:
         high = plan.end.wires()[2 * GPU.low :]  # a wire that was among the lowest may come first among the others
         assert high == tuple(sorted(high))
     assert found
-
-
-def test_where_a_new_state_begins() -> None:
-    """Bits begin where they have to be so that, after all sweeps, those that are not lowest are in order."""
-    floating = Floating(7, GPU)
-    for low in (0b0101000, 0b1001000, 0b0000011, 0b1000100):
-        floating.store(low)
-    begin = beginning(floating.at, GPU)
-    assert sorted(begin) == list(range(7))
-    assert sorted(begin[:2]) == [0, 1]
-    end = [begin[place] for place in floating.at]
-    assert sorted((place, bit) for bit, place in enumerate(end)) == list(enumerate([2, 6, 0, 1, 3, 4, 5]))
 
 
 def test_its_price_and_its_words() -> None:

@@ -1,4 +1,4 @@
-// A plan over subspaces that is made in one way; see qsim_ex.planning.linear.schedule, which this file reads like.
+// A plan over subspaces that is made in one way: for one amount of arithmetic for which a new state grows.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,9 @@
-// Where in memory a growing state lies before each sweep, found backwards from a plain end; see
-// qsim_ex.planning.linear.backward, which this file reads like.
+// Where in memory a growing state lies before each sweep, found backwards from a plain end.
+//
+// Any linear map may be the layout of a state that begins in |0…0⟩, since 0 stays 0. So the layout behind the last sweep
+// is plain, and each sweep undoes what the next one needs: the directions that were lowest go to the lowest bits, the
+// space that was there before to bits that are not fresh. A sweep may do that to the directions of its tile alone; to all
+// others it adds directions of its tile, which is enough, since a space lies on bits that a reduced basis of the tile has.
 #pragma once
 
 #include "planner/linear/growth.hpp"

@@ -1,5 +1,8 @@
-// The coordinates of one sweep: what its items call index bits, when its tile is a subspace; see
-// qsim_ex.planning.linear.coordinates, which this file reads like.
+// The coordinates of one sweep: what its items call index bits, when its tile is a subspace.
+//
+// Each direction of a basis of the tile is a position, and where a piece of work mixes a direction that is a sum of
+// several, or where a parity says which of a pair is which, CX on positions change the coordinates on the way. So every
+// item acts on positions as if they were bits, and its matrix is as it was.
 #pragma once
 
 #include "planner/linear/frame.hpp"

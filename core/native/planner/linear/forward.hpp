@@ -1,5 +1,9 @@
-// Where in memory a state that is there lies behind each sweep, found forwards from a plain layout to a plain one; see
-// qsim_ex.planning.linear.forward, which this file reads like.
+// Where in memory a state that is there lies behind each sweep, found forwards from a plain layout to a plain one.
+//
+// Told by what each index bit flips, and not by where each direction lies, layouts change in a simple way: a sweep adds to
+// the direction of an index bit any direction of its tile. So each bit has a way to go, from its own direction to that of
+// a bit of the work, and what lies between has to be a sum of directions of tiles. Two things keep it from going straight
+// there: the lowest bits are the lanes that the next sweep wants, and directions of several bits must stay independent.
 #pragma once
 
 #include "planner/linear/growth.hpp"

@@ -1,5 +1,8 @@
-// From work on index bits to work on directions and parities; see qsim_ex.planning.linear.frame, which this file reads
-// like.
+// From work on index bits to work on directions and parities: CX changes the frame, and vanishes.
+//
+// For each bit q of the work the frame keeps a direction (the stored bits that flip when q flips), a parity (the stored
+// bits whose sum is q) and a flip. A CX from c to t adds the parity of c to that of t, and the direction of t to that of
+// c. What is left is named once and for all in the bits that are stored at the start: tiles move amplitudes, not frames.
 #pragma once
 
 #include "planner/algebra.hpp"

@@ -1,5 +1,6 @@
-// Which bit of the work each index bit becomes in the end, and what tiles have to have for that; see
-// qsim_ex.planning.linear.goals, which this file reads like.
+// Which bit of the work each index bit becomes in the end, and what tiles have to have for that.
+//
+// Any place will do for a bit of the work, where layouts may change. So those are matched that are nearest.
 #pragma once
 
 #include "planner/algebra.hpp"

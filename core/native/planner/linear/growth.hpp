@@ -1,4 +1,9 @@
-// Which tiles a state is swept over, one after another; see qsim_ex.planning.linear.growth, which this file reads like.
+// Which tiles a state is swept over, one after another; while the space that it lies in grows, if it is new.
+//
+// A state that begins in |0…0⟩ lies in the span of the directions that work has mixed so far, its **mixed space**. It is
+// as large as that space, whichever CX there were. So work is done while the space has few dimensions, as tiles/sweep.hpp
+// does it for bits; where in memory the space lies is decided afterwards, by backward.hpp. The mixed space of a state that
+// is there is all from the beginning, its first tile has the lowest bits, and its tiles lead to a plain end (forward.hpp).
 #pragma once
 
 #include "planner/circuit.hpp"

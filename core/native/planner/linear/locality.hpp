@@ -1,7 +1,8 @@
-// The choice of directions to bring near; see qsim_ex.planning.linear.locality, which this file reads like.
+// The choice of directions to bring near: locality.hpp of the room above with subspaces in place of sets of bits.
 //
 // A piece of work may run when the directions that it mixes are near, and nothing that it does not commute with waits
-// before it. Its reason is the least subspace that lets it run.
+// before it. Its *reason* is the least subspace that lets it run. A greedy choice adds the reason that lets most work run
+// for each dimension that it costs.
 #pragma once
 
 #include "base/interned.hpp"

@@ -1,4 +1,4 @@
-// A piece of work on the positions of a sweep; see qsim_ex.planning.linear.coordinates.
+// A piece of work on the positions of a sweep; see coordinates.hpp.
 
 #include "planner/linear/coordinates.hpp"
 

@@ -1,12 +1,17 @@
-// Plans over subspaces, for a new state and for one that is there; see qsim_ex.planning.linear.schedule, which this file
-// reads like.
+// Layouts that are linear maps over GF(2): CX moves nothing, and a tile is a subspace of directions.
+//
+// From work to sweeps over subspaces that end in a plain layout, for a new state and for one that is there.
+//
+// Tiles are chosen forwards (growth.hpp). The layouts between them are found backwards for a new state, whose first layout
+// may be any (backward.hpp), and forwards for a state that is there, which begins in a plain one (forward.hpp). Then each
+// sweep is written. A new state may grow for several amounts of arithmetic: some are tried, and the best plan is kept.
 #pragma once
 
 #include "planner/linear/attempt.hpp"
 
 namespace qx::plan {
 
-// What a plan over subspaces has to promise; qsim_ex.planning.compiled says what each number means.
+// What a plan over subspaces has to promise; `Promise` of Python says what each number means.
 struct Promise {
     double rich, piece, gain;
 };

@@ -1,5 +1,4 @@
-// One sweep over a subspace, from its tile and its work, and the time that steps take; see
-// qsim_ex.planning.linear.sweep, which this file reads like.
+// One sweep over a subspace, from its tile and its work; and the time that steps take.
 #pragma once
 
 #include "planner/linear/backward.hpp"

@@ -22,7 +22,8 @@ bool all_ones(Interned::Bytes of) {
 }  // namespace
 
 Absorber::Absorber(const Layout& start, const Shape& shape, Mask zero, Book& book)
-    : layout_(start), shape_(shape), zero_(zero), book_(book) {
+    : layout_(start), shape_(shape), relabels_(shape.relabels && shape.rules.has(Rule::relabel)),
+      zero_(shape.rules.has(Rule::known_zeros) ? zero : 0), book_(book) {
     for (std::size_t wire = 0; wire < start.address.size(); ++wire)
         identity_ = identity_ && start.address[wire] == static_cast<int>(wire);
 }
@@ -106,7 +107,7 @@ bool Absorber::op(Piece& out) {
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
-    if (shape_.relabels && out.unitary && num_mixes && num_mixes <= widest_relabeling() && !condition) {
+    if (relabels_ && out.unitary && num_mixes && num_mixes <= widest_relabeling() && !condition) {
         const Relabeling& found = book_.patterns.relabeling(pattern, size);
         if (found.found) {
             relabel(found);
@@ -176,7 +177,7 @@ bool Absorber::permutation(Piece& out) {
     std::size_t size = std::size_t{1} << bits_.size();
     picked_.assign(reads_, reads_ + size);
     Relabeling found = affine(picked_.data(), size);
-    if (shape_.relabels && found.found) {
+    if (relabels_ && found.found) {
         relabel(found);
         return false;
     }

@@ -1,4 +1,11 @@
 // From instructions on wires to work on index bits: SWAPs and Xs become changes of the layout and vanish.
+//
+// A SWAP, an X, or any uncontrolled operation that is a relabelling of wires followed by phases (Y, iSWAP, DCX's relatives
+// …) changes the layout; only its phases remain as work. Later operations are rewritten for wires that have moved or that
+// are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
+//
+// A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose
+// control is such a bit is nothing, or an X.
 #pragma once
 
 #include "planner/circuit.hpp"
@@ -39,6 +46,7 @@ class Absorber {
     const Circuit* circuit_ = nullptr;
     Layout layout_;
     const Shape& shape_;
+    const bool relabels_;
     Mask zero_;  // index bits that are 0 in all of the state still
     Book& book_;
     bool identity_ = true;

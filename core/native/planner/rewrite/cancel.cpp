@@ -41,7 +41,7 @@ bool Canceller::takes(const Piece& piece) {
             kept_.remove(position);
             return true;
         }
-        if (cx.value && is_cx(before, other) && other == CX{cx.target, cx.control, true}) {
+        if (exchanges_ && cx.value && is_cx(before, other) && other == CX{cx.target, cx.control, true}) {
             pass(cx);
             exchange(cx);
             kept_.at(position) = piece;

@@ -1,7 +1,14 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
+//
+// A CX adds its control to its target, so between two equal ones a phase that reads the target may read target ⊕ control
+// without them. A ladder of CX, an RZ, and the ladder back is one phase of a parity, which mixes nothing and needs no bit
+// near: Pauli rotations as chemistry packages write them, RZZ and CP in rz, sx, cx. Each new CX looks back for its equal:
+// past phases, and past other X gates on its target, with which it commutes. Where it finds a CX in the opposite
+// direction, the two are one CX and an exchange of the bits, which moves nothing: a SWAP written as three CX disappears.
 #pragma once
 
 #include "planner/rewrite/held.hpp"
+#include "planner/rules.hpp"
 #include "planner/thresholds.hpp"
 
 namespace qx::plan {
@@ -12,9 +19,9 @@ namespace qx::plan {
 class Canceller {
   public:
     // num_pieces: the most that will be added.
-    Canceller(Book& book, Int num_pieces)
-        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_),
-          to_(64) {
+    Canceller(Book& book, Int num_pieces, Rules rules)
+        : book_(book), exchanges_(rules.has(Rule::exchange)),
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_), to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 
@@ -55,6 +62,7 @@ class Canceller {
     Piece through(const Piece& phase, const CX& cx);
 
     Book& book_;
+    const bool exchanges_;
     const Index window_;
     Held kept_;
     std::vector<Index> passed_;

@@ -1,11 +1,19 @@
 // What two H on a bit and known phases between them are: an X under conditions, and phases of other bits.
 //
-// An H looks back for the one before it on its bit. Where the phases between them turn the bit by 0 or pi for all values of
-// the others, an X under conditions takes the place of both. A CX onto the bit between them becomes a CZ behind it.
+// Transpilers write a Toffoli as H on its target, seven phases by eighth turns, and H. `cancel` makes phases of parities
+// of them. For given values of the other bits, what these add up to on the target is one phase by some angle. Where that
+// is 0 or π for all values, H·phase·H is nothing or an X: all of it is an X under conditions, which computes nothing.
+// Phases that other bits have beside it stay where they are, and where one undoes another both are gone: of the seven
+// nothing is left.
+//
+// A √X is an H between quarter turns, and a bit that is stored inverted has an H between half turns, so both are an H
+// here. A CX onto the bit between the two, as Toffolis up to phases have, becomes a CZ behind the X, and phases behind it
+// read the parity that it makes.
 #pragma once
 
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
+#include "planner/rules.hpp"
 #include "planner/thresholds.hpp"
 
 namespace qx::plan {
@@ -14,8 +22,8 @@ namespace qx::plan {
 class Controls {
   public:
     // num_pieces: the most that will be added.
-    Controls(Book& book, NumberProgram& program, Int num_pieces)
-        : book_(book), eighths_(book, program),
+    Controls(Book& book, NumberProgram& program, Int num_pieces, Rules rules)
+        : book_(book), settles_(rules.has(Rule::settle)), eighths_(book, program),
           window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
@@ -44,7 +52,7 @@ class Controls {
 
     template <class Take>
     void pass_on(Take take) {
-        if (now_ >= window_) {
+        if (settles_ && now_ >= window_) {
             settle(2 * (now_ - window_));
             settle(2 * (now_ - window_) + 1);
         }
@@ -61,6 +69,7 @@ class Controls {
     void leave_behind(const Between& at, int bit, const Piece& last);
 
     Book& book_;
+    const bool settles_;
     Eighths eighths_;
     const Index window_;
     Held kept_;

@@ -57,7 +57,7 @@ void Fuser::add(Piece piece) {
     Index known = book_.patterns.without_eighths(piece.pattern);
     piece.pattern = book_.patterns.plain(known);
     if (known != piece.pattern) piece.known = known;
-    if (!small(piece) || settle(piece)) push(piece);
+    if (!rules_.has(Rule::fuse) || !small(piece) || settle(piece)) push(piece);
 }
 
 std::vector<Piece> Fuser::finish() {
@@ -136,7 +136,7 @@ bool Fuser::with_earlier(Piece& piece, const Index* tops, int num_tops) {
 
 // Makes one matrix of three consecutive pieces on one bit, such as SX·RZ·SX, where no two of them gain.
 bool Fuser::run(Piece& piece) {
-    if (count(piece.touched) != 1) return false;
+    if (count(piece.touched) != 1 || !rules_.has(Rule::threes)) return false;
     int bit = lowest(piece.touched);
     const std::vector<Index>& stack = on_bit_[bit];
     if (stack.size() < 2) return false;
@@ -217,7 +217,7 @@ Trial Fuser::trial_of(const Piece& piece, const Bits& bits) {
 // Makes the product of pieces, the earliest first, at trial numbers if something may cancel in it.
 bool Fuser::try_numbers(const Piece* const* pieces, int number, const Bits& bits, Trial& out) {
     bool some = false;
-    for (int k = 0; k < number; ++k) some = some || cancels(*pieces[k], book_);
+    for (int k = 0; k < number && rules_.has(Rule::trials); ++k) some = some || cancels(*pieces[k], book_);
     if (!some) return false;
     // With a matrix of complex numbers alone, of which nothing else is known, nothing cancels.
     for (int k = 0; k < number; ++k) {

@@ -1,11 +1,13 @@
 // Merging neighbours where that lowers the number of multiply-adds.
 //
 // Two pieces of work are neighbours when nothing between them touches their bits. A piece whose bits all lie within its
-// neighbour's is multiplied into it if the product, judged by its pattern, costs no more than the two.
+// neighbour's is multiplied into it if the product, judged by its pattern, costs no more than the two: RZ·SX·RZ becomes
+// one matrix, an RY beside an RZ stays (a real matrix and a phase are cheaper than a complex one).
 #pragma once
 
 #include "planner/numbers/program.hpp"
 #include "planner/rewrite/trial.hpp"
+#include "planner/rules.hpp"
 
 namespace qx::plan {
 
@@ -26,8 +28,8 @@ class Fuser {
     static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
 
     // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic. trials: those of the pieces.
-    Fuser(Book& book, NumberProgram& program, Trials& trials, double item_work)
-        : book_(book), program_(program), trials_(trials), item_work_(item_work), on_bit_(64) {}
+    Fuser(Book& book, NumberProgram& program, Trials& trials, double item_work, Rules rules)
+        : book_(book), program_(program), trials_(trials), item_work_(item_work), rules_(rules), on_bit_(64) {}
     // Makes room for so many pieces, so that they are never copied; room that is not used takes no memory.
     void reserve(std::size_t pieces) { kept_.reserve(pieces); }
 
@@ -81,6 +83,7 @@ class Fuser {
     NumberProgram& program_;
     Trials& trials_;
     double item_work_;
+    Rules rules_;
     std::vector<Piece> kept_;
     std::vector<bool> gone_;
     std::vector<std::vector<Index>> on_bit_;  // for each bit the pieces that touch it, the latest last

@@ -179,20 +179,22 @@ bool splits(const Piece& piece, const Book& book) {
     return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 3;
 }
 
-std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials) {
-    std::ptrdiff_t found = std::count_if(work.begin(), work.end(),
-                                         [&](const Piece& piece) { return splits(piece, book) || direction(piece, book); });
+std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials, Rules rules) {
+    auto one = [&](const Piece& piece) { return rules.has(Rule::rotate) && splits(piece, book); };
+    auto two = [&](const Piece& piece) { return rules.has(Rule::rotate_pairs) ? direction(piece, book) : 0; };
+    std::ptrdiff_t found =
+        std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return one(piece) || two(piece); });
     if (!found) return work;
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
     Index label = book.labels.of("phase");
     std::vector<Piece> out;
     out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
-        if (int apart = direction(piece, book)) {
+        if (int apart = two(piece)) {
             add_two(piece, apart, out, book, program, trials);
             continue;
         }
-        if (!splits(piece, book)) {
+        if (!one(piece)) {
             out.push_back(piece);
             continue;
         }

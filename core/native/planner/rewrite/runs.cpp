@@ -57,8 +57,9 @@ std::vector<Run> runs_of(const std::vector<Piece>& work) {
 
 }  // namespace
 
-RunJoiner::RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work)
-    : book_(book), item_work_(item_work), fuser_(book, program, trials, item_work), work_(std::move(work)),
+RunJoiner::RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work,
+                     Rules rules)
+    : book_(book), item_work_(item_work), fuser_(book, program, trials, item_work, rules), work_(std::move(work)),
       gone_(work_.size()), runs_(runs_of(work_)) {}
 
 bool RunJoiner::advance() {

@@ -1,4 +1,9 @@
 // Long runs of work on two bits become one matrix.
+//
+// A dense gate on two wires is often written as some CX with one-qubit gates between. Fusing neighbours does not put it
+// together again, since no two of its pieces gain by being one; all of them together do. A run is all work on two bits
+// that no other work on these bits interrupts. Small states have no runs joined: there the products of matrices, which the
+// host computes, would take longer than they save.
 #pragma once
 
 #include "planner/rewrite/fuse.hpp"
@@ -20,7 +25,7 @@ class RunJoiner {
         std::size_t core = 0;
     };
 
-    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work);
+    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work, Rules rules);
 
     // Does a bounded amount of work; returns false when all is done.
     bool advance();

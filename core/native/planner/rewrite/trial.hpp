@@ -1,4 +1,10 @@
-// What cancels in a product: its entries at trial numbers; see qsim_ex.planning.rewrite.trial.
+// What cancels in a product: its entries at trial numbers.
+//
+// H·H⊗·diag·H⊗H has eight zeros, which no product of patterns shows: they are sums of numbers that cancel, whatever the
+// phases of the diagonal are. So products with a known √½ in them, as H and √X have, are also computed at trial numbers:
+// what is known stands for itself, every other number is drawn by its place. An entry is a polynomial in the drawn
+// numbers. If it is 0 at two draws it is 0 for all numbers, but for a chance of 1e-18 that both draws hit a root. What
+// cancels is made 0 in each product at once, so long products have no more doubtful entries than short ones.
 #pragma once
 
 #include <algorithm>

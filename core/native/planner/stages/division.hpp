@@ -1,4 +1,8 @@
-// Which work runs in which stage; see qsim_ex.planning.stages.division, which this file reads like.
+// Dividing a plan's work into passes and stages, before the position of each bit is decided.
+//
+// A stage is all work that can run while some bits are far. The far bits are searched for: from each stage the few best
+// sets of far bits are followed, the best few ways are kept, and the first way that completes all work wins. So the number
+// of passes is minimised first, and inside a pass the number of exchanges.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,7 @@
-// What runs on a growing state before it is spread over devices; see qsim_ex.planning.stages.early, which this reads like.
+// What runs on a growing state before it is spread over devices.
+//
+// A state that has few bits is exchanged in no time. So it is spread as soon as it has bits that can be far from then on:
+// bits that no later work mixes. Until then it grows as on one device, and so a plan for several has the sweeps of one.
 #pragma once
 
 #include "planner/growth.hpp"

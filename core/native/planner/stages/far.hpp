@@ -1,4 +1,7 @@
-// The choice of bits that are far; see `far_sets` of qsim_ex.planning.locality, which this file reads like.
+// The choice of bits that are far: the reverse of locality.hpp, where few bits are far and most are near.
+//
+// All work runs whose reason contains none of the far bits. The far bits that lose least work are chosen one after
+// another, and the best few sets are kept, for a search that looks several stages ahead.
 #pragma once
 
 #include "planner/locality.hpp"

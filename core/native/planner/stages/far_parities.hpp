@@ -1,5 +1,9 @@
-// Which work runs in which stage, where what is far may be any parity; see qsim_ex.planning.stages.far_parities, which this
-// file reads like.
+// Which work runs in which stage, where what is far may be any parity: division.hpp, with CX in the frame.
+//
+// A bit is far if its value says in which memory an amplitude lies. For the work of linear/frame.hpp that need not be a
+// bit of the start: any parity of bits will do, and a piece of work runs if no direction that it mixes changes a far
+// parity. So CX keeps nothing waiting. Candidates are the parities that are bits at some time of the circuit. For each
+// piece one mask says which of them would keep it waiting, by itself or by a piece that has to come before it.
 #pragma once
 
 #include <array>

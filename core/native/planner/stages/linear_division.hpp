@@ -1,5 +1,7 @@
-// The division of work into stages with far parities, and when one is looked for; see
-// qsim_ex.planning.stages.linear_division, which this file reads like.
+// The division of work into stages with far parities, and when one is looked for.
+//
+// A plan of far parities (far_parities.hpp, then on_bits.hpp) has other work than a plan of far bits: CX that the circuit
+// does not have, and not those that it has. From then on it is a plan on bits.
 #pragma once
 
 #include "planner/attempt.hpp"

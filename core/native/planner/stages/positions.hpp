@@ -1,5 +1,7 @@
-// The position of each bit while a plan with stages is made, and the motions that bring bits near; see
-// qsim_ex.planning.stages.positions, which this file reads like.
+// The position of each bit of the work while a plan is made, and the motions that bring bits near.
+//
+// Work is written in the bits of the plan's start. A bit's *position* is the index bit that a step sees; its *home* is the
+// index bit at rest: the position itself, or in a migrated state the index bit in host memory.
 #pragma once
 
 #include "planner/stages/division.hpp"
@@ -7,7 +9,7 @@
 
 namespace qx::plan {
 
-// A way to make a plan with stages; see qsim_ex.planning.stages.ways.
+// A way to make a plan with stages; staging.hpp says which are tried.
 struct StageWay {
     Way plan;
     int most = 0;

@@ -1,4 +1,5 @@
-// The cost of stages between memories; see qsim_ex.planning.cost.stage_cost, which this file reads like.
+// The cost of stages between memories, by which plans of several ways are compared; the formulas of Python's `cost`, which
+// has them for `explain`.
 #pragma once
 
 #include "planner/stages/levels.hpp"

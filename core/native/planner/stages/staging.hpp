@@ -1,5 +1,11 @@
-// From work to stages, for a state that is larger than the memory of one device; see qsim_ex.planning.stages.staging and
-// its `ways`, which this file reads like.
+// From work to stages, for a state that is larger than the memory of one device.
+//
+// divide (the work of each stage) → positions (the motion before it) → schedule (the steps of each stage)
+//
+// Such a plan can be made in several ways, of which the fastest is kept (decision 0040). They differ in what ways.hpp says
+// of plans for one device, and in how work is divided and exchanged. No way is best for all circuits, and planning takes
+// longer than many a run. So the most promising ones come first, and how many are tried depends on how long the run takes
+// that the first plan is for.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,8 @@
 // Dense blocks: the work of a phase on its near bits alone, as one matrix, where the device has matrix units.
+//
+// The near bits of a phase are chosen so that much work runs on them, so blocks are looked for in phases: work that
+// touches no other bit is multiplied into one matrix on all near bits if that work costs more than the block. A block
+// costs the same whatever it contains, so rotations, phases and renamings inside it cost nothing.
 #pragma once
 
 #include "planner/circuit.hpp"

@@ -1,7 +1,11 @@
-// Low bits that change from sweep to sweep; see qsim_ex.planning.tiles.floating, which this file reads like.
+// Low bits that change from sweep to sweep.
 //
-// Sweeps are planned in the bits that the work names. `Floating` knows on which index bit each of them is, and at the end
-// all steps are put on the places of their bits.
+// Memory is touched in whole pieces, so the lowest index bits are in every tile. But a sweep may write its tile back with
+// the bits permuted, and so leave on the lowest bits whatever the next sweep wants there: it is enough that two tiles that
+// follow each other share as many bits as are low.
+//
+// Sweeps are planned in the bits that the work names; `Floating` knows where each of them is, and at the end all steps are
+// put on the places of their bits.
 #pragma once
 
 #include "planner/circuit.hpp"

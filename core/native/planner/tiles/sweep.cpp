@@ -37,11 +37,16 @@ void Scheduler::clear(Mask fresh) {
     out_.steps.push_back(step);
 }
 
+// Writes all zeros that are not written yet.
+void Scheduler::complete() {
+    if (growth_.fresh.empty()) return;
+    clear(growth_.fresh.units);
+    growth_.complete();
+    if (floating_) floating_->follow(out_.steps.size());
+}
+
 void Scheduler::alone(const Piece& piece) {
-    if (!growth_.fresh.empty()) {  // only sweeps may run on fresh bits
-        clear(growth_.fresh.units);
-        growth_.complete();
-    }
+    complete();  // only sweeps may run on fresh bits
     Step step{};
     step.type = static_cast<Int>(piece.kind) - static_cast<Int>(Kind::dense_matrix) + Step::dense_matrix;
     step.words = piece.words, step.num_bits = piece.num_mixed, step.num_reads = piece.num_reads;
@@ -56,6 +61,7 @@ void Scheduler::alone(const Piece& piece) {
 }
 
 void Scheduler::begin_sweep() {
+    if (!shape_.rules.has(Rule::growth)) complete();
     fresh_before_ = growth_.fresh.units;
     tile_ = growth_.tile(pending_, reasons_);
     ready_.clear();

@@ -1,4 +1,7 @@
-// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+// From the work of a stage to its steps: sweeps with their phases and items, and the steps that are not sweeps.
+//
+// Filling a tile makes a sweep and filling the registers makes a phase inside a sweep, both by `grow` of locality.hpp; a
+// state grows while it is planned (growth.hpp).
 #pragma once
 
 #include "planner/growth.hpp"
@@ -87,6 +90,7 @@ class Scheduler {
     void clear(Mask fresh);
 
   private:
+    void complete();
     void alone(const Piece& piece);
     void begin_sweep();
     bool end_sweep();

@@ -21,7 +21,6 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -78,8 +77,6 @@ class Visited(ABC):
     """
 
     kind: str
-    keeps_maps = False
-    undone: Map = ()
     layout: Layout
     levels: Levels
     fresh: int

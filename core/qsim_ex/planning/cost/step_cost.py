@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of, pattern
-from qsim_ex.planning import patterns
+from qsim_ex.planning.cost.pattern_work import diagonal_work, mix_work
 from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import (
@@ -75,12 +75,12 @@ def item_work(item: Item, block: float | None = None) -> float:
     """
     match item:
         case Mix(bits, reads, when, of):
-            work = patterns.mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
+            work = mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
             if block is None or len(bits) != BLOCK_BITS or reads:
                 return work
             return min(work, block)
         case Diagonal(_, when, of):
-            return patterns.diagonal_work(of) * 0.5 ** when.mask.bit_count()
+            return diagonal_work(of) * 0.5 ** when.mask.bit_count()
         case Rename():
             return 0.0
         case _:

@@ -21,7 +21,7 @@ from qsim_ex.planning import compiled as planning
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
-from tools.same_plans import REAL_SHAPES, case
+from tools.drawn_plans import REAL_SHAPES, case
 
 BATCHES, CASES = 8, 40
 

@@ -1,0 +1,33 @@
+"""The multiply-adds of matrices and tables of phases, which follow from the classes of their entries alone."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from qsim_ex.circuit.ops import Entry, Pattern
+
+_ZERO = bytes([Entry.ZERO])
+_RENAMED = (bytes([Entry.ONE]), bytes([Entry.MINUS_ONE]))
+_WORK = {Entry.ZERO: 0, Entry.ONE: 2, Entry.MINUS_ONE: 2, Entry.REAL: 2, Entry.IMAG: 2, Entry.COMPLEX: 4}
+"""Multiply-adds (or adds) per amplitude for one entry, as part of a row with other entries."""
+
+
+@lru_cache(maxsize=4096)
+def mix_work(of: Pattern, size: int) -> float:
+    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one ±1 is a renaming."""
+    total = 0
+    for start in range(0, len(of), size):
+        row = of[start : start + size].translate(None, _ZERO)
+        total += 0 if row in _RENAMED else _work(row)
+    return total * size / len(of)
+
+
+@lru_cache(maxsize=4096)
+def diagonal_work(of: Pattern) -> float:
+    """Return the multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing."""
+    return (_work(of) - _WORK[Entry.ONE] * of.count(Entry.ONE)) / len(of)
+
+
+def _work(entries: Pattern) -> int:
+    """Return the multiply-adds of some entries; counted by class, since a table has a thousand entries."""
+    return sum([_WORK[kind] * entries.count(kind) for kind in _WORK])

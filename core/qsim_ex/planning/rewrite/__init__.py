@@ -1,1 +1,0 @@
-"""From instructions to fewer and cheaper pieces of work."""

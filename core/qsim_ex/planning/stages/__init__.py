@@ -1,1 +1,0 @@
-"""From work to stages: the work that runs while some bits are far."""

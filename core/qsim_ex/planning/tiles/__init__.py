@@ -1,1 +1,0 @@
-"""From work to sweeps: the work that runs while a tile is near."""

@@ -1,0 +1,54 @@
+"""The CPU's kernels do what plans over subspaces say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from planning.linear.test_new_state import by_value, new_plan, zero
+from planning.linear.test_schedule import CPU, drawn, is_linear, plan_of
+from support.states import random_state
+
+from qsim_ex import reference
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning import compiled
+from qsim_ex.planning.planner import bind
+from qsim_ex.steps import Shape
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every linear plan that there is."""
+    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
+
+
+@pytest.mark.usefixtures("always")
+def test_the_cpu_runs_linear_plans() -> None:
+    """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
+    for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
+        shape = replace(CPU, tile=10, near=10, low=low, dense=4)
+        circuit, psi = drawn(low, 13, 120), random_state(13)
+        plan = plan_of(circuit, shape)
+        device, buffer = CpuDevice(1), psi.astype(dtype)
+        assert sum(bool(sweep.load) for sweep in plan.sweeps) > 1
+        for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+            device.run(buffer, 13, step, numbers)
+        after = buffer[[plan.end.index(value) for value in range(psi.size)]]
+        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= bound
+
+
+@pytest.mark.usefixtures("always")
+def test_the_cpu_runs_plans_of_new_states() -> None:
+    """The CPU's kernels do what such a plan says; memory that nothing has written may hold anything."""
+    for low, bound, dtype in ((4, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
+        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=5, start=2, item_work=2.0, linear=True)
+        for seed in range(6):
+            circuit = drawn(seed, 13, 40 + 20 * seed)
+            plan, device = new_plan(circuit, shape), CpuDevice(1)
+            buffer = np.full(1 << 13, np.nan, dtype=dtype)
+            buffer[0] = 1
+            assert is_linear(plan)
+            for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+                device.run(buffer, 13, step, numbers)
+            assert np.linalg.norm(by_value(buffer, plan) - reference.simulate(circuit, zero(13))) <= bound

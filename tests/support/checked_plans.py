@@ -1,0 +1,65 @@
+"""Whether a plan is right: it keeps its rules, and by the definition of its steps does what its circuit says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from support import literal_executor
+from support.literal_executor import in_order, stored
+from support.states import random_state
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Initialize
+from qsim_ex.errors import PlanError
+from qsim_ex.planning.planner import bind
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Plan
+
+MOST_WIRES = 10
+"""The most wires of a state that is computed by definitions; of larger ones only the rules are checked."""
+
+NEAR = 1e-11
+"""How far amplitudes may be off, as a share of the norm."""
+
+
+def fault_of(plan: Plan, circuit: Circuit, given: dict[str, Any], numbers: Iterable[Any] | None = None) -> str:
+    """What is wrong with the plan of a case of `drawn_plans`; "" if nothing is.
+
+    numbers: the packed numbers of all steps; those of the circuit if they are not given.
+    """
+    try:
+        verify(plan)
+    except PlanError as error:
+        return str(error)
+    if plan.num_wires > MOST_WIRES:
+        return ""
+    psi = _before(circuit, given)
+    expected = reference.simulate(circuit, psi)
+    try:
+        found = literal_executor.run(plan, numbers or bind(plan, circuit.operands), stored(psi, plan.start))
+    except (AssertionError, IndexError, ValueError) as error:  # an executor that has to read or write nowhere
+        return f"it cannot be executed: {error!r}"
+    off = np.linalg.norm(in_order(found, plan.end) - expected)
+    return "" if off <= NEAR * max(1.0, float(np.linalg.norm(expected))) else f"amplitudes are off by {off}"
+
+
+def _before(circuit: Circuit, given: dict[str, Any]) -> np.ndarray:
+    """A drawn state in wire order whose fresh index bits and whose wires that are initialised are 0."""
+    wires, start = given["num_wires"], given["start"]
+    psi = random_state(wires)
+    values = np.arange(psi.size)
+    zero = sum(1 << wire for i in circuit.instructions if isinstance(i, Initialize) for wire in i.wires)
+    psi[(_places(start, psi.size) & given["fresh"] != 0) | (values & zero != 0)] = 0
+    return psi / np.linalg.norm(psi)
+
+
+def _places(layout: Layout, size: int) -> np.ndarray:
+    """The index of the amplitude of each value, bit by bit."""
+    values = np.arange(size)
+    out = np.full(size, layout.flip)
+    for wire, bit in enumerate(layout.address):
+        out ^= (values >> wire & 1) << bit
+    return out
