@@ -41,6 +41,18 @@ TEST_CASE("a matrix is general or diagonal if it is unitary, and wrong beyond th
     CHECK(kind_of({1, 0, 0, std::nan("")}, 2, 1e-2) == wrong);
 }
 
+TEST_CASE("a diagonal has a bound of its own for the modulus of its entries") {
+    const Matrix phases{1, 0, 0, 1 + 1e-6}, mixes{0, 1 + 1e-6, 1, 0};
+    std::uint8_t classes[4], kind = 9;
+    auto found = [&](const Matrix& matrix, double modulus) {
+        qx_matrices_classify(matrix.data(), 1, 2, 1e-4, modulus, 0, 5, classes, &kind);
+        return kind;
+    };
+    CHECK(found(phases, 1e-5) == diagonal);
+    CHECK(found(phases, 1e-7) == wrong);
+    CHECK(found(mixes, 1e-7) == general);
+}
+
 TEST_CASE("entries that are exactly 0 are told from all others") {
     std::vector<std::uint8_t> classes;
     kind_of({0.0, {0, 1e-300}, 1.0, -0.0}, 2, 1, &classes);
