@@ -5,14 +5,14 @@ states and operations that are not unitary; the shape of a machine (drawn, or a 
 to begin with, and fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one is full of CX, and
 begins there or in a state that is there, in turns; of these two in three have a plan over subspaces wherever there is
 one. Each case is planned for a state on several levels, too, of which one in three takes every plan with far parities.
-Plans have to be equal in everything: steps, labels, layouts, number program, and the sweeps as a CPU runs them.
+Plans have to be equal in everything: steps, labels, layouts, number program.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -25,8 +25,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.errors import NotSupported, PlanError
-from qsim_ex.kernels.cpu.encode import encode, encode_in_python
-from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.options.network import Layer
 from qsim_ex.planning import compiled as compiled_planning
 from qsim_ex.planning.compiled import ANY_PROMISE, compiled_plan, compiled_stages
@@ -95,7 +93,7 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
 
 
 def check(number: int) -> Plan:
-    """Plan a case both ways, and encode its sweeps for a CPU; raises `AssertionError` at the first difference."""
+    """Plan a case both ways; raises `AssertionError` at the first difference."""
     circuit, given = case(number)
     promise = ANY_PROMISE if number % 3 else compiled_planning.PROMISE
     with patch.object(compiled_planning, "PROMISE", promise):
@@ -107,17 +105,7 @@ def _check(number: int, circuit: Circuit, given: dict[str, Any]) -> Plan:
     expected = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
     different = difference(compiled, expected)
     assert not different, f"case {number}: {different}"
-    _check_sweeps(number, compiled, given["num_wires"])
     return compiled
-
-
-def _check_sweeps(number: int, compiled: Plan, num_bits: int) -> None:
-    """Encode the sweeps of a plan both ways; raises `AssertionError` at the first difference."""
-    lane_bits, real_bytes = ((2, 4), (3, 4), (4, 4), (1, 8), (2, 8), (3, 8))[number % 6]
-    for step in compiled.sweeps if num_bits >= lane_bits else ():
-        ours, theirs = [make(step, num_bits, lane_bits, real_bytes) for make in (encode, encode_in_python)]
-        for name in [field.name for field in fields(EncodedSweep)]:
-            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), f"case {number}: {name} of a sweep"
 
 
 def check_levels(number: int) -> Plan | None:
@@ -148,7 +136,6 @@ def _check_levels(number: int, circuit: Circuit, given: dict[str, Any], levels: 
     assert compiled is not None, f"case {number}: it has no plan"
     different = difference(compiled, expected)
     assert not different, f"case {number} on {levels}: {different}"
-    _check_sweeps(number, compiled, levels.local)
     return compiled
 
 

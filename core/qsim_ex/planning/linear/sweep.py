@@ -100,7 +100,7 @@ def time_of(steps: Packed, num_bits: int, shape: Shape) -> float:
 def _items(sweep: Sweep, shape: Shape) -> int:
     """Return how many items take time.
 
-    Where a tile is whole in a cache, a CX of bits in the number of a row moves nothing (`kernels.cpu.row_frame`).
+    Where a tile is whole in a cache, a CX of bits in the number of a row moves nothing (`RowFrame` of native code).
     """
     rows = ~((1 << shape.low) - 1)
     items = [item for phase in sweep.phases for item in phase.items]
