@@ -186,9 +186,8 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        arrays = getattr(numbers.numbers, "arrays", None)
-        if arrays is not None and arrays is self.arrays:
-            self.arrays, self.numbers = None, numbers.numbers
+        if getattr(numbers.numbers, "arrays", None) is self.arrays and self.arrays is not None:
+            arrays, self.arrays, self.numbers = self.arrays, None, numbers.numbers
             programs = plan_programs(arrays, self.itemsize, runtime.tensor)
             self.at_once = first_launches(runtime, arrays, programs, self.num_bits)
         if self.at_once is not None and numbers.numbers is self.numbers:
