@@ -18,7 +18,6 @@ from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
-from qsim_ex.steps.sweep_arrays import SweepArrays
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -52,6 +51,8 @@ class EncodedSweeps:
         if isinstance(step, PlannedSweep) and step.arrays is not None:
             plan = self._encoded_plan(step.arrays)
             return NativeSweep(run_of(self.dtype, self.chosen), plan.program(step.number), plan)
+        from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
+
         alone = EncodedPlan(SweepArrays([step]), self.num_bits, *self._vectors)
         self.bytes += alone.bytes
         return NativeSweep(run_of(self.dtype, self.chosen), alone.program(0), alone)

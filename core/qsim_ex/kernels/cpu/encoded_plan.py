@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.native.library import address, function
 from qsim_ex.steps.compiled import Memory, PlanArrays
-from qsim_ex.steps.sweep_arrays import SweepArrays
+
+if TYPE_CHECKING:
+    from qsim_ex.steps.sweep_arrays import SweepArrays
 
 PROGRAM = 8
 """The integers of an encoded sweep as kernels take it: the struct Program of core/native/encoding.hpp."""

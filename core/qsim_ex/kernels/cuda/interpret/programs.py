@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.native.library import function
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
-from qsim_ex.steps.sweep_arrays import SweepArrays
+
+if TYPE_CHECKING:
+    from qsim_ex.steps.sweep_arrays import SweepArrays
 
 _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends", "i8", 5))
 """The arrays of `qx_plan_programs`: name, type, and integers of a row; `ends` are structs ProgramEnd."""
@@ -30,6 +32,8 @@ def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
     """Return the program of a sweep; tensor: see `SweepPrograms`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return plan_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
+    from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
+
     return SweepPrograms(SweepArrays([sweep]), itemsize, tensor).program(0)
 
 
