@@ -1,11 +1,11 @@
-"""Feed-forward and loops: ``python -m benchmarks.feed_forward [--peer-shots 200] [--out FILE.json]``.
+"""Feed-forward and loops: ``python -m benchmarks.feed_forward [--aer-shots 50 200] [--out FILE.json]``.
 
 Three circuits of Qiskit, on our backend and on Aer: a chain of teleportations, where a state hops from wire to wire by
 Bell pairs and corrections; a repetition code, whose syndromes are measured and corrected in every round; and a gate
 that is repeated until it succeeds, a `while` loop. 10,000 shots each.
 
-Aer runs every shot of the first two from the beginning, which takes minutes: --peer-shots gives it fewer, and its time
-is scaled up to all shots (the JSON says so).
+Aer runs every shot of the first two from the beginning, which takes minutes: --aer-shots tells its time from two shares
+of them (`benchmarks.shares`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import turns
+from benchmarks import shares, turns
+from benchmarks.means import Means
 from benchmarks.noise import aer_bits, succeeded
 from benchmarks.run import set_threads
-from benchmarks.turns import Contestant, Goal, Means, Times
+from benchmarks.shares import Shares
+from benchmarks.turns import Contestant, Goal, Times
 
 WIRES, ROUNDS, SHOTS = 12, 20, 10_000
 
@@ -34,7 +36,7 @@ class Case:
     name: str
     make: Callable[[int], Any]
     times: float
-    scaled: bool = True
+    slow: bool = True
 
     def goals(self, device: str, shots: int) -> tuple[Goal, ...]:
         """What is asked for, if this is the case that it is asked for."""
@@ -118,7 +120,7 @@ def until_success(seed: int) -> Any:
 CASES = (
     Case("teleportation", teleportation, 3),
     Case("repetition code", repetition, 3),
-    Case("until success", until_success, 1.5, scaled=False),
+    Case("until success", until_success, 1.5, slow=False),
 )
 
 
@@ -135,21 +137,20 @@ def ours(case: Case, device: str, threads: int, shots: int) -> list[Contestant]:
     return [Contestant("ours", "default", prepare, partial(_read, case))]
 
 
-def aer(case: Case, threads: int, shots: int, peer_shots: int) -> list[Contestant]:
+def aer(case: Case, threads: int, shots: int | Shares) -> list[Contestant]:
     """One call of Aer's backend, timed by its own clock."""
     from qiskit_aer import AerSimulator
 
     simulator = AerSimulator(method="statevector", max_parallel_threads=threads)
-    count = peer_shots if case.scaled else shots
 
-    def prepare(turn: int) -> Callable[[], Any]:
+    def prepare(turn: int, count: int) -> Callable[[], Any]:
         circuit = case.make(turn)
         return lambda: succeeded(simulator.run(circuit, shots=count, seed_simulator=turn, memory=True).result())
 
     def seconds(result: Any) -> float:
         return float(result.results[0].time_taken)
 
-    return [Contestant("aer", "default", prepare, partial(_read, case), seconds, count / shots)]
+    return [Contestant.of_units("aer", "default", prepare, partial(_read, case), shots, seconds)]
 
 
 def _read(case: Case, result: Any) -> Means:
@@ -165,12 +166,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     turns.common(parser, repeat=3)
     parser.add_argument("--shots", type=int, default=SHOTS)
-    parser.add_argument("--peer-shots", type=int, help="of Aer for the two long circuits; default: all")
+    shares.option(parser, "--aer-shots", "shots of Aer for the two long circuits")
     given = parser.parse_args(argv)
     set_threads(given.threads)
     made = turns.document("feed_forward", given)
     for case in CASES:
-        peers = partial(aer, case, given.threads, given.shots, given.peer_shots or given.shots)
+        units = shares.asked(given.aer_shots, given.shots) if case.slow else given.shots
+        peers = partial(aer, case, given.threads, units)
         makers = {"ours": partial(ours, case, given.device, given.threads, given.shots), "aer": peers}
         contestants = turns.gathered(makers, made["missing"])
         what = f"{case.name}, {case.make(0).num_qubits} qubits, {given.shots} shots"

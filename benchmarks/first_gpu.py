@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", default=list(FAMILIES))
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--commit", help="default: what git says; name it where there is no git")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     os.environ["QSIM_EX_CACHE_DIR"] = tempfile.mkdtemp(prefix="first_gpu")
@@ -168,7 +169,7 @@ def main() -> None:
             print(told, flush=True)
             cells.append(cell)
         if given.out:
-            found = {"kind": "first_gpu", "commit": machine.commit(), "machine": machine.describe()}
+            found = {"kind": "first_gpu", "commit": given.commit or machine.commit(), "machine": machine.describe()}
             given.out.write_text(json.dumps(found | {"precision": given.precision, "cells": cells}, indent=1) + "\n")
     if given.peer:
         print(f"geometric mean {geometric_mean(c['peer'] / c['ms'][0] for c in cells):.2f}")

@@ -81,6 +81,7 @@ def describe() -> dict[str, object]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _field("/proc/cpuinfo", "model name") or platform.processor(),
         "cores": os.cpu_count(),
+        "cores_of_this_process": len(os.sched_getaffinity(0)),
         "memory": memory_bytes("cpu"),
         "gpu": gpu(),
         "python": platform.python_version(),

@@ -7,7 +7,7 @@ bindings are made before. *engine from angles*: the same, but making the numbers
 read. Beside it Aer's, with its defaults, with parallel circuits, and with parameters bound at run time.
 *cirq samples*, *cirq states*: 200 resolvers, 8 qubits, 62 gates, through `run_sweep` (100 repetitions) and
 `simulate_sweep`, beside ``cirq.Simulator``.
-*estimator*: `EstimatorV2`, exact, 100 random Pauli strings on 12 qubits over 1,000 bindings; Aer runs a part of these.
+*estimator*: `EstimatorV2`, exact, 100 random Pauli strings on 12 qubits over 1,000 bindings, beside Aer's.
 
 Whole calls are timed by the wall clock, with the Python of each package. Every turn has fresh angles; circuits with
 their parameters are made before, and stay the same.
@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from benchmarks import turns
 from benchmarks.ansatz import ESTIMATED, SAMPLED, SWEPT, in_cirq, in_engine, in_qiskit
+from benchmarks.means import Means
 from benchmarks.noise import succeeded
 from benchmarks.run import set_threads
-from benchmarks.turns import Contestant, Goal, Means, Times, Within
+from benchmarks.turns import Contestant, Goal, Times, Within
 
 GOALS: dict[tuple[str, str], tuple[Goal, ...]] = {
     ("gpu", "engine"): (Within(5e-3),),
@@ -50,13 +51,12 @@ Makers = Mapping[str, Callable[[], Sequence[Contestant]]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much there is to do, and how much of it Aer's estimator does."""
+    """How much there is to do."""
 
     bindings: int = 1000
     shots: int = 100
     resolvers: int = 200
     strings: int = 100
-    aer_estimates: int = 20
 
 
 def engine(sizes: Sizes, options: Mapping[str, Any], *, from_angles: bool) -> list[Contestant]:
@@ -168,8 +168,8 @@ def their_cirq() -> Any:
     return cirq.Simulator()
 
 
-def estimators(sizes: Sizes, name: str, make: Callable[[], Any], bindings: int) -> list[Contestant]:
-    """Estimators of Qiskit, exact, for some of the bindings."""
+def estimators(sizes: Sizes, name: str, make: Callable[[], Any]) -> list[Contestant]:
+    """Estimators of Qiskit, exact."""
     from qiskit.quantum_info import SparsePauliOp
 
     circuit, _ = in_qiskit(ESTIMATED)
@@ -178,10 +178,10 @@ def estimators(sizes: Sizes, name: str, make: Callable[[], Any], bindings: int) 
     estimator = make()
 
     def prepare(turn: int) -> Callable[[], Any]:
-        pub = circuit, observables, ESTIMATED.angles(turn, sizes.bindings)[:bindings, None]
+        pub = circuit, observables, ESTIMATED.angles(turn, sizes.bindings)[:, None]
         return lambda: estimator.run([pub]).result()[0].data.evs
 
-    return [Contestant(name, "default", prepare, Means.exact, share=bindings / sizes.bindings)]
+    return [Contestant(name, "default", prepare, Means.exact)]
 
 
 def our_estimator(options: Mapping[str, Any]) -> Any:
@@ -212,10 +212,9 @@ def rows(sizes: Sizes, device: str, threads: int) -> dict[str, Makers]:
     for what, states in (("cirq samples", False), ("cirq states", True)):
         ours = partial(sweeps, sizes, "ours", partial(our_cirq, options), states=states)
         found[what] = {"ours": ours, "cirq": partial(sweeps, sizes, "cirq", their_cirq, states=states)}
-    few = min(sizes.aer_estimates, sizes.bindings)
     found["estimator"] = {
-        "ours": partial(estimators, sizes, "ours", partial(our_estimator, options), sizes.bindings),
-        "aer": partial(estimators, sizes, "aer", partial(aer_estimator, threads), few),
+        "ours": partial(estimators, sizes, "ours", partial(our_estimator, options)),
+        "aer": partial(estimators, sizes, "aer", partial(aer_estimator, threads)),
     }
     return found
 

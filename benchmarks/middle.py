@@ -1,12 +1,12 @@
-"""Measurements in the middle of a circuit: ``python -m benchmarks.middle [--peer-shots 200] [--out FILE.json]``.
+"""Measurements in the middle of a circuit: ``python -m benchmarks.middle [--aer-shots 10 40] [--out FILE.json]``.
 
 20 qubits in single precision. A layer is a random gate on every wire, then CZ on neighbours, every other pair, and then
 a measurement of one wire, which later layers use; ten layers, one more without a measurement, and a measurement of all
 wires. 10,000 shots, 30 bits each. Building circuits is not timed; Aer is timed by its own clock.
 
-Without branching Aer runs every shot from the beginning, which takes minutes: --peer-shots gives it fewer, and its time
-is scaled up to all shots (the JSON says so). With branching, where shots with equal results share a state, as ours do,
-time is not proportional to the number of shots, so Aer always runs all of them.
+Without branching Aer runs every shot from the beginning, which takes an hour and more: --aer-shots tells its time from
+two shares of them (`benchmarks.shares`). With branching, where shots with equal results share a state, as ours do, time
+does not grow evenly with the number of shots, so Aer always runs all of them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import turns
+from benchmarks import shares, turns
 from benchmarks.gates import Gate, random_u
+from benchmarks.means import Means
 from benchmarks.noise import aer_bits, aer_variants, succeeded
 from benchmarks.run import set_threads
-from benchmarks.turns import Contestant, Goal, Means, Times
+from benchmarks.shares import Shares
+from benchmarks.turns import Contestant, Goal, Times
 
 GOALS: dict[str, tuple[Goal, ...]] = {"cpu": (Times("aer", 5),)}
 """By device; for the sizes that `Case` has of itself."""
@@ -84,7 +86,7 @@ def ours(case: Case, device: str, threads: int) -> list[Contestant]:
     return [Contestant("ours", "default", prepare, read)]
 
 
-def aer(case: Case, threads: int, shots: int, *, branching: bool = True) -> list[Contestant]:
+def aer(case: Case, threads: int, shots: int | Shares, *, branching: bool = True) -> list[Contestant]:
     """Aer with its defaults, without fusion, and with branching."""
     from qiskit.circuit import QuantumCircuit
     from qiskit_aer import AerSimulator
@@ -103,17 +105,16 @@ def aer(case: Case, threads: int, shots: int, *, branching: bool = True) -> list
 
     def contestant(variant: str, settings: dict[str, Any]) -> Contestant:
         simulator = AerSimulator(method="statevector", precision="single", max_parallel_threads=threads, **settings)
-        count = case.shots if variant == "branching" else shots
+        units = case.shots if variant == "branching" else shots
 
-        def prepare(turn: int) -> Callable[[], Any]:
+        def prepare(turn: int, count: int) -> Callable[[], Any]:
             made = circuit(turn)
             return lambda: succeeded(simulator.run(made, shots=count, seed_simulator=turn, memory=True).result())
 
         def read(result: Any) -> Means:
             return Means.of_bits(aer_bits(result, case.bits))
 
-        share = count / case.shots
-        return Contestant("aer", variant, prepare, read, lambda result: result.results[0].time_taken, share)
+        return Contestant.of_units("aer", variant, prepare, read, units, lambda result: result.results[0].time_taken)
 
     return [contestant(variant, settings) for variant, settings in aer_variants(case.n, branching=branching).items()]
 
@@ -127,13 +128,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=Case.n)
     parser.add_argument("--measurements", type=int, default=Case.measurements)
     parser.add_argument("--shots", type=int, default=Case.shots)
-    parser.add_argument("--peer-shots", type=int, help="of Aer without branching; default: all")
+    shares.option(parser, "--aer-shots", "shots of Aer without branching")
     turns.without_branching(parser)
     given = parser.parse_args(argv)
     set_threads(given.threads)
     made = turns.document("middle", given)
     case = Case(given.n, given.measurements, given.shots)
-    peers = partial(aer, case, given.threads, given.peer_shots or given.shots, branching=given.branching)
+    peers = partial(aer, case, given.threads, shares.asked(given.aer_shots, case.shots), branching=given.branching)
     makers = {"ours": partial(ours, case, given.device, given.threads), "aer": peers}
     contestants = turns.gathered(makers, made["missing"])
     what = f"{case.n} qubits, {case.measurements} measurements in the middle, {case.shots} shots"

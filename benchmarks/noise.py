@@ -5,13 +5,13 @@ channel follows every gate: *depolarizing* with p = 0.01 in Qiskit's convention,
 *damping*, amplitude damping with γ = 0.01, on each wire of the gate alone. 1,000 trajectories with one shot each.
 All packages have the same channels behind the same gates, in circuits of their own; building these is not timed.
 
-*ours* is one call of `Simulator.run_batch`; *one by one* are --singles calls of `Simulator.run` with one shot, whose
-time is scaled up to all trajectories. *qsim* runs the circuit of Cirq, with fused gates of up to 2, 3 and 4
-qubits and with one thread or all. *aer* is timed by its own clock, with its defaults, without fusion, and with
-branching. On a GPU our two are measured alone, since the wheels of the others have no GPU support.
+*ours* is one call of `Simulator.run_batch`; *one by one* are calls of `Simulator.run` with one shot, whose time is told
+from two shares of the trajectories (--singles, `benchmarks.shares`). *qsim* runs the circuit of Cirq, with fused gates
+of up to 2, 3 and 4 qubits and with one thread or all. *aer* is timed by its own clock, with its defaults, without
+fusion, and with branching. On a GPU our two are measured alone, since the wheels of the others have no GPU support.
 
-At 16 qubits a call of Aer takes a minute or two, and several minutes with damping: --peer-trajectories 100 gives Aer
-and qsim fewer, and --no-branching leaves out the variant that always runs all of them, since its shots share work.
+At 16 qubits a call of Aer takes a minute or two, and several minutes with damping: --aer-trajectories 25 100 tells its
+time from two shares, and --no-branching leaves out the variant that always runs all, since its shots share work.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import turns
+from benchmarks import shares, turns
 from benchmarks.gates import Gate, random_u
+from benchmarks.means import Means
 from benchmarks.run import set_threads
-from benchmarks.turns import Contestant, Goal, Means, Times
+from benchmarks.shares import Shares
+from benchmarks.turns import Contestant, Goal, Times
 
 GOALS: dict[tuple[str, str, int], tuple[Goal, ...]] = {
     ("cpu", "depolarizing", 12): (Times("qsim", 3), Times("aer", 3)),
@@ -71,8 +73,8 @@ class Case:
         return GOALS.get((device, self.kind, self.n), ()) if self == Case(self.kind, self.n) else ()
 
 
-def ours(case: Case, device: str, threads: int, singles: int) -> list[Contestant]:
-    """All trajectories in one call, and one after the other."""
+def ours(case: Case, device: str, threads: int, singles: int | Shares | None) -> list[Contestant]:
+    """All trajectories in one call, and one after the other; singles: how many of the latter, if any."""
     from qsim_ex import CircuitBuilder, Options, Simulator
     from qsim_ex.circuit.noise import channels as noise
 
@@ -93,20 +95,20 @@ def ours(case: Case, device: str, threads: int, singles: int) -> list[Contestant
         made = circuit(turn)
         return lambda: simulator.run_batch(made, shots=case.trajectories, seeds=turn).packed[0]
 
-    def singly(turn: int) -> Callable[[], NDArray[np.uint8]]:
-        made, first = circuit(turn), turn * singles
-        return lambda: np.concatenate([simulator.run(made, 1, seed).packed for seed in range(first, first + singles)])
+    def singly(turn: int, count: int) -> Callable[[], NDArray[np.uint8]]:
+        made, first = circuit(turn), turn * case.trajectories
+        return lambda: np.concatenate([simulator.run(made, 1, seed).packed for seed in range(first, first + count)])
 
     def read(packed: NDArray[np.uint8]) -> Means:
         return Means.of_bits(np.unpackbits(packed, axis=-1, bitorder="little", count=case.n))
 
-    return [
-        Contestant("ours", "default", together, read),
-        Contestant("one by one", "default", singly, read, share=singles / case.trajectories),
-    ]
+    found = [Contestant("ours", "default", together, read)]
+    if singles is not None:
+        found.append(Contestant.of_units("one by one", "default", singly, read, singles))
+    return found
 
 
-def qsim(case: Case, threads: int, trajectories: int) -> list[Contestant]:
+def qsim(case: Case, threads: int) -> list[Contestant]:
     """qsimcirq, which runs one trajectory after the other; its circuit is translated within the clock, once a call."""
     import cirq
     from qsimcirq import QSimOptions, QSimSimulator
@@ -121,8 +123,8 @@ def qsim(case: Case, threads: int, trajectories: int) -> list[Contestant]:
             made.append(operation(gate))
             for wires in places:
                 if case.kind == "depolarizing":  # Cirq's p leaves out what turns out to be the identity
-                    share = 1 - 4.0 ** -len(wires)
-                    channel = cirq.depolarize(case.strength * share, len(wires))
+                    others = 1 - 4.0 ** -len(wires)
+                    channel = cirq.depolarize(case.strength * others, len(wires))
                 else:
                     channel = cirq.amplitude_damp(case.strength)
                 made.append(channel(*(qubits[wire] for wire in wires)))
@@ -132,14 +134,13 @@ def qsim(case: Case, threads: int, trajectories: int) -> list[Contestant]:
     def call(turn: int, fused: int, cores: int) -> Callable[[], Any]:
         simulator = QSimSimulator(QSimOptions(max_fused_gate_size=fused, cpu_threads=cores), seed=turn)  # type: ignore[no-untyped-call]
         made = circuit(turn)
-        return lambda: simulator.run(made, repetitions=trajectories)
+        return lambda: simulator.run(made, repetitions=case.trajectories)
 
     def read(result: Any) -> Means:
         return Means.of_bits(np.asarray(result.measurements["all"], dtype=np.uint8))
 
-    share = trajectories / case.trajectories
     return [
-        Contestant("qsim", f"fused{fused}_{cores}", partial(call, fused=fused, cores=cores), read, share=share)
+        Contestant("qsim", f"fused{fused}_{cores}", partial(call, fused=fused, cores=cores), read)
         for fused in (2, 3, 4)
         for cores in sorted({1, threads})
     ]
@@ -161,7 +162,7 @@ def aer_variants(n: int, *, branching: bool) -> dict[str, dict[str, Any]]:
     return found
 
 
-def aer(case: Case, threads: int, trajectories: int, *, branching: bool = True) -> list[Contestant]:
+def aer(case: Case, threads: int, trajectories: int | Shares, *, branching: bool = True) -> list[Contestant]:
     """Aer, with errors standing in the circuit; with branching it always has all trajectories, which share work."""
     from qiskit.circuit import QuantumCircuit
     from qiskit_aer import AerSimulator
@@ -187,17 +188,16 @@ def aer(case: Case, threads: int, trajectories: int, *, branching: bool = True) 
 
     def contestant(variant: str, settings: dict[str, Any]) -> Contestant:
         simulator = AerSimulator(method="statevector", precision="single", max_parallel_threads=threads, **settings)
-        shots = case.trajectories if variant == "branching" else trajectories
+        units = case.trajectories if variant == "branching" else trajectories
 
-        def prepare(turn: int) -> Callable[[], Any]:
+        def prepare(turn: int, shots: int) -> Callable[[], Any]:
             made = circuit(turn)
             return lambda: succeeded(simulator.run(made, shots=shots, seed_simulator=turn, memory=True).result())
 
         def read(result: Any) -> Means:
             return Means.of_bits(aer_bits(result, case.n))
 
-        share = shots / case.trajectories
-        return Contestant("aer", variant, prepare, read, lambda result: result.results[0].time_taken, share)
+        return Contestant.of_units("aer", variant, prepare, read, units, lambda result: result.results[0].time_taken)
 
     return [contestant(variant, settings) for variant, settings in aer_variants(case.n, branching=branching).items()]
 
@@ -218,22 +218,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, nargs="+", default=[12, 16])
     parser.add_argument("--cycles", type=int, default=Case.cycles)
     parser.add_argument("--trajectories", type=int, default=Case.trajectories)
-    parser.add_argument("--singles", type=int, default=50, help="trajectories of ours one by one")
-    parser.add_argument("--peer-trajectories", type=int, help="of qsim, and of Aer without branching; default: all")
+    shares.option(parser, "--singles", "trajectories of ours one by one", (10, 50))
+    parser.add_argument("--no-singles", action="store_true", help="leave out ours one by one")
+    shares.option(parser, "--aer-trajectories", "trajectories of Aer without branching")
     turns.without_branching(parser)
     given = parser.parse_args(argv)
     set_threads(given.threads)
     made = turns.document("noise", given)
-    peers = given.peer_trajectories or given.trajectories
+    singles = None if given.no_singles else shares.asked(given.singles, given.trajectories)
+    of_aer = shares.asked(given.aer_trajectories, given.trajectories)
     kinds: tuple[Kind, ...] = ("depolarizing", "damping")
     for case in (Case(kind, n, given.cycles, given.trajectories) for kind in kinds for n in given.n):
         if given.rows and case.kind not in given.rows:
             continue
-        makers = {"ours": partial(ours, case, given.device, given.threads, min(given.singles, given.trajectories))}
+        makers = {"ours": partial(ours, case, given.device, given.threads, singles)}
         if given.device == "cpu":
             makers |= {
-                "qsim": partial(qsim, case, given.threads, peers),
-                "aer": partial(aer, case, given.threads, peers, branching=given.branching),
+                "qsim": partial(qsim, case, given.threads),
+                "aer": partial(aer, case, given.threads, of_aer, branching=given.branching),
             }
         else:
             made["missing"]["qsim, aer"] = "their wheels know no GPU"

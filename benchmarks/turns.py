@@ -12,20 +12,18 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import sqrt
 from pathlib import Path
 from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from benchmarks import machine
+from benchmarks import machine, shares
+from benchmarks.means import Means
 from benchmarks.measure import PAUSE
 from benchmarks.peers.base import PeerMissing
+from benchmarks.shares import Shares
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the meaning of a field in the JSON changes."""
 
 KINDS = ("many", "noise", "middle")
@@ -36,39 +34,16 @@ OURS = "ours"
 WARMUP = 3
 """Untimed calls of ours; ours alone makes kernels, after it has seen a structure three times."""
 
-Floats = NDArray[np.float64]
+Prepare = Callable[[int], Callable[[], Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
-    """What a call found, as estimates with their standard errors: float64 arrays of one shape."""
+class Call:
+    """What a contestant's turn took and found; both seconds where it did two shares of the work."""
 
-    values: Floats
-    errors: Floats
-
-    @classmethod
-    def of_bits(cls, bits: NDArray[Any]) -> Means:
-        """Means over shots of every bit and of every two neighbours' parity; bits: 0 and 1, [..., shots, bits]."""
-        every = np.concatenate([bits, bits ^ np.roll(bits, 1, axis=-1)], axis=-1)
-        shots = every.shape[-2]
-        likely = (every.sum(axis=-2) + 1) / (shots + 2)  # never 0 or 1, so that no error is 0
-        return cls(every.mean(axis=-2), np.sqrt(likely * (1 - likely) / shots))
-
-    @classmethod
-    def exact(cls, values: NDArray[Any], tolerance: float = 1e-4) -> Means:
-        """Numbers that nothing is left to chance in, but for rounding."""
-        return cls(np.asarray(values, dtype=np.float64), np.full(np.shape(values), tolerance))
-
-    def deviation(self, other: Means) -> float:
-        """The root mean square of the differences, in standard errors; of the first ones where one has fewer."""
-        count = min(len(self.values), len(other.values))
-        differences = self.values[:count] - other.values[:count]
-        errors = np.hypot(self.errors[:count], other.errors[:count])
-        return float(np.sqrt(np.mean((differences / errors) ** 2)))
-
-    def allowed(self) -> float:
-        """How much a deviation may be: about 1 for many independent means, more for few; means are correlated."""
-        return 1 + 10 / sqrt(self.values.size)
+    seconds: float
+    found: Any
+    of_shares: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,29 +53,53 @@ class Contestant:
     prepare: makes the call that is timed, for the number of a turn, which gives its numbers; not timed itself.
     read: what the call returned, as means that all must agree on.
     clock: seconds by the contestant's own account, where that is fairer to it than the whole call.
-    share: how much of the work one call does. The time of all of it is taken to be as many times as long.
+    shares: what is run in place of all of the work; `prepare` then makes the call with more of it, `fewer` the other.
     """
 
     name: str
     variant: str
-    prepare: Callable[[int], Callable[[], Any]]
+    prepare: Prepare
     read: Callable[[Any], Means]
     clock: Callable[[Any], float] | None = None
-    share: float = 1.0
+    shares: Shares | None = None
+    fewer: Prepare | None = None
+
+    @classmethod
+    def of_units(
+        cls,
+        name: str,
+        variant: str,
+        prepare: Callable[[int, int], Callable[[], Any]],
+        read: Callable[[Any], Means],
+        units: int | Shares,
+        clock: Callable[[Any], float] | None = None,
+    ) -> Contestant:
+        """One whose call, made for a turn, has so many trajectories or shots: all of them, or two shares."""
+        if isinstance(units, int):
+            whole = units
+            return cls(name, variant, lambda turn: prepare(turn, whole), read, clock)
+        few, more = units.few, units.more
+        return cls(name, variant, lambda turn: prepare(turn, more), read, clock, units, lambda turn: prepare(turn, few))
 
     @property
     def label(self) -> str:
         """The name in the JSON."""
         return f"{self.name}/{self.variant}"
 
-    def call(self, turn: int) -> tuple[float, Any]:
-        """Seconds that all of the work takes, and what came out of this share."""
-        work = self.prepare(turn)
+    def call(self, turn: int) -> Call:
+        """Do the work, or two shares of it, which tell how long all of it takes."""
+        if self.shares is None or self.fewer is None:
+            return Call(*self._timed(self.prepare(turn)))
+        few, _ = self._timed(self.fewer(turn))
+        more, found = self._timed(self.prepare(turn))
+        return Call(shares.separated(self.shares, few, more).seconds(self.shares.whole), found, (few, more))
+
+    def _timed(self, work: Callable[[], Any]) -> tuple[float, Any]:
         sleep(PAUSE)
         begin = perf_counter()
         found = work()
         seconds = perf_counter() - begin
-        return (seconds if self.clock is None else self.clock(found)) / self.share, found
+        return seconds if self.clock is None else self.clock(found), found
 
 
 @dataclass(frozen=True)
@@ -155,46 +154,49 @@ def row(what: str, contestants: Sequence[Contestant], goals: Sequence[Goal], rep
     Of several variants of one name the fastest in the warm-up goes on; the others' warm-up is kept in the JSON.
     A contestant that raises an error takes no further part, and the error is kept too.
     """
-    seconds: dict[str, list[float]] = {one.label: [] for one in contestants}
+    calls: dict[str, list[Call]] = {one.label: [] for one in contestants}
     errors: dict[str, str] = {}
-    found: dict[str, Any] = {}
 
-    def call(one: Contestant, turn: int) -> float | None:
+    def call(one: Contestant, turn: int) -> Call | None:
         if one.label in errors:
             return None
         try:
-            taken, found[one.label] = one.call(turn)
+            return one.call(turn)
         except Exception as error:  # noqa: BLE001 - a peer that fails must not end the table; it is reported
             errors[one.label] = f"{type(error).__name__}: {error}"
             return None
-        return taken
 
     warm: dict[str, float] = {}
     for one in contestants:
         for turn in range(WARMUP if one.name == OURS else 1):
-            taken = call(one, turn)
-            if taken is not None:
-                warm[one.label] = taken
+            done = call(one, turn)
+            if done is not None:
+                warm[one.label] = done.seconds
     chosen = fastest(contestants, warm)
     for turn in range(WARMUP, WARMUP + repeat):
         for one in chosen[turn % len(chosen) :] + chosen[: turn % len(chosen)] if chosen else []:
-            taken = call(one, turn)
-            if taken is not None:
-                seconds[one.label].append(taken)
+            done = call(one, turn)
+            if done is not None:
+                calls[one.label].append(done)
     alive = [one for one in chosen if one.label not in errors]
+    seconds = {one.label: [done.seconds for done in calls[one.label]] for one in alive}
     medians = {one.name: median(seconds[one.label]) for one in alive}
     return {
         "what": what,
-        "seconds": {one.label: seconds[one.label] for one in alive},
+        "seconds": seconds,
         "warm_up": warm,
-        "shares": {one.label: one.share for one in alive if one.share != 1},
+        "by_two_shares": {one.label: _by_shares(one.shares, calls[one.label]) for one in alive if one.shares},
         "own_clock": [one.label for one in alive if one.clock is not None],
         "medians": medians,
         "ratios": {name: taken / medians[OURS] for name, taken in medians.items() if name != OURS and OURS in medians},
-        "agreement": agreement(alive, found),
+        "agreement": agreement(alive, {one.label: calls[one.label][-1].found for one in alive}),
         "errors": errors,
         "goals": [{**asdict(goal), **judged(goal, medians)} for goal in goals],
     }
+
+
+def _by_shares(given: Shares, calls: Sequence[Call]) -> dict[str, Any]:
+    return shares.told(given, [done.of_shares for done in calls if done.of_shares is not None])
 
 
 def fastest(contestants: Sequence[Contestant], warm: Mapping[str, float]) -> list[Contestant]:
@@ -230,7 +232,7 @@ def common(parser: argparse.ArgumentParser, repeat: int) -> None:
 
 
 def without_branching(parser: argparse.ArgumentParser) -> None:
-    """An option to leave out Aer's branching, which cannot be given a share of the work."""
+    """An option to leave out Aer's branching, whose shots share work: its time is no multiple of theirs."""
     parser.add_argument("--no-branching", dest="branching", action="store_false", help="leave out Aer's branching")
 
 
@@ -283,11 +285,17 @@ def markdown(made: Mapping[str, Any]) -> str:
             )
     lines += ["", *(f"- not measured: {name}: {reason}" for name, reason in made["missing"].items())]
     for one in made["rows"]:
-        shares = [f"{label} did {share:.3g} of the work" for label, share in one["shares"].items()]
-        clocks = [f"{label} by its own clock" for label in one["own_clock"]]
-        lines += [f"- {one['what']}: {', '.join(shares + clocks)}"] if shares or clocks else []
+        notes = [_noted(label, found) for label, found in one["by_two_shares"].items()]
+        notes += [f"{label} by its own clock" for label in one["own_clock"]]
+        lines += [f"- {one['what']}: {', '.join(notes)}"] if notes else []
         lines += [f"- FAILED: {one['what']}, {label}: {error}" for label, error in one["errors"].items()]
         for label, other in one["agreement"].items():
             if not other["agrees"]:
                 lines.append(f"- WRONG: {one['what']}, {label}: {other['deviation']:.3g} standard errors apart")
     return "\n".join([*lines, ""])
+
+
+def _noted(label: str, found: Mapping[str, Any]) -> str:
+    few, more = found["units"]
+    once, each = found["once"] * 1e3, found["each"] * 1e3
+    return f"{label} from {few} and {more} of {found['of']} ({once:.3g} ms once, {each:.3g} each)"

@@ -6,6 +6,9 @@ once for each instruction set. Nothing is done if the library fits its sources a
 compiled that changed, or whose headers did, since their objects were made.
 
     python -m tools.native --compiler clang++ --sanitize address,undefined --output build/asan
+    python -m tools.native --commands   # writes build/compile_commands.json for editors, clangd and clang-tidy
+
+core/native/CMakeLists.txt builds the same library with CMake; it asks this file (``--jobs``) what is compiled how.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ import ctypes
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -51,6 +56,8 @@ WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 GLIBC = "2.17"  # manylinux2014
 FLAGS: tuple[str, ...] = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
 FLAGS += ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG", "-I.")
+_INCLUDED = re.compile(rb'^#include "(.+)"$', re.MULTILINE)
+
 STRICT = ("-Wall", "-Wextra", "-Werror", "-Wno-psabi")
 """For clang alone: others warn of its loop hints, which they do not know. Vectors never leave the library."""
 
@@ -75,9 +82,9 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
     compile_, link = _commands(architecture, compiler)
     version = _version(compiler)
-    jobs = list(_jobs(architecture, bool(compiler), digest))
+    todo = list(jobs(architecture, bool(compiler), digest))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(lambda job: job.make(folder, compile_, flags, version), jobs))
+        made = list(pool.map(lambda job: job.make(folder, compile_, flags, version), todo))
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_suffix(f".{os.getpid()}.tmp")
     linking = [f"-Wl,--version-script={SOURCES / 'exports.map'}"]
@@ -85,6 +92,22 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     _run([*link, "-shared", *linking, *map(str, made), "-lm", "-lpthread", "-o", str(part)])
     part.replace(output)
     return output
+
+
+def write_commands() -> Path:
+    """Write how clang compiles each source, as clangd and clang-tidy read it, and return the file."""
+    file = ROOT / "build/compile_commands.json"
+    rows = [
+        {
+            "directory": str(SOURCES),
+            "file": job.source,
+            "arguments": ["clang++", *FLAGS, *STRICT, *job.flags, "-c", job.source],
+        }
+        for job in jobs(platform.machine(), foreign=True, digest="")
+    ]
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(rows, indent=1))
+    return file
 
 
 def compiler_present() -> bool:
@@ -150,29 +173,25 @@ class Job:
         command: the compiler and its target. version: of the compiler.
         """
         made = folder / Path(self.source).with_suffix(self.suffix)
-        read, key = made.with_suffix(".d"), made.with_suffix(".key")
-        words = [*flags, *self.flags]
-        if made.exists() and key.exists() and key.read_text() == _key(words, version, read):
+        words, stored = [*flags, *self.flags], made.with_suffix(".key")
+        key = self.key(words, version)
+        if made.exists() and stored.exists() and stored.read_text() == key:
             return made
         made.parent.mkdir(parents=True, exist_ok=True)
-        key.unlink(missing_ok=True)
-        depends = ["-MMD", "-MT", "object", "-MF", str(read)]
-        _run([*command, *words, *depends, "-c", self.source, "-o", str(made)])
-        key.write_text(_key(words, version, read))
+        stored.unlink(missing_ok=True)
+        _run([*command, *words, "-c", self.source, "-o", str(made)])
+        stored.write_text(key)
         return made
 
-
-def _key(words: Sequence[str], version: str, read: Path) -> str:
-    """Return a digest of what an object is made from: flags, compiler, and all files that the compiler read of ours.
-
-    read: where the compiler wrote their names.
-    """
-    names = read.read_text().removeprefix("object:").replace("\\\n", " ").split()
-    sha = hashlib.sha256("\0".join([*words, version]).encode())
-    for name in names:
-        file = SOURCES / name
-        sha.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b""))
-    return sha.hexdigest()
+    def key(self, words: Sequence[str], version: str) -> str:
+        """Return a digest of what is read: flags, the version of the reader, the source, and headers of ours."""
+        sha = hashlib.sha256("\0".join([*words, version]).encode())
+        names = [self.source]
+        for name in names:  # which grows meanwhile
+            text = (SOURCES / name).read_bytes()
+            sha.update(name.encode() + b"\0" + text)
+            names += [found for found in map(bytes.decode, _INCLUDED.findall(text)) if found not in names]
+        return sha.hexdigest()
 
 
 def _version(compiler: str) -> str:
@@ -182,7 +201,7 @@ def _version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout
 
 
-def _jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
+def jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
     """Yield each compilation. digest: of all sources, which one of them tells."""
     sets = SETS[architecture]
     oldest = next(iter(sets.values()))
@@ -190,7 +209,7 @@ def _jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
         source = file.relative_to(SOURCES).as_posix()
         if source not in KERNELS:
             own = () if oldest == "generic" else (_for(oldest, foreign),)
-            yield Job(source, ".o", (*own, *((f'-DQX_DIGEST="{digest}"',) if source == "library.cpp" else ())))
+            yield Job(source, ".o", (*own, *((f"-DQX_DIGEST={digest}",) if source == "library.cpp" else ())))
             continue
         for name, processor in sets.items():
             fused = () if source in EXACT else ("-ffp-contract=fast",)
@@ -226,8 +245,21 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="where the library goes; core/qsim_ex/native/built by default")
     parser.add_argument("--compiler", default="", help="a C++ compiler of this machine; ziglang's by default")
     parser.add_argument("--sanitize", default="", help="address,undefined or thread; needs --compiler")
+    parser.add_argument(
+        "--commands", action="store_true", help="write build/compile_commands.json, and compile nothing"
+    )
+    parser.add_argument(
+        "--jobs", action="store_true", help="print what is compiled how, for CMake, and compile nothing"
+    )
     given = parser.parse_args()
-    print(build(given.target, given.output, given.compiler, given.sanitize))
+    if given.commands:
+        print(write_commands())
+    elif given.jobs:
+        print(" ".join(FLAGS))
+        for job in jobs(given.target or platform.machine(), foreign=True, digest=source_digest()):
+            print(job.source, *job.flags)
+    else:
+        print(build(given.target, given.output, given.compiler, given.sanitize))
 
 
 if __name__ == "__main__":

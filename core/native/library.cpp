@@ -6,8 +6,21 @@
 #include <cpuid.h>
 #endif
 
+#define QX_TEXT_(words) #words
+#define QX_TEXT(words) QX_TEXT_(words)
+
 // QX_DIGEST: the digest of the sources, as qsim_ex.native.library computes it.
-extern "C" __attribute__((visibility("default"))) const char* qx_digest() { return QX_DIGEST; }
+extern "C" __attribute__((visibility("default"))) const char* qx_digest() { return QX_TEXT(QX_DIGEST); }
+
+// Returns the rows of exports.def as lines of three words, the last of which may be empty: sort, name, and arguments.
+extern "C" __attribute__((visibility("default"))) const char* qx_exports() {
+    return
+#define QX_FUNCTION(name, kinds) "function " #name " " #kinds "\n"
+#define QX_OBJECTS(name, kinds) "objects " #name " " #kinds "\n"
+#define QX_KERNEL(name, kinds) "kernel " #name " " #kinds "\n"
+#include "exports.def"
+        ;
+}
 
 namespace {
 
@@ -24,7 +37,7 @@ qx::Int saved_registers() {
 
 // Returns the level of x86-64 whose instructions this processor and its system have, as the psABI numbers them: 4
 // (AVX-512), 3 (AVX2 and FMA), 2 for all others; 0 on other architectures.
-QX_EXPORT(level)() {
+QX_EXPORT(level, ()) {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return 2;

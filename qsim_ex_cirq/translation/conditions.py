@@ -8,7 +8,7 @@ from typing import Any
 import cirq
 
 from qsim_ex.errors import MeasurementError, NotSupported
-from qsim_ex.frameworks import Expression, check
+from qsim_ex.frameworks import Expression, thresholds
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
 
 
@@ -59,10 +59,10 @@ def _masked(condition: cirq.BitMaskKeyCondition, value: Expression) -> Expressio
 def _table(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, what: str) -> Expression:
     """Return the values of all bits of some keys for which a condition holds, as an expression."""
     clbits = tuple(clbit for read in reads.values() for clbit in read.clbits)
-    if len(clbits) > check.CONDITION_BITS:
+    if len(clbits) > thresholds.now.listed_bits:
         raise NotSupported(
             f"expected a classical control of sums, products, comparisons and logic where it reads more than "
-            f"{check.CONDITION_BITS} bits, got {what} on {len(clbits)}; write it with these."
+            f"{thresholds.now.listed_bits} bits, got {what} on {len(clbits)}; write it with these."
         )
     values = [value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value)]
     return Expression.of_bits(clbits).among(values) if clbits else Expression.constant(len(values), 1)

@@ -152,10 +152,13 @@ def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:
         for gates in row.cirq:
             match gates:
                 case Attributes(kind, names):
+                    assert kind not in found
                     found[kind] = FromAttributes(row.name, names)
                 case OnePower(kind, exponent):
+                    assert exponent not in fixed[kind]
                     fixed[kind][exponent] = row.name
                 case OneShift(kind, shift, scales):
+                    assert shift not in shifted[kind]
                     shifted[kind][shift] = ShiftedRow(row.name, scales)
                 case Powers():
                     powers[row.name] = row, gates

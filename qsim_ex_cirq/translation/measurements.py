@@ -115,7 +115,7 @@ class PendingMeasurements:
         self._instances: list[_PendingMeasurement] = []
         self._clbits: list[int] = []  # of each read
         self._waiting: dict[int, int] = {}  # wire -> its read
-        self._confused: set[int] = set()  # wires whose waiting read is confused
+        self._confused: dict[int, tuple[int, ...]] = {}  # wire whose waiting read is confused -> all confused with it
         self._looped: dict[str, _LoopedKey] = {}
 
     def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
@@ -127,8 +127,8 @@ class PendingMeasurements:
             raise MeasurementError(
                 f"the key {key!r} is {before} and again on {len(wires)}; give each a key of its own."
             )
-        confused = _confused(gate)
-        reads = tuple(self._number(wire, k in confused) for k, wire in enumerate(wires))
+        confused = {k: tuple([wires[one] for one in group]) for group in _groups(gate) for k in group}
+        reads = tuple(self._number(wire, confused.get(k, ())) for k, wire in enumerate(wires))
         self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map))
 
     def _append(self, one: _PendingMeasurement) -> None:
@@ -136,11 +136,12 @@ class PendingMeasurements:
         if one.key in self._looped:
             self._record(one)
 
-    def _number(self, wire: int, confused: bool) -> int:
+    def _number(self, wire: int, confused: tuple[int, ...]) -> int:
+        """Return the number of a read of a wire; confused: the wires that are confused together with it."""
         if confused or wire in self._confused:
             self.measure([wire])
         if confused:
-            self._confused.add(wire)
+            self._confused[wire] = confused
         if wire not in self._waiting:
             self._waiting[wire] = len(self._clbits)
             self._clbits.append(wire)  # unless something acts on it
@@ -162,8 +163,9 @@ class PendingMeasurements:
         self._append(_PendingMeasurement(key, reads, (False,) * len(reads), {}, is_choice=True))
 
     def measure(self, wires: Iterable[int]) -> None:
-        """Measure those of some wires that wait, before something acts on them."""
-        ready = [wire for wire in wires if wire in self._waiting]
+        """Measure those of some wires that wait, and all that are confused with them, before something acts on them."""
+        asked = dict.fromkeys(one for wire in wires for one in self._confused.get(wire, (wire,)))
+        ready = [wire for wire in asked if wire in self._waiting]
         if not ready:
             return
         first = self._builder.num_clbits
@@ -172,7 +174,7 @@ class PendingMeasurements:
         self._builder.measure(ready, clbits)
         for wire, clbit in zip(ready, clbits, strict=True):
             self._clbits[self._waiting.pop(wire)] = clbit
-            self._confused.discard(wire)
+            self._confused.pop(wire, None)
 
     def now(self, key: str, index: int) -> MeasuredKey | None:
         """Return an instance of a key, measured now if it still waits; None if there is none of that number."""
@@ -239,8 +241,8 @@ class PendingMeasurements:
         )
 
 
-def _confused(gate: cirq.MeasurementGate) -> set[int]:
-    """Return the positions in a gate's confusion map; raises `NoiseError` for one that it names twice."""
+def _groups(gate: cirq.MeasurementGate) -> Sequence[tuple[int, ...]]:
+    """Return the tuples of positions in a gate's confusion map; raises `NoiseError` for one that is in two."""
     groups: Sequence[tuple[int, ...]] = list(gate.confusion_map)
     for one, other in combinations(groups, 2):
         if shared := set(one) & set(other):
@@ -248,4 +250,4 @@ def _confused(gate: cirq.MeasurementGate) -> set[int]:
                 f"the confusion map of the key {str(gate.mkey)!r} has qubit {min(shared)} in {one} and in {other}, and "
                 "nothing says which comes first; give one matrix for all qubits that are confused together."
             )
-    return {k for positions in groups for k in positions}
+    return groups

@@ -33,6 +33,7 @@ from qsim_ex.frameworks import (
     binding_groups,
     digest,
     stacked,
+    thresholds,
 )
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
@@ -42,9 +43,6 @@ from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
-
-_FEW = 16
-"""Circuits of so few instructions are read in Python in about the same time."""
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -84,7 +82,7 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _with_noise(circuit, noise)
-    native = native_columns(circuit) if len(circuit.data) > _FEW else None
+    native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
     columns = native or columns_of(circuit)
     return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))
 

@@ -13,9 +13,9 @@ from benchmarks.ansatz import ESTIMATED, SAMPLED, SWEPT, Ansatz
 from benchmarks.dense import simulate
 from benchmarks.gates import Gate
 from benchmarks.many import Sizes
-from benchmarks.turns import Means
+from benchmarks.means import Means
 
-SIZES = Sizes(bindings=2, shots=4000, resolvers=2, strings=4, aer_estimates=1)
+SIZES = Sizes(bindings=2, shots=4000, resolvers=2, strings=4)
 ROWS = many.rows(SIZES, "cpu", 2)
 PACKAGES = {"engine": "qsim_ex", "qiskit": "qiskit_aer", "cirq": "cirq", "estimator": "qiskit_aer"}
 
@@ -68,7 +68,7 @@ def test_everybody_finds_what_is_right(what: str) -> None:
     for contestant in found:
         if contestant.variant in ("parallel", "runtime") and what == "qiskit counts":
             continue  # the row above has them
-        result = contestant.read(contestant.call(4)[1])
+        result = contestant.read(contestant.call(4).found)
         assert result.deviation(wanted) < 2, contestant.label
         assert result.deviation(other) > 4, contestant.label
 

@@ -9,8 +9,9 @@ import pytest
 from support.exact_distributions import means, unitary
 
 from benchmarks import middle
+from benchmarks.means import Means
 from benchmarks.middle import Case
-from benchmarks.turns import Contestant, Means
+from benchmarks.turns import Contestant
 
 CASE = Case(3, 2, 3000)
 
@@ -49,7 +50,7 @@ def test_everybody_measures_the_same(peer: str) -> None:
     pytest.importorskip(PACKAGES[peer])
     wanted, other = exact(CASE, 4), exact(CASE, 5)
     for contestant in MAKERS[peer]():
-        found = contestant.read(contestant.call(4)[1])
+        found = contestant.read(contestant.call(4).found)
         assert found.deviation(wanted) < 2.5, contestant.label
         assert found.deviation(other) > 5, contestant.label
 
@@ -69,12 +70,13 @@ def test_the_command(branching: bool, tmp_path: Path) -> None:
     """Branching runs all shots, and is listed as missing where it was left out."""
     pytest.importorskip("qiskit_aer")
     out = tmp_path / "middle.json"
-    asked = ["--n", "3", "--measurements", "2", "--shots", "200", "--peer-shots", "50", "--repeat", "2"]
-    asked += [] if branching else ["--no-branching"]
+    asked = ["--n", "3", "--measurements", "2", "--shots", "9000", "--aer-shots", "10", "6000"]
+    asked += ["--repeat", "2"] if branching else ["--repeat", "2", "--no-branching"]
     assert middle.main([*asked, "--threads", "2", "--commit", "c", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
     (row,) = found["rows"]
     assert ("aer/branching" in row["warm_up"]) is branching
     assert ("aer/branching" in found["missing"]) is not branching
-    assert row["shares"] == ({"aer/default": 0.25} if "aer/default" in row["seconds"] else {})
+    told = {label: (one["units"], one["of"]) for label, one in row["by_two_shares"].items()}
+    assert told == ({"aer/default": ([10, 6000], 9000)} if "aer/default" in row["seconds"] else {})
     assert set(row["medians"]) == {"ours", "aer"}

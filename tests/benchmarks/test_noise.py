@@ -12,14 +12,15 @@ from support.exact_distributions import embedded, means, unitary
 
 from benchmarks import noise, table
 from benchmarks.families import structure_of
+from benchmarks.means import Means
 from benchmarks.noise import Case, Kind
-from benchmarks.turns import Contestant, Means
+from benchmarks.turns import Contestant
 
 PAULIS = [np.eye(2), np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.diag([1, -1])]
 
 MAKERS: dict[str, Callable[[Case], Sequence[Contestant]]] = {
     "ours": lambda case: noise.ours(case, "cpu", 2, case.trajectories),
-    "qsim": lambda case: noise.qsim(case, 2, case.trajectories),
+    "qsim": lambda case: noise.qsim(case, 2),
     "aer": lambda case: noise.aer(case, 2, case.trajectories),
 }
 PACKAGES = {"ours": "qsim_ex", "qsim": "qsimcirq", "aer": "qiskit_aer"}
@@ -56,7 +57,7 @@ def test_everybody_has_this_noise(kind: Kind, peer: str) -> None:
     wanted = exact(case, 4)
     without = exact(Case(kind, 3, cycles=2, strength=0.0), 4)
     for contestant in MAKERS[peer](case):
-        found = contestant.read(contestant.call(4)[1])
+        found = contestant.read(contestant.call(4).found)
         assert found.deviation(wanted) < 2.5, contestant.label
         assert found.deviation(without) > 5, contestant.label
 
@@ -77,20 +78,20 @@ def test_goals_are_for_their_sizes() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command measures what it is given, keeps every share, and its table can be printed again."""
+    """The command measures what it is given, names who did two shares, and its table can be printed again."""
     pytest.importorskip("qsimcirq")
     pytest.importorskip("qiskit_aer")
     out = tmp_path / "noise.json"
-    asked = ["--n", "3", "--cycles", "2", "--trajectories", "40", "--singles", "10", "--peer-trajectories", "20"]
-    asked += ["--no-branching"]
+    asked = ["--n", "3", "--cycles", "2", "--trajectories", "3000", "--singles", "10", "200"]
+    asked += ["--aer-trajectories", "10", "2000", "--no-branching"]
     assert noise.main([*asked, "--threads", "2", "--repeat", "2", "--commit", "c", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
     assert [row["what"] for row in found["rows"]] == ["depolarizing, 3 qubits", "damping, 3 qubits"]
     for row in found["rows"]:
         assert set(row["medians"]) == {"ours", "one by one", "qsim", "aer"}
         assert all(len(seconds) == 2 for seconds in row["seconds"].values())
-        assert row["shares"]["one by one/default"] == 0.25
-        assert row["shares"]["aer/default"] == 0.5
+        told = {label: (one["units"], one["of"]) for label, one in row["by_two_shares"].items()}
+        assert told == {"one by one/default": ([10, 200], 3000), "aer/default": ([10, 2000], 3000)}
     assert "aer/branching" in found["missing"]
     printed = capsys.readouterr().out
     assert "| depolarizing, 3 qubits |" in printed

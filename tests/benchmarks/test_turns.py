@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks import turns
-from benchmarks.turns import Contestant, Means, Times, Within
+from benchmarks.means import Means
+from benchmarks.shares import Shares
+from benchmarks.turns import Contestant, Times, Within
 
 
-def contestant(name: str, variant: str, seconds: float, value: float = 0.5, share: float = 1.0) -> Contestant:
-    """Somebody who says that a share took so long, and finds a value."""
-    return Contestant(
-        name, variant, lambda _: lambda: value, lambda v: Means.exact(np.array([v])), lambda _: seconds, share
-    )
+def contestant(name: str, variant: str, seconds: float, value: float = 0.5) -> Contestant:
+    """Somebody who says that a call took so long, and finds a value."""
+    return Contestant(name, variant, lambda _: lambda: value, lambda v: Means.exact(np.array([v])), lambda _: seconds)
 
 
 def failing(turn: int) -> Callable[[], Any]:
@@ -39,11 +39,35 @@ def test_the_fastest_variant_goes_on() -> None:
     assert found["goals"][0]["met"] is False
 
 
-def test_a_share_is_scaled() -> None:
-    """The time of a tenth of the work is scaled to all of it, and the JSON has the share."""
-    found = turns.row("what", [contestant("ours", "default", 1), contestant("qsim", "few", 2, share=0.1)], [], 1)
-    assert found["medians"]["qsim"] == pytest.approx(20)
-    assert found["shares"] == {"qsim/few": 0.1}
+def test_two_shares_tell_all_of_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+    """A peer that pays 0.25 s once is given that once, in the median, in the JSON and below the table."""
+    once, each = 0.25, 3e-4
+    peer = Contestant.of_units(
+        *("qsim", "few", lambda _, units: lambda: units, lambda _: Means.exact(np.array([0.5]))),
+        *(Shares(50, 200, 1000), lambda units: once + units * each),
+    )
+    found = turns.row("what", [contestant("ours", "default", 0.1), peer], [], 3)
+    assert found["medians"]["qsim"] == pytest.approx(0.55)
+    assert found["ratios"]["qsim"] == pytest.approx(5.5)
+    told = found["by_two_shares"]["qsim/few"]
+    assert (told["units"], told["of"]) == ([50, 200], 1000)
+    assert (told["once"], told["each"]) == (pytest.approx(once), pytest.approx(each))
+    assert told["seconds"] == [[pytest.approx(0.265), pytest.approx(0.31)]] * 3
+    assert _finished(found) == 0
+    assert "- what: qsim/few from 50 and 200 of 1000 (250 ms once, 0.3 each)" in capsys.readouterr().out
+
+
+def test_all_of_the_work_is_one_call() -> None:
+    """A contestant that is not given shares does all units in one call, and the JSON names no shares."""
+    asked: list[int] = []
+    peer = Contestant.of_units(
+        *("aer", "all", lambda _, units: lambda: asked.append(units), lambda _: Means.exact(np.array([0.5]))),
+        *(1000, lambda _: 2.0),
+    )
+    found = turns.row("what", [contestant("ours", "default", 1), peer], [], 2)
+    assert asked == [1000] * 3
+    assert found["medians"]["aer"] == 2
+    assert found["by_two_shares"] == {}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit import digest
+from qsim_ex.circuit import digest, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import ALWAYS, Channel, Initialize, Measure, Op, Permutation, Save, When
@@ -45,11 +45,11 @@ PARTS = [
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("few", [0, 64])
 @pytest.mark.parametrize("room", [1, 90, 700, 1 << 22])
-def test_pieces(monkeypatch: pytest.MonkeyPatch, parts: tuple[object, ...], few: int, room: int) -> None:
+def test_pieces(parts: tuple[object, ...], few: int, room: int) -> None:
     """Long tuples are written in pieces, and an item that is longer than a piece by itself."""
-    monkeypatch.setattr(digest, "_FEW", few)
-    monkeypatch.setattr(digest, "_ROOM", room)
-    assert digest.digest_of(parts, Op) == hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+    with thresholds.instead(written_parts=few, written_bytes=room):
+        found = digest.digest_of(parts, Op)
+    assert found == hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
 def test_an_error_in_an_item() -> None:

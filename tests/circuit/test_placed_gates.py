@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder
+from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.many import RowGates
 from qsim_ex.errors import WireError
 from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 
@@ -17,7 +19,14 @@ def _drawn(seed: int) -> tuple[list[str], list[tuple[int, ...]], list[list[float
     rng = np.random.default_rng(seed)
     names = [NAMES[k] for k in rng.integers(len(NAMES), size=int(rng.integers(20, 300)))]
     wires = [tuple(rng.permutation(6)[: GATES[name].qubits].tolist()) for name in names]
-    return names, wires, [rng.normal(size=len(GATES[name].parameters)).tolist() for name in names]
+    return names, wires, [_angles(rng, len(GATES[name].parameters)) for name in names]
+
+
+def _angles(rng: np.random.Generator, count: int) -> list[float]:
+    """Return angles, of which every other one is a multiple of π/4."""
+    return np.where(
+        rng.random(count) < 0.5, rng.integers(-20, 21, count) * (np.pi / 4), rng.normal(size=count)
+    ).tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -55,7 +64,7 @@ def _read(wires: list[tuple[int, ...]], names: list[str], parameters: list[list[
     return ReadGates(*given, [], np.empty(0, dtype=np.uint64), none)
 
 
-@pytest.mark.parametrize("shift", [0, 50, 90])
+@pytest.mark.parametrize("shift", [0, 10, 50, 90])
 @pytest.mark.parametrize("seed", range(5))
 def test_read_gates_are_placed_on_their_wires(seed: int, shift: int) -> None:
     """Gates that a reader has found are those of as many calls of `gate`, on wires below 62 and above."""
@@ -87,3 +96,12 @@ def test_read_gates_on_other_wires() -> None:
     moved = _read(wires, names, parameters).on(to)
     there = _read([tuple(to[w] for w in on) for on in wires], names, parameters)
     assert moved.gates(0, len(names)) == there.gates(0, len(names))
+
+
+def test_a_row_cannot_have_two_numbers() -> None:
+    """Rows are numbered once each: of two numbers of one row, the constants of one alone would be filled."""
+    with pytest.raises(AssertionError):
+        ReadRows(["h", "z", "h"])
+    row = on_arguments(GATES["z"])
+    with pytest.raises(AssertionError):
+        RowGates((row.row, row.row), (row.ops, row.ops))

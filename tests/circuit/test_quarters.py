@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from math import pi
 
 import numpy as np
@@ -10,13 +11,16 @@ import pytest
 from qiskit import QuantumCircuit
 
 from qsim_ex import CircuitBuilder, Options, Simulator
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import letters
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
-from qsim_ex.circuit.quarters import LEAST, QUARTERS, quarter
+from qsim_ex.circuit.quarters import QUARTERS, QuarterKeys, quarter
 from qsim_ex.errors import ParameterError, WireError
 from qsim_ex_provider.translation.circuits import translate_noisy
+
+LEAST = thresholds.now.quarter_wires
 
 ANGLED = [
     ("rz", (0.3,)),
@@ -36,6 +40,11 @@ def kinds(circuit: Circuit) -> Counter[tuple[str, str]]:
     return Counter((op.name, letters(op.pattern)) for op in circuit.instructions)
 
 
+def left_of(angle: float, turns: int) -> Decimal:
+    """Return what an angle is without some eighth turns, to 30 digits."""
+    return Decimal(angle) - turns * Decimal("3.14159265358979323846264338327950288419716939937511") / 4
+
+
 @pytest.mark.parametrize("name", QUARTERS)
 @pytest.mark.parametrize("turns", range(-18, 19))
 @pytest.mark.parametrize("off", [0.0, 9e-16, -9e-16])
@@ -44,14 +53,43 @@ def test_a_row_in_place_of_an_angle_is_the_same_gate(name: str, turns: int, off:
     angle = turns * pi / 4 + off
     row = quarter(name, [angle])
     if not row:
-        assert turns % 8 == 0
+        assert turns % 8 == 0 or abs(left_of(angle, turns)) > 3e-15
         return
 
     def phases(gate: str, *angles: float) -> list[complex]:
         entries = GATES[gate].entries(np.array([angles]))[0]
         return [1, *entries] if len(entries) == 1 else list(entries)
 
-    assert phases(row) == pytest.approx(phases(name, angle), abs=6e-15)
+    assert abs(left_of(angle, turns)) <= 3e-15
+    assert phases(row) == pytest.approx(phases(name, angle), abs=4e-15)
+
+
+@pytest.mark.parametrize("largest", [10.0, 99.0, 1e4, 1e8, 1e12, 1e16])
+def test_what_is_dropped_of_an_angle_does_not_grow_with_it(largest: float) -> None:
+    """Multiples of π/4 and the numbers beside them, alone and in bulk, are turns only where 3e-15 at most is left."""
+    rng = np.random.default_rng(7)
+    turns = np.rint(rng.uniform(-largest, largest, 400) / (pi / 4))
+    angles = turns * (pi / 4)
+    angles = np.concatenate([angles, np.nextafter(angles, 0), np.nextafter(angles, 4 * largest)])
+    found = [quarter("p", [float(angle)]) for angle in angles]
+    for angle, number, row in zip(angles.tolist(), [int(turn) for turn in turns] * 3, found, strict=True):
+        assert not row or (abs(left_of(angle, number)) <= 3e-15 and row == QUARTERS["p"][number % 16])
+    turner = QuarterKeys(["p"], 8)
+    keys, which, left = turner.replaced(
+        np.array([0], dtype=np.uint64), np.zeros(len(angles), dtype=np.uint32), angles, np.arange(len(angles))
+    )
+    rows = ["p", *turner.added]
+    assert [rows[number] for number in keys[which].tolist()] == [row or "p" for row in found]
+    assert left.tolist() == [angle for angle, row in zip(angles.tolist(), found, strict=True) if not row]
+
+
+@pytest.mark.parametrize("rows", [("p", "z"), ("z", "p"), ("t", "rz", "s", "u1"), ("rz",), tuple(GATES)])
+def test_every_row_has_one_number(rows: tuple[str, ...]) -> None:
+    """A row that stands for turns has the number that it has already where it is a gate that is read itself."""
+    every = (*rows, *QuarterKeys(rows, 8).added)
+    assert len(set(every)) == len(every)
+    turned = {row for name in rows for row in QUARTERS.get(name, ()) if row}
+    assert turned <= set(every)
 
 
 @pytest.mark.parametrize("angle", [0.0, 2 * pi, pi / 8, pi / 4 + 1e-14, pi / 2 + 1e-14, pi / 2 - 1e-12, 1e-15, 0.3])

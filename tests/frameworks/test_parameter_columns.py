@@ -29,6 +29,13 @@ def test_an_expression_has_the_value_of_its_formula(formula: Any) -> None:
     np.testing.assert_allclose(evaluated(formula), exact, rtol=1e-14)
 
 
+@pytest.mark.parametrize("number", [4 * np.pi, np.pi / 4, 1234567890.1234567, 1 / 3, 5e-324])
+def test_the_numbers_of_an_expression_keep_all_digits(number: float) -> None:
+    """A number inside an expression is the double that it was, of which 15 digits are not enough."""
+    assert evaluated(0.0 * A + number).tolist() == [number] * 3
+    assert evaluated(number * B).tolist() == (number * COLUMNS["b"]).tolist()
+
+
 def test_a_constant_formula_has_a_value_for_each_binding() -> None:
     """A formula whose parameters cancel has as many values as any other."""
     assert evaluated(sympy.Integer(2)).tolist() == [2, 2, 2]

@@ -9,6 +9,7 @@ import pytest
 from support.states import random_state
 from support.strategies import random_unitary
 
+from qsim_ex import PauliSum, Simulator
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import DeviceError
 from qsim_ex.options import Options
@@ -37,8 +38,32 @@ def test_a_lost_slice_is_found(dtype: np.dtype[Any], fault: str) -> None:
     psi /= np.linalg.norm(psi)
     check_norm(float(np.vdot(psi, psi).real), 500, dtype)
     psi[64:128] = 0 if fault == "dropped" else psi[:64]
-    with pytest.raises(DeviceError, match="lost or damaged"):
+    with pytest.raises(
+        DeviceError, match=r"cannot be right, since amplitudes were lost or damaged .* please report it"
+    ):
         check_norm(float(np.vdot(psi, psi).real), 500, dtype)
+
+
+@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("method", ["statevector", "density_matrix"])
+def test_wrong_amplitudes_are_told_with_the_run(observed: bool, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose amplitudes are lost says that its result cannot be right, its seed and plan, and to report it."""
+    monkeypatch.setattr("qsim_ex.placement.executor.norm_bound", lambda *_: -1.0)  # no norm is near enough
+    builder = CircuitBuilder(6, 6)
+    for wire in range(6):
+        builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 1) % 6])
+    circuit = builder.measure(range(6), range(6)).build()
+    simulator = Simulator(device="cpu", virtual_peers=4, method=method)
+    asked: dict[str, Any] = {"observables": [PauliSum.from_labels({"Z": 1.0})]} if observed else {"shots": 5}
+    with pytest.raises(DeviceError) as raised:
+        simulator.run_batch(circuit, seeds=[7], **asked)
+    text = str(raised.value)
+    assert "the result cannot be right" in text
+    assert "The seed is 7 " in text
+    assert "please report it" in text
+    if method == "statevector":
+        (plan,) = simulator.plans(circuit)
+        assert f"the plan's key {plan.key}; simulator.plans(circuit)" in text
 
 
 @pytest.mark.parametrize("found", [np.nan, np.inf, 0.0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.gates import Gate, parts
-from benchmarks.turns import Means
+from benchmarks.means import Means
 
 
 def embedded(matrix: np.ndarray, wires: Sequence[int], n: int) -> np.ndarray:

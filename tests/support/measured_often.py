@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from unittest.mock import patch
 
 import numpy as np
 from support.noisy_circuits import KINDS
 
 from qsim_ex import CircuitBuilder
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.program import partition
-from qsim_ex.program.separate import separation_of
 
 
 @contextmanager
 def parting_everything() -> Iterator[None]:
     """Let parts of few wires be parted too, and those that become smaller by one wire."""
-    separation_of.cache_clear()
-    with patch.multiple(partition, NARROW=0, GAIN=1):
+    with thresholds.instead(narrow=0, gain=1):
         yield
-    separation_of.cache_clear()
 
 
 def measured_often(rng: np.random.Generator, *, noise: bool = False) -> Circuit:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
@@ -25,43 +25,13 @@ from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
+from qsim_ex.program import divide, live, parts, separate, stretch
 from qsim_ex.program import kraus as engine_chance
-from qsim_ex.program import live, parts, separate
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
-from tools.fuzz.kinds import drawn, installed
-from tools.fuzz.options import DEVICES, devices
-from tools.fuzz.run import outcome_of, quiet
 
 MOST = 10_000
 """Circuits within which a fault must be found."""
-
-Plant = Callable[[pytest.MonkeyPatch], None]
-
-
-class Fault(NamedTuple):
-    """A fault, what plants it, the kinds of cases that it concerns, and a package without which it cannot be."""
-
-    name: str
-    plant: Plant
-    kinds: tuple[str, ...]
-    needs: str = "numpy"
-
-
-def instead(patch: pytest.MonkeyPatch, original: Any, wrong: Any) -> None:
-    """Put a function in the place of another, wherever a module has taken it by name."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith(("qsim_ex.", "qsim_ex_provider.", "qsim_ex_cirq.")):
-            for attribute, value in list(vars(module).items()):
-                if value is original:
-                    patch.setattr(module, attribute, wrong)
-
-
-def method(patch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]) -> None:
-    """Put a method in the place of another; it is given the right one as its first argument."""
-    right = getattr(owner, name)
-    patch.setattr(owner, name, lambda *given, **named: wrong(right, *given, **named))
-
 
 # --- what the builder makes of a program ------------------------------------------------------------------------------
 
@@ -349,6 +319,48 @@ def equal_further_numbers(patch: pytest.MonkeyPatch) -> None:
     instead(patch, right, lambda seeds, key, *rest: right(seeds, 0 if key >= joint._FURTHER else key, *rest))
 
 
+# --- readout errors ---------------------------------------------------------------------------------------------------
+
+
+def divided_anew(patch: pytest.MonkeyPatch) -> None:
+    """Remember no circuit's program."""
+    instead(patch, divide.program_of, divide.program_of.__wrapped__)
+
+
+def overwritten_and_misread(patch: pytest.MonkeyPatch) -> None:
+    """A bit that a store overwrites is misread at the end, as if it still were what was measured."""
+    divided_anew(patch)
+    method(patch, stretch.Shared, "together", lambda _right, _self, _clbits: set())
+
+
+def group_read_again(patch: pytest.MonkeyPatch) -> None:
+    """A store into a bit does not take it out of its group: all bits of the group are misread once more."""
+
+    def wrong(right: Any, self: Any, target: Any, value: Any) -> None:
+        right(self, target, value)
+        for clbit in target.value if target.op == "bits" else ():
+            self._shared.read.discard(self._shared._group.get(clbit))
+
+    divided_anew(patch)
+    method(patch, stretch.Stretch, "_store", wrong)
+
+
+def read_too_early(patch: pytest.MonkeyPatch) -> None:
+    """Conditions and stores see what was measured, and not what was read."""
+
+    def read(right: Any, self: Any, group: Any, measurement: int) -> None:
+        true = [self._bits[clbit] for clbit in group]
+        right(self, group, measurement)
+        self.true = getattr(self, "true", {}) | dict(zip([self._bits[clbit] for clbit in group], true, strict=True))
+
+    def columns(right: Any, self: Any, token: Any) -> Any:
+        return tuple(getattr(self, "true", {}).get(column, column) for column in right(self, token))
+
+    divided_anew(patch)
+    method(patch, stretch.Stretch, "_read", read)
+    method(patch, stretch.Stretch, "_columns", columns)
+
+
 # --- density matrices -------------------------------------------------------------------------------------------------
 
 
@@ -432,6 +444,9 @@ FAULTS = [
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("the same numbers in every round", equal_rounds, ("loops",)),
     Fault("saves without weights", unweighted_save, ("saves",)),
+    Fault("an overwritten bit misread", overwritten_and_misread, ("loops", "density loops")),
+    Fault("an overwritten bit left in its group", group_read_again, ("loops", "density loops")),
+    Fault("conditions before the readout error", read_too_early, ("loops", "density loops")),
     Fault("channels without phases", phaseless_channel, ("density",)),
     Fault("bits lost on the way", lost_bit, ("density",)),
     Fault("memory lost where branches meet", forgetful_merge, ("density loops",)),
@@ -442,33 +457,15 @@ FAULTS = [
 
 
 @pytest.fixture(autouse=True)
-def _on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """All cases run on the CPU, where the faults are planted."""
-    quiet()
-    devices.cache_clear()
-    monkeypatch.setenv(DEVICES, "cpu")
-    yield
-    devices.cache_clear()
-
-
-def found_after(kinds: tuple[str, ...], seed: int = 0) -> int | None:
-    """How many circuits it takes to find a fault; None if 10,000 are not enough."""
-    for count in range(MOST):
-        if outcome_of(drawn(seed + count, kinds)).trouble is not None:
-            return count + 1
-    return None
+def _on_the_cpu() -> Iterator[None]:
+    with on_the_cpu():
+        yield
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_fault_is_found(fault: Fault) -> None:
     """A fault in one place shows within 10,000 circuits, and is gone when it is taken out again."""
-    if not installed(fault.needs):
-        pytest.skip(f"needs {fault.needs}")
-    with monkeypatch.context() as patch:
-        fault.plant(patch)
-        count = found_after(fault.kinds)
-    assert count is not None
-    assert outcome_of(drawn(count - 1, fault.kinds)).trouble is None
+    check_found(fault, MOST)
 
 
 def test_there_are_twenty_faults() -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from tools.fuzz.kinds import drawn, kinds
+from tools.fuzz.kinds import drawn, kinds, missing
 from tools.fuzz.options import DEVICES
 from tools.fuzz.run import Found, Tally, many, outcome_of, quiet
 from tools.fuzz.shrink import shrink
@@ -38,6 +38,9 @@ def main() -> int:
         os.environ[DEVICES] = given.devices
     quiet()
     only = tuple(given.only)
+    if packages := missing(only):
+        print(f"{', '.join(only)} compares with Aer, which is not installed: pip install {packages}")
+        return 2
     if unknown := [name for name in only if not kinds((name,))]:
         print(f"expected a kind that can be drawn here ({', '.join(kinds())}), got {', '.join(unknown)}")
         return 2

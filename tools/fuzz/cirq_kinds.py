@@ -10,6 +10,7 @@ import numpy as np
 import sympy
 
 from tools.fuzz import compare, programs
+from tools.fuzz.angles import bindings
 from tools.fuzz.case import Case, Line
 from tools.fuzz.cirq_oracle import walk
 from tools.fuzz.cirq_programs import CirqDraw
@@ -43,8 +44,7 @@ def _tolerance(case: Case) -> float:
 
 
 def _resolvers(case: Case) -> list[dict[str, float]]:
-    random = np.random.default_rng(case.ask["seed"])
-    points = random.uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
+    points = bindings(case.ask["seed"], case.ask["rows"], case.ask["values"], is_special=True)
     return [{f"v{k}": float(value) for k, value in enumerate(row)} for row in points]
 
 
@@ -56,7 +56,7 @@ def draw_state(random: Random) -> Case:
     wires = random.choice([1, 2, 3, 3, 4, 4, 5])
     draw = CirqDraw(random, wires, 0)
     draw.bound = random.random() < 0.5
-    lines = [Line(draw.unitary_line()) for _ in range(random.randint(1, 10))]
+    lines = programs.unitary(draw, 10, prepared=False)
     ask: dict[str, Any] = {
         "rows": random.randint(1, 3),
         "values": draw.values,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from tools.fuzz.angles import EXPONENTS, special
 from tools.fuzz.case import Line
 from tools.fuzz.programs import Draw
 
@@ -74,6 +75,14 @@ CHANNELS: dict[str, int] = {
 }
 
 
+_BULK: dict[str, int] = {
+    "cirq.Z": 1, "cirq.S": 1, "cirq.T": 1, "cirq.S**-1": 1, "cirq.T**-1": 1, "cirq.H": 1, "cirq.X": 1, "cirq.X**0.5": 1,
+    "cirq.Z**{t}": 1, "cirq.ZPowGate(exponent={t})": 1, "cirq.rz({a})": 1, "cirq.Z**({t} + 2)": 1,
+    "cirq.CNOT": 2, "cirq.CZ": 2, "cirq.CZ**{t}": 2, "cirq.ZZ**0.3": 2,
+}  # fmt: skip
+"""Gates that come in bulk, with their number of qubits."""
+
+
 class CirqDraw(Draw):
     """A source of lines that append to the circuit `qc`; keys: how many bits each key holds that was measured."""
 
@@ -128,6 +137,20 @@ class CirqDraw(Draw):
             inner = ", ".join(self.operation() for _ in range(2))
             return f"qc.append(cirq.CircuitOperation(cirq.FrozenCircuit({inner}), repetitions=2))"
         return f"qc.append({self.operation()})"
+
+    def lone_angle(self, name: str = "") -> str:
+        """Cirq keeps rotations as exponents, whose rounding a huge angle would show."""
+        return self.angle(name)
+
+    def bulk(self) -> list[Line]:
+        """Many gates, one after another: those with names of their own, and powers of Z."""
+        random, lines = self.random, []
+        for _ in range(self.count()):
+            text, qubits = random.choice([pair for pair in _BULK.items() if pair[1] <= self.wires])
+            exponent = random.choice([*EXPONENTS, *EXPONENTS, str(random.randint(-40, 40) / 4)])
+            text = text.replace("{t}", exponent).replace("{a}", special(random))
+            lines.append(Line(f"qc.append(({text})({self.star(self.some(qubits))}))"))
+        return lines
 
     def preparation(self) -> str | None:
         """A state on any qubits, which resets them first."""

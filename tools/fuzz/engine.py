@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
-
+from tools.fuzz.angles import bindings
 from tools.fuzz.case import BIT, WIRE, Case, Line
 from tools.fuzz.channels import Noise
 from tools.fuzz.numbers import NAMES, misread
@@ -58,7 +57,8 @@ def pauli_sum(found: dict[str, float]) -> Any:
 
 def values_of(case: Case) -> Any:
     """The numbers of all bindings, [rows, values]."""
-    return np.random.default_rng(case.ask["seed"]).uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
+    ask = case.ask
+    return bindings(ask["seed"], ask["rows"], ask["values"], is_special=ask.get("sweep", False))
 
 
 # --- readout errors ---------------------------------------------------------------------------------------------------
@@ -90,10 +90,12 @@ def draw_readout(random: Random, lines: tuple[Line, ...]) -> tuple[tuple[tuple[i
 
 
 def readout_of(case: Case) -> Any:
-    """The engine's readout errors."""
+    """The engine's readout errors, those of bits among them that nothing measures."""
     from qsim_ex.circuit.noise.readout import ReadoutError
 
-    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in misread_groups(case))
+    written = {bit for _, bits in measurements(case.program) for bit in bits}
+    groups = [one for one in case.ask.get("readout", ()) if written.isdisjoint(one[0]) or written.issuperset(one[0])]
+    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in groups)
 
 
 def misread_groups(case: Case) -> list[tuple[tuple[int, ...], int]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
-from tools.fuzz.engine import FEW, circuit_of, distribution_of, draw_readout, readout_of, values_of
+from tools.fuzz.engine import FEW, circuit_of, distribution_of, draw_readout, filled, readout_of, values_of
 from tools.fuzz.kinds import Kind
 from tools.fuzz.options import options
 
@@ -29,8 +30,18 @@ def draw_bindings(random: Random) -> Case:
         "seed": random.randrange(1 << 30),
         "readout": draw_readout(random, tuple(lines)) if random.random() < 0.2 else (),
         "entry": "run",
+        "sweep": random.random() < 0.5,
     }
     return Case("bindings", wires, draw.bits, tuple(lines), options(random, wires, double=True), ask)
+
+
+def _swept(case: Case, numbers: Any) -> list[Any]:
+    """The circuit of each binding, of a sweep that is built once; special numbers are then numbers as all others."""
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
+
+    builder = filled(ParameterSweepBuilder(case.wires, case.bits), case, None, list(numbers.T.copy()))
+    sweep = builder.sweep(len(numbers))
+    return [sweep.circuit(k) for k in range(len(numbers))]
 
 
 def check_bindings(case: Case) -> str | None:
@@ -38,7 +49,7 @@ def check_bindings(case: Case) -> str | None:
     from qsim_ex import Options, Simulator
 
     rows, numbers = case.ask["rows"], values_of(case)
-    circuits = [circuit_of(case, None, values) for values in numbers]
+    circuits = _swept(case, numbers) if case.ask["sweep"] else [circuit_of(case, None, values) for values in numbers]
     if any(circuit.structure is not circuits[0].structure for circuit in circuits):
         return "circuits that differ in numbers alone have different structures"
     operands = np.concatenate([circuit.operands for circuit in circuits])

@@ -11,7 +11,7 @@ import numpy as np
 from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.channels import Noise
-from tools.fuzz.engine import ENTRIES, FEW, draw_readout, misread_groups, pauli_sum, readout_of
+from tools.fuzz.engine import ENTRIES, FEW, pauli_sum, readout_of
 from tools.fuzz.engine_runs import ran
 from tools.fuzz.kinds import Kind
 from tools.fuzz.loop_oracle import BINARY, LoopOracle, constant
@@ -25,10 +25,34 @@ MOST_ROUNDS = 4
 WIDTHS = (1, 2, 3, 5, 8, 16, 63, 64, 65, 90)
 
 
+class _Grouped(programs.Draw):
+    """Draws measurements that measure bits of one readout error together; groups: of one bit or two."""
+
+    def __init__(self, random: Random, wires: int, bits: int) -> None:
+        super().__init__(random, wires, bits)
+        order = random.sample(range(bits), bits)
+        self.groups: list[tuple[int, ...]] = []
+        while order:
+            size = 2 if wires > 1 and random.random() < 0.3 else 1
+            self.groups.append(tuple(order[:size]))
+            order = order[size:]
+
+    def measurement(self, most: int = 2) -> str:
+        """A measurement of all bits of a group or two."""
+        clbits: list[int] = []
+        for group in self.random.sample(self.groups, self.random.randint(1, min(2, len(self.groups)))):
+            clbits += group if len(clbits) + len(group) <= min(self.wires, max(most, len(group))) else ()
+        return f"b.measure({self.on(self.some(len(clbits)))}, {self.into(self.random.sample(clbits, len(clbits)))})"
+
+    def readout(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Readout errors of some of the groups, each with the seed of its matrix."""
+        return tuple((group, self.random.randrange(50)) for group in self.groups if self.random.random() < 0.7)
+
+
 class _Loops:
     """Draws blocks and loops; every loop has a variable of its own that counts its rounds."""
 
-    def __init__(self, draw: programs.Draw, noisy: bool) -> None:
+    def __init__(self, draw: _Grouped, noisy: bool) -> None:
         self.draw = draw
         self.random = draw.random
         self.noisy = noisy
@@ -72,6 +96,18 @@ class _Loops:
             return [Line(f"b.store({name}, {self.expression(width)})")]
         bits = self.some_bits()
         return [Line(f"b.store({bits}, {self.expression(bits.count('c['))})")]
+
+    def overwritten(self) -> list[Line]:
+        """Measurements, and stores into bits among them, with nothing else behind them but a branch now and then."""
+        random, found = self.random, []
+        for _ in range(random.randint(1, 4)):
+            bits = self.some_bits()
+            store = Line(f"b.store({bits}, {self.expression(bits.count('c['))})")
+            gate = Line(self.draw.conditional_line())
+            body = random.choice([store, gate, gate])
+            under = Line(f"with b.branch({self.holds()}):", (body,))
+            found.append(random.choices([store, Line(self.draw.measurement(4)), under], [2, 2, 1])[0])
+        return found
 
     def some_bits(self) -> str:
         """The value of some classical bits."""
@@ -139,28 +175,25 @@ class _Loops:
 def draw_loops(random: Random) -> Case:
     """Blocks and loops among gates, measurements, resets, conditions and channels, and a measurement at the end."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
-    draw = programs.Draw(random, wires, random.randint(1, 4))
+    draw = _Grouped(random, wires, random.randint(1, 4))
     loops = _Loops(draw, noisy=random.random() < 0.5)
     for _ in range(random.choice([0, 1, 1, 2])):
         width = random.choice(WIDTHS)
         loops.variables.append((loops.variable(width), width))
     lines = loops.lines(0, 6) + loops.loop(0, ())
     if random.random() < 0.7:
-        lines.append(programs.measured(draw))
+        lines.append(Line(draw.measurement(4)))
+    if random.random() < 0.5:
+        lines += loops.overwritten()
     program = (*loops.declared, Line("b.measure([], [])"), *lines)
     double = random.random() < 0.7
     ask = {
         "entry": random.choice(ENTRIES),
         "seed": random.randrange(1 << 40),
-        "readout": _alone(draw_readout(random, program)) if random.random() < 0.2 else (),
+        "readout": draw.readout() if random.random() < 0.5 else (),
         "elsewhere": options(random, wires, double=True) if double else None,
     }
     return Case("loops", wires, draw.bits, program, options(random, wires, double=double), ask)
-
-
-def _alone(groups: Any) -> Any:
-    """Readout errors of one bit each, which a measurement of any bits reads."""
-    return tuple(one for one in groups if len(one[0]) == 1)
 
 
 def built(case: Case) -> Any:
@@ -176,7 +209,7 @@ def built(case: Case) -> Any:
 
 def truth(case: Case) -> Oracle:
     """The oracle at the end of a program."""
-    groups = {bits[0]: misread(1, seed) for bits, seed in misread_groups(case)}
+    groups = {bits: misread(len(bits), seed) for bits, seed in case.ask["readout"]}
     oracle = LoopOracle(case.wires, groups)
     case.run(NAMES | {"b": oracle, "noise": Noise, "q": range(case.wires), "c": range(case.bits), "k": constant})
     return oracle.follow()

@@ -48,7 +48,7 @@ def draw_wide(random: Random) -> Case:
         "readout": _readout(random, program) if random.random() < 0.25 else (),
         "observables": tuple(_terms(random, draw, program) for _ in range(random.randint(1, 2))) if observed else (),
         "tables": (random.randint(0, 3), 1 << random.randint(4, 12)) if random.random() < 0.4 else None,
-        "narrow": random.randint(0, 5) if random.random() < 0.7 else None,
+        "thresholds": {"narrow": random.randint(0, 5), "gain": 1} if random.random() < 0.7 else {},
     }
     return Case("wide", draw.wires, draw.bits, program, options(random, draw.wires, double=double), ask)
 
@@ -98,7 +98,7 @@ def _terms(random: Random, draw: WideDraw, lines: tuple[Line, ...]) -> tuple[tup
 
 def check_wide(case: Case) -> str | None:
     """Bits, values and saves of wide circuits are those of a product of oracles; bits also with `separate=False`."""
-    with _parting(case.ask["narrow"]), _tables(case.ask["tables"]):
+    with _tables(case.ask["tables"]):
         runs = _Runs(case)
         _check_size(case, runs.circuits[0].structure)
         return runs.wrong()
@@ -114,20 +114,6 @@ def _check_size(case: Case, structure: Any) -> None:
     widest = structure.num_qubits if found is None else max(len(part.wires) for part in found.parts)
     if widest > WIDEST:
         raise NotSupported(f"a part has {widest} wires")
-
-
-@contextmanager
-def _parting(narrow: int | None) -> Iterator[None]:
-    """Let measurements part what has more wires than `narrow` meanwhile; None for the engine's own bounds."""
-    if narrow is None:
-        yield
-        return
-    from qsim_ex.program import partition, separate
-
-    anew = getattr(separate.separation_of, "__wrapped__", separate.separation_of)
-    bounds = patch.multiple(partition, NARROW=narrow, GAIN=1)
-    with bounds, patch.object(separate, "separation_of", anew):
-        yield
 
 
 @contextmanager

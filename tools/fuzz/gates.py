@@ -16,9 +16,9 @@ Definition = Callable[..., Matrix]
 
 
 def turn(hamiltonian: Matrix, angle: float) -> Matrix:
-    """exp(−i·angle/2·H) of a Hermitian matrix."""
+    """exp(−i·angle/2·H) of a Hermitian matrix whose eigenvalues are −1, 0 and 1, also for huge angles."""
     values, vectors = np.linalg.eigh(hamiltonian)
-    return (vectors * np.exp(-0.5j * angle * values)) @ vectors.conj().T
+    return (vectors * np.exp(-0.5j * angle * np.rint(values))) @ vectors.conj().T
 
 
 def power(involution: Matrix, exponent: float, shift: float = 0.0) -> Matrix:

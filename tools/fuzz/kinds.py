@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from random import Random
 
+from tools.fuzz import thresholds
 from tools.fuzz.case import Case
 from tools.fuzz.options import MACHINES
 
@@ -17,13 +18,15 @@ from tools.fuzz.options import MACHINES
 class Kind:
     """A kind of case: how one is drawn, and what is compared.
 
-    check: says in words what differs, or None. weight: how often it is drawn.
+    check: says in words what differs, or None. weight: how often it is drawn. as_it_is: whether the engine's own
+    numbers hold for it, where other kinds have small CPUs and other thresholds here and there.
     """
 
     name: str
     draw: Callable[[Random], Case]
     check: Callable[[Case], str | None]
     weight: float = 1.0
+    as_it_is: bool = False
 
 
 ENGINE = (
@@ -53,7 +56,15 @@ def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
         named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
         if named and installed(framework):
             found += import_module(f"tools.fuzz.{framework}_kinds").KINDS
+    if any(name.startswith("aer") for name in only) and not missing(only):  # which are large: only if asked for
+        found += import_module("tools.fuzz.aer_kinds").KINDS
     return {kind.name: kind for kind in found if not only or kind.name.startswith(only)}
+
+
+def missing(only: tuple[str, ...]) -> str:
+    """The package to install for kinds that are asked for and compare with Aer; "" if all are here."""
+    needs = {"qiskit": "qiskit", "qiskit_aer": "qiskit-aer"} if any(name.startswith("aer") for name in only) else {}
+    return " ".join(name for package, name in needs.items() if not installed(package))
 
 
 def installed(package: str) -> bool:
@@ -67,5 +78,8 @@ def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
     every = list(kinds(only).values())
     kind = random.choices(every, [kind.weight for kind in every])[0]
     case = kind.draw(random)
+    if kind.as_it_is:
+        return case
     small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
-    return replace(case, ask={**case.ask, "machine": small})
+    others = thresholds.drawn(random) | case.ask.get("thresholds", {})
+    return replace(case, ask={**case.ask, "machine": small, "thresholds": others})

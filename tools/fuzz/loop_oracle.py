@@ -102,8 +102,8 @@ class _Statement:
 class LoopOracle:
     """Records a program as a circuit builder would read it; `follow` gives the oracle at its end."""
 
-    def __init__(self, wires: int, misread: Mapping[int, Any]) -> None:
-        self._oracle = Oracle(wires, misread)
+    def __init__(self, wires: int, misread: Mapping[tuple[int, ...], Any]) -> None:
+        self._oracle = Oracle(wires, together=misread)
         self._statements: list[_Statement] = []
         self._open: list[int] = []
         self._variables = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -116,8 +117,30 @@ def strings(k: int) -> list[str]:
     return ["".join(letters) for letters in product("IXYZ", repeat=k)]
 
 
+class _Together:
+    """Takes gates that are appended later."""
+
+    def __init__(self) -> None:
+        self.gates: list[tuple[str, tuple[int, ...], tuple[float, ...]]] = []
+
+    def gate(self, name: str, wires: Sequence[int], *angles: float) -> None:
+        """Take a gate."""
+        self.gates.append((name, tuple(wires), angles))
+
+
+def together(builder: Any) -> Iterator[_Together]:
+    """A loop of one round, at whose end its gates are appended together, where a builder can do so."""
+    taken = _Together()
+    yield taken
+    if hasattr(builder, "gates"):
+        builder.gates(*map(list, zip(*taken.gates, strict=True)))
+        return
+    for name, wires, angles in taken.gates:
+        builder.gate(name, wires, *angles)
+
+
 NAMES: dict[str, Any] = {
     one.__name__: one
-    for one in (haar, monomial, blocks, real, phases, several, vector, shuffled, kraus, misread, pauli)
+    for one in (together, haar, monomial, blocks, real, phases, several, vector, shuffled, kraus, misread, pauli)
 } | {"np": np, "pi": np.pi}
 """What a program may name besides its own circuit."""

@@ -34,9 +34,13 @@ NARROW = 12
 """Wires of a circuit that is small enough to be simulated as a whole, which a placement may need."""
 
 
-def placed(random: Random, wires: int) -> dict[str, Any]:
-    """A placement for a state of some wires; an empty dictionary is a state in one piece."""
-    kept = 1 if random.random() < 0.1 else min(3, max(wires - 1, 1))  # fewer local wires than a gate mixes are refused
+def placed(random: Random, wires: int, least: int = 3) -> dict[str, Any]:
+    """A placement for a state of some wires, of which so many or more are local but for small states and rarely.
+
+    An empty dictionary is a state in one piece.
+    """
+    # Fewer local wires than a gate mixes are refused.
+    kept = 1 if least == 3 and random.random() < 0.1 else min(least, max(wires - 1, 1))
     shared = min(random.choice([0, 0, 0, 1, 1, 2]), max(wires - kept, 0))
     options: dict[str, Any] = {"virtual_peers": 1 << shared} if shared else {}
     most = wires - shared

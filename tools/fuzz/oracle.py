@@ -7,7 +7,7 @@ the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,16 +53,23 @@ class Oracle:
     """Reads a program as a circuit builder does, and keeps what may have become of the state.
 
     branches: classical bits -> A. saved: label -> branches at that point. misread: classical bit -> P(read | true), for
-    measurements that write a wrong bit.
+    measurements that write a wrong bit. together: the same for bits that are misread together, which every measurement
+    measures together.
     """
 
-    def __init__(self, wires: int, misread: Mapping[int, NDArray[np.float64]] | None = None) -> None:
+    def __init__(
+        self,
+        wires: int,
+        misread: Mapping[int, NDArray[np.float64]] | None = None,
+        together: Mapping[tuple[int, ...], NDArray[np.float64]] | None = None,
+    ) -> None:
         self.wires = wires
         start = np.zeros((1 << wires, 1), dtype=np.complex128)
         start[0] = 1
         self.branches: dict[int, Matrix] = {0: start}
         self.saved: dict[str, dict[int, Matrix]] = {}
         self.misread = dict(misread or {})
+        self.together = dict(together or {})
         self._conditions: list[tuple[tuple[int, ...], frozenset[int]]] = []
 
     # --- what programs call -----------------------------------------------------------------------------------------
@@ -167,9 +174,33 @@ class Oracle:
                         if weight:
                             value = bits & ~(1 << clbit) | read << clbit
                             found.setdefault(value, []).append(np.sqrt(weight) * kept)
-            joined = {bits: narrow(np.concatenate(parts, axis=1)) for bits, parts in found.items()}
-            self.branches = {bits: state for bits, state in joined.items() if np.vdot(state, state).real > NOTHING}
+            self._join(found)
+        for group, matrix in self.together.items():
+            if {*group} <= {*clbits}:
+                self._misread_together(group, matrix)
         return self
+
+    def _misread_together(self, group: tuple[int, ...], matrix: NDArray[np.float64]) -> None:
+        """Write bits of one readout error as they are read; no condition may be around their measurement."""
+        assert not self._conditions
+        found: dict[int, list[Matrix]] = {}
+        for bits, state in self.branches.items():
+            for read, weight in enumerate(matrix[_value(bits, group)]):
+                found.setdefault(_written(bits, group, read), []).append(np.sqrt(weight) * state)
+        self._join(found)
+
+    def store(self, clbits: Sequence[int], value: Callable[[int], int]) -> Oracle:
+        """Write into bits a value that depends on all bits."""
+        found: dict[int, list[Matrix]] = {}
+        for bits, state in self.branches.items():
+            made = _written(bits, clbits, value(bits)) if self._holds(bits) else bits
+            found.setdefault(made, []).append(state)
+        self._join(found)
+        return self
+
+    def _join(self, found: Mapping[int, Sequence[Matrix]]) -> None:
+        joined = {bits: narrow(np.concatenate(parts, axis=1)) for bits, parts in found.items()}
+        self.branches = {bits: state for bits, state in joined.items() if np.vdot(state, state).real > NOTHING}
 
     def save(self, label: str = "statevector") -> Oracle:
         """Keep the branches under a label."""
@@ -243,3 +274,9 @@ class Oracle:
 
 def _value(bits: int, clbits: Sequence[int]) -> int:
     return sum((bits >> bit & 1) << k for k, bit in enumerate(clbits))
+
+
+def _written(bits: int, clbits: Sequence[int], value: int) -> int:
+    for k, bit in enumerate(clbits):
+        bits = bits & ~(1 << bit) | (value >> k & 1) << bit
+    return bits

@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from tools.fuzz import angles
 from tools.fuzz.case import WIRE, Line
-
-ANGLES = ("0.0", "pi", "-pi", "pi/2", "-pi/2", "pi/4", "2*pi", "-3*pi/4", "4*pi", "7*pi/2")
-NEARLY = ("1e-15", "-4e-16", "3e-15", "1e-12", "-1e-9")
-"""What some quarter turns are off by: of these the first three are rounding."""
-EXPONENTS = ("0.0", "1.0", "-1.0", "0.5", "-0.5", "2.0", "0.25", "1.5")
-SHIFTS = ("0.0", "0.0", "-0.5", "1.0")
-HALF_TURNS = frozenset({"exponent", "shift", "phase_exponent"})
 
 ONE_WIRE = (
     "bit_flip({p})", "phase_flip({p})", "depolarizing({p})", "uniform_pauli({p})", "phase_damping({p})",
     "amplitude_damping({p})", "amplitude_damping({p}, {r})", "reset_channel({s})", "reset_channel({s}, {s})",
     "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli_channel(dict(X={s}, Z={s}))",
 )  # fmt: skip
+TURNS = ("p", "rz", "u1", "rx")
+PAIRS = ("cx", "cz", "rzz", "ryy")
+PLAIN = ("z", "s", "sdg", "t", "tdg", "h", "x", "sx", *TURNS, *TURNS, *PAIRS)
+"""Gates that come in bulk: those with an angle, those on two wires, and all of them."""
+
+_LONE = (("lam",), ("theta",), ("angle",))
+"""The parameters of gates with one angle, which may be huge."""
+
 TWO_WIRES = ("depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli_channel(dict(XY={s}, ZI={s}, IZ={s}))")
+
+
+BULKS = 0.07
+"""How likely many gates at once stand where a line could be."""
 
 
 class Draw:
@@ -42,15 +48,15 @@ class Draw:
     # --- pieces of text ---------------------------------------------------------------------------------------------
 
     def angle(self, name: str = "") -> str:
-        """An angle, or an exponent in half turns; special values are as likely as others."""
-        random = self.random
-        if self.bound and random.random() < 0.6:
+        """An angle, or an exponent in half turns; or a number of a binding."""
+        if self.bound and self.random.random() < 0.6:
             self.values += 1
             return f"v[{self.values - 1}]"
-        if random.random() < 0.4:
-            chosen = random.choice(SHIFTS if name == "shift" else EXPONENTS if name in HALF_TURNS else ANGLES)
-            return f"({chosen} + {random.choice(NEARLY)})" if name != "shift" and random.random() < 0.2 else chosen
-        return str(round(random.uniform(-2, 2) if name in HALF_TURNS else random.uniform(-7, 7), 3))
+        return angles.angle(self.random, name)
+
+    def lone_angle(self, name: str = "") -> str:
+        """The angle of a gate that has no other; sums of huge ones would lose what is compared."""
+        return angles.huge(self.random) if self.random.random() < 0.03 else self.angle(name)
 
     def seed(self) -> int:
         """The seed of a matrix."""
@@ -91,8 +97,26 @@ class Draw:
         """A gate of the table."""
         row = self.random.choice(self.rows)
         wires = self.some(row.qubits)
-        parameters = "".join(f", {self.angle(name)}" for name in row.parameters)
+        angle = self.lone_angle if row.parameters in _LONE else self.angle
+        parameters = "".join(f", {angle(name)}" for name in row.parameters)
         return f"b.gate({row.name!r}, {self.on(wires)}{parameters}{self.controls(wires)})"
+
+    def bulk(self) -> list[Line]:
+        """Many gates, one after another, that are appended together: mostly phases, by names and by angles."""
+        return [Line("for g in together(b):", tuple(Line(f"g.{self.plain()}") for _ in range(self.count())))]
+
+    def count(self) -> int:
+        """How many gates are many: more than are ever appended one by one, or some."""
+        return self.random.choice([self.random.randint(2, 8), self.random.randint(17, 30)])
+
+    def plain(self) -> str:
+        """A call of `gate` without controls, of gates that come in bulk."""
+        name = self.random.choice(PLAIN)
+        count = 2 if name in PAIRS and self.wires > 1 else 1
+        if name in PAIRS and count == 1:
+            name = "x"
+        given = f", {angles.special(self.random) if name in TURNS and self.random.random() < 0.7 else self.angle()}"
+        return f"gate({name!r}, {self.on(self.some(count))}{given if name in (*TURNS, 'rzz', 'ryy') else ''})"
 
     def bond(self) -> str:
         """Rotations by Pauli matrices of two wires as transpilers write them: quarter turns around CX, RZ, CX."""
@@ -104,7 +128,7 @@ class Draw:
             for wire in random.sample(pair, 2):
                 for _ in range(random.randint(0, 2)):
                     name = random.choice(["h", "sx", "sx", "s", "rz", "x"])
-                    angle = f", {random.choice(ANGLES)}" if name == "rz" else ""
+                    angle = f", {angles.special(random)}" if name == "rz" else ""
                     text += f".gate({name!r}, {self.on([wire])}{angle})"
             cx = f".gate('cx', {self.on(pair)})"
             text += f"{cx}.gate('rz', {self.on(pair[1:])}, {self.angle()}){cx}"
@@ -124,7 +148,7 @@ class Draw:
         held = self.on([on])
         for control, name in zip(around, names, strict=True):
             cx = f".gate('cx', {self.on([control, on])})" if control != on else ""
-            angle = f".gate('rz', {held}, {random.choice(ANGLES)})" if random.random() < 0.1 else ""
+            angle = f".gate('rz', {held}, {angles.special(random)})" if random.random() < 0.1 else ""
             text += f"{cx}.gate({name!r}, {held}){angle}{cx if random.random() < 0.3 else ''}"
         return f"{text}.gate({ends[-1]!r}, {held})"
 
@@ -222,12 +246,15 @@ class Draw:
         return Line(f"with b.condition({self.into(clbits)}, {values}):", tuple(body))
 
 
-def unitary(draw: Draw, longest: int = 14) -> list[Line]:
-    """Lines without chance, after preparations here and there."""
+def unitary(draw: Draw, longest: int = 14, *, prepared: bool = True) -> list[Line]:
+    """Lines without chance, after preparations here and there, if there may be any."""
     lines = []
     for _ in range(draw.random.randint(1, longest)):
-        prepared = draw.preparation() if not draw.bound and draw.random.random() < 0.06 else None
-        lines.append(Line(prepared or draw.unitary_line()))
+        if draw.random.random() < BULKS:
+            lines += draw.bulk()
+            continue
+        first = draw.preparation() if prepared and not draw.bound and draw.random.random() < 0.06 else None
+        lines.append(Line(first or draw.unitary_line()))
     return lines
 
 
@@ -237,6 +264,8 @@ def chance(draw: Draw, longest: int = 12, *, noisy: bool = True) -> list[Line]:
     weights = [6, 2, 0.8, 2, 1.5 if noisy else 0]
     for _ in range(random.randint(2, longest)):
         match random.choices(range(5), weights)[0]:
+            case 0 if random.random() < BULKS:
+                lines += draw.bulk()
             case 0:
                 prepared = draw.preparation() if not draw.bound and random.random() < 0.08 else None
                 lines.append(Line(prepared or draw.unitary_line()))

@@ -10,9 +10,10 @@ import numpy as np
 import qiskit.circuit.library as lib
 import qiskit.quantum_info as qi
 from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, QuantumRegister
-from qiskit.circuit.classical import expr
+from qiskit.circuit.classical import expr, types
 
 from tools.fuzz import compare, programs
+from tools.fuzz.angles import bindings
 from tools.fuzz.case import WIRE, Case, Line
 from tools.fuzz.engine import terms
 from tools.fuzz.kinds import Kind, installed
@@ -31,7 +32,14 @@ def names() -> dict[str, Any]:
     """What programs may name."""
     from qsim_ex_provider import save_statevector
 
-    own = {"lib": lib, "qi": qi, "expr": expr, "v_loop": lambda: Parameter("turn"), "save": save_statevector}
+    own = {
+        "lib": lib,
+        "qi": qi,
+        "expr": expr,
+        "types": types,
+        "v_loop": lambda: Parameter("turn"),
+        "save": save_statevector,
+    }
     found = NAMES | own
     if installed("qiskit_aer"):
         from qiskit_aer import noise
@@ -57,7 +65,7 @@ def truth_of(circuit: QuantumCircuit, error: Any = None, oracle: Oracle | None =
 
 
 def _values(case: Case) -> Any:
-    return np.random.default_rng(case.ask["seed"]).uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
+    return bindings(case.ask["seed"], case.ask["rows"], case.ask["values"], is_special=True)
 
 
 def _used(circuit: QuantumCircuit, row: Any) -> dict[Any, float]:
@@ -105,6 +113,8 @@ def draw_shots(random: Random) -> Case:
         wires, lines = _in_parts(draw, noisy=channels)
     else:
         lines = [*programs.chance(draw, 8, noisy=channels), _measured(draw)]
+        for _ in range(random.choice([0, 0, 1, 2, 3])):
+            lines.insert(random.choice([len(lines), random.randint(0, len(lines))]), draw.store())
     ask: dict[str, Any] = {"seed": random.randrange(1 << 40), "entry": random.choice(["backend", "job", "sampler"])}
     if noisy:
         errors = []
@@ -217,7 +227,7 @@ def draw_binds(random: Random) -> Case:
     wires = random.choice([1, 2, 3, 3, 4])
     draw = QiskitDraw(random, wires, wires)
     draw.bound = True
-    lines = [Line(draw.unitary_line()) for _ in range(random.randint(1, 8))]
+    lines = programs.unitary(draw, 8)
     if draw.values and random.random() < 0.3:
         lines.append(Line(f"qc.global_phase = v[{random.randrange(draw.values)}] / 2"))
     if draw.values and random.random() < 0.5:

@@ -16,6 +16,7 @@ from qiskit.circuit import (
     Measure,
     QuantumCircuit,
     Reset,
+    Store,
     SwitchCaseOp,
 )
 from qiskit.circuit.classical import expr
@@ -78,6 +79,11 @@ def _step(
         case Measure():
             _noise(operation, on, oracle, error)
             oracle.measure(on, bits)
+        case Store():
+            target = operation.lvalue.var
+            read, function = _condition(operation.rvalue)
+            places = [bit_of[bit] for bit in ([target] if isinstance(target, Clbit) else target)]
+            oracle.store(places, lambda held: function({bit: held >> bit_of[bit] & 1 for bit in read}))
         case Reset():
             oracle.reset(on)
             _noise(operation, on, oracle, error)

@@ -7,6 +7,7 @@ from random import Random
 
 from qiskit.circuit.library import get_standard_gate_name_mapping
 
+from tools.fuzz.angles import special
 from tools.fuzz.case import Line
 from tools.fuzz.programs import Draw
 
@@ -15,6 +16,11 @@ _OWN = ("measure", "reset", "delay")
 _NAMED = ("XGate", "HGate", "SXGate", "RZGate", "RYGate", "UGate", "CXGate", "CZGate", "ECRGate", "SwapGate", "RZZGate",
           "SGate", "TGate", "CCXGate", "PhaseGate", "RXGate")  # fmt: skip
 """Gates for noisy machines: none of them is ever replaced by its definition, in which others would have noise."""
+
+_TURNS = ("PhaseGate", "RZGate", "U1Gate", "RXGate")
+_PAIRS = ("CXGate", "CZGate", "RZZGate", "RYYGate")
+_BULK = ("ZGate", "SGate", "SdgGate", "TGate", "TdgGate", "HGate", "XGate", "SXGate", *_TURNS, *_TURNS, *_PAIRS)
+"""Gates that come in bulk: those with an angle, those on two wires, and all of them."""
 
 LIBRARY: dict[str, int] = {
     "lib.UnitaryGate(haar(1, {n}))": 1,
@@ -102,6 +108,8 @@ def standard() -> list[tuple[str, int, int, int]]:
 class QiskitDraw(Draw):
     """A source of lines for a `QuantumCircuit`; noisy: only gates that a noise model can name."""
 
+    powers: tuple[float, ...] = (2, 3, -1, 0.5)
+
     def __init__(self, random: Random, wires: int, bits: int, *, noisy: bool = False) -> None:
         super().__init__(random, wires, bits)
         self.noisy = noisy
@@ -122,15 +130,28 @@ class QiskitDraw(Draw):
         name, qubits, parameters, controls = random.choice(
             [row for row in standard() if row[1] <= self.wires and (not self.noisy or row[0] in _NAMED)]
         )
-        angles = [self.angle() for _ in range(parameters)]
+        lone = parameters == 1 and not self.noisy and random.random() < 0.5
+        angles = [self.lone_angle() if lone else self.angle() for _ in range(parameters)]
         bound = any(angle.startswith("v[") for angle in angles)
         if controls and not self.noisy and not bound and random.random() < 0.2:
             angles.append(f"ctrl_state={random.randrange(1 << controls)}")
         gate = f"lib.{name}({', '.join(angles)})"
-        if not self.noisy and not bound and random.random() < 0.3:
+        if not self.noisy and not bound and not lone and random.random() < 0.3:
             gate, more = self.modified(gate, qubits)
             qubits += more
         return f"qc.append({gate}, {self.on(self.some(qubits))})"
+
+    def bulk(self) -> list[Line]:
+        """Many standard gates, one after another."""
+        return [Line(f"qc.append(lib.{self.plain()}") for _ in range(self.count())]
+
+    def plain(self) -> str:
+        """A gate that comes in bulk, without `lib.`, and its wires."""
+        random = self.random
+        name = random.choice([name for name in _BULK if self.wires > 1 or name not in _PAIRS])
+        angle = special(random) if name in _TURNS and random.random() < 0.7 else self.angle()
+        given = angle if name in (*_TURNS, "RZZGate", "RYYGate") else ""
+        return f"{name}({given}), {self.on(self.some(2 if name in _PAIRS else 1))})"
 
     def modified(self, gate: str, qubits: int) -> tuple[str, int]:
         """A gate with controls, inverted, or to a power; and how many controls were added."""
@@ -139,7 +160,7 @@ class QiskitDraw(Draw):
             case 0:
                 return f"{gate}.inverse()", 0
             case 1 if qubits:
-                return f"{gate}.power({random.choice([2, 3, -1, 0.5])}, annotated=True)", 0
+                return f"{gate}.power({random.choice(self.powers)}, annotated=True)", 0
             case 2 | 3 if qubits and qubits < self.wires:
                 more = random.randint(1, min(2, self.wires - qubits))
                 annotated = random.choice([True, False])
@@ -198,6 +219,23 @@ class QiskitDraw(Draw):
             case _:
                 kept = (*body, Line(self.measurement()) if random.random() < 0.5 else self.conditional(1))
                 return Line(f"with qc.for_loop(range({random.randint(1, 3)})):", kept)
+
+    def store(self) -> Line:
+        """A store into a bit or a register, by itself, at the end of a block, or in a loop."""
+        random, bit = self.random, self.random.randrange(self.bits)
+        width = min(self.bits, 2)
+        into_register = f"qc.store(r[0], expr.lift({random.randrange(1 << width)}, types.Uint({width})))"
+        values = [f"expr.lift({random.random() < 0.5})", f"c[{random.randrange(self.bits)}]", self.expression()]
+        text = random.choice([into_register, *(f"qc.store(c[{bit}], {value})" for value in values)])
+        gate = Line(self.conditional_line())
+        match random.randrange(5):
+            case 0:
+                return Line(f"with qc.if_test({self.expression()}):", (gate, Line(text)))
+            case 1:
+                body = (Line(self.measurement()), Line(text)) if random.random() < 0.5 else (gate, Line(text))
+                return Line(f"with qc.for_loop(range({random.randint(1, 2)})):", body)
+            case _:
+                return Line(text)
 
     def expression(self) -> str:
         """A condition as a classical expression."""

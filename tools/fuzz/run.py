@@ -59,24 +59,14 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@contextmanager
-def quarter_turns() -> Iterator[None]:
-    """Let quarter turns be structure in circuits of any width."""
-    from qsim_ex.circuit import quarters
-
-    before, quarters.LEAST = quarters.LEAST, 0
-    try:
-        yield
-    finally:
-        quarters.LEAST = before
-
-
 def outcome_of(case: Case) -> Outcome:
     """Check a case; an exception is trouble, unless the product says that it does not support what was asked."""
+    from qsim_ex.circuit import thresholds
     from qsim_ex.errors import NotSupported
 
+    others = thresholds.instead(**case.ask.get("thresholds", {}))
     try:
-        with limited(), quarter_turns(), machine(case.ask.get("machine", 0)):
+        with limited(), others, machine(case.ask.get("machine", 0)):
             return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])

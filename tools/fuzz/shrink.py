@@ -58,8 +58,8 @@ def _fewer_options(case: Case) -> Iterator[Case]:
         if isinstance(value, tuple) and value:
             for k in range(len(value)):
                 yield replace(case, ask={**case.ask, name: value[:k] + value[k + 1 :]})
-        elif isinstance(value, dict) and name == "elsewhere":
-            yield replace(case, ask={**case.ask, name: None})
+        elif isinstance(value, dict) and name in ("elsewhere", "thresholds"):
+            yield replace(case, ask={**case.ask, name: None if name == "elsewhere" else {}})
             for key in value:
                 yield replace(case, ask={**case.ask, name: {k: v for k, v in value.items() if k != key}})
         elif isinstance(value, int) and not isinstance(value, bool):

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx {
 namespace {

@@ -7,7 +7,7 @@
 using qx::Int;
 
 // Writes for each value, none negative, the union of masks[k] for every bit k that is set in it.
-QX_EXPORT(bits_spread)(const Int* values, Int size, const Int* masks, Int count, Int* out) {
+QX_EXPORT(bits_spread, (const Int* values, Int size, const Int* masks, Int count, Int* out)) {
     constexpr Int byte_values = 256, most_bytes = 8;
     Int tables[most_bytes][byte_values];  // the union for each value of a byte
     const Int bytes = (count + 7) / 8;
@@ -28,7 +28,7 @@ QX_EXPORT(bits_spread)(const Int* values, Int size, const Int* masks, Int count,
 }
 
 // Writes numbers in the order of their places with some bits flipped.
-QX_EXPORT(bits_flip)(const double* values, Int size, Int flip, double* out) {
+QX_EXPORT(bits_flip, (const double* values, Int size, Int flip, double* out)) {
     for (Int k = 0; k < size; ++k) out[k] = values[k ^ flip];
     return 0;
 }

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx::plan {
 

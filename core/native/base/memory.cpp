@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/export.hpp"
 #include "base/pool.hpp"
 
 namespace {
@@ -68,35 +69,35 @@ void swap_bytes(char* mine, char* theirs, std::size_t size) {
 }  // namespace
 
 // Copies bytes from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
-QX_EXPORT(copy)(char* to, const char* from, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds) {
+QX_EXPORT(copy, (char* to, const char* from, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds)) {
     return in_pieces(bytes, first, threads, microseconds,
                      [&](qx::Int begin, std::size_t size) { std::memcpy(to + begin, from + begin, size); });
 }
 
 // Writes zeros; as `copy`.
-QX_EXPORT(clear)(char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds) {
+QX_EXPORT(clear, (char* to, qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds)) {
     return in_pieces(bytes, first, threads, microseconds,
                      [&](qx::Int begin, std::size_t size) { std::memset(to + begin, 0, size); });
 }
 
 // Copies `rows` runs of `width` bytes, which begin `to_stride` and `from_stride` bytes apart; as `copy`.
-QX_EXPORT(copy_rows)(char* to, const char* from, qx::Int rows, qx::Int width, qx::Int to_stride, qx::Int from_stride,
-                     qx::Int first, qx::Int threads, qx::Int microseconds) {
+QX_EXPORT(copy_rows, (char* to, const char* from, qx::Int rows, qx::Int width, qx::Int to_stride, qx::Int from_stride,
+                      qx::Int first, qx::Int threads, qx::Int microseconds)) {
     return runs_in_pieces(rows, width, {first, 0, threads, microseconds}, [&](qx::Int row, qx::Int at, qx::Int size) {
         std::memcpy(to + row * to_stride + at, from + row * from_stride + at, static_cast<std::size_t>(size));
     });
 }
 
 // Swaps `rows` runs of `width` bytes, `stride` bytes apart, with as many of other memory; as `copy`.
-QX_EXPORT(swap)(char* mine, char* theirs, qx::Int rows, qx::Int width, qx::Int stride, qx::Int first, qx::Int threads,
-                qx::Int microseconds) {
+QX_EXPORT(swap, (char* mine, char* theirs, qx::Int rows, qx::Int width, qx::Int stride, qx::Int first, qx::Int threads,
+                 qx::Int microseconds)) {
     return runs_in_pieces(rows, width, {first, 0, threads, microseconds}, [&](qx::Int row, qx::Int at, qx::Int size) {
         swap_bytes(mine + row * stride + at, theirs + row * stride + at, static_cast<std::size_t>(size));
     });
 }
 
 // Returns the bytes of the last cache; 0 if the system does not tell.
-QX_EXPORT(last_cache)() {
+QX_EXPORT(last_cache, ()) {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
     return sysconf(_SC_LEVEL3_CACHE_SIZE);
 #else

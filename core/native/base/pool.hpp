@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 #if defined(__AVX512F__)
 #define QX_VECTOR_BYTES 64

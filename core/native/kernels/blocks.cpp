@@ -4,6 +4,7 @@
 // says whether amplitudes are complex64 or complex128.
 
 #include "base/array.hpp"
+#include "base/export.hpp"
 #include "base/index_bits.hpp"
 #include "base/ranges.hpp"
 
@@ -56,16 +57,15 @@ void permute_tiles(Number* state, const Int* tile, const Int* sources, Int bits,
 }  // namespace
 
 // Writes to `out` indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`.
-QX_EXPORT(bases)(Int free, Int fixed, Int first, Int* out, Int count) {
+QX_EXPORT(bases, (Int free, Int fixed, Int first, Int* out, Int count)) {
     Int x = qx::placed(first, free);
     for (Int k = 0; k < count; ++k, x = qx::next_placed(x, free)) out[k] = x | fixed;
     return 0;
 }
 
 // out[r, c] = state[offsets[r] + columns[c]], [rows, size].
-QX_EXPORT(gather)
-(void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* out, Int size, Int each, Int chunk,
- Int threads, Int slice) {
+QX_EXPORT(gather, (void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* out, Int size, Int each,
+                   Int chunk, Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* from, Int first, Int last) {
         auto* to = static_cast<decltype(from)>(out);
         for (Int r = 0; r < rows; ++r)
@@ -74,9 +74,8 @@ QX_EXPORT(gather)
 }
 
 // state[offsets[r] + columns[c]] = values[r, c], [rows, size].
-QX_EXPORT(scatter)
-(void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* values, Int size, Int each, Int chunk,
- Int threads, Int slice) {
+QX_EXPORT(scatter, (void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* values, Int size,
+                    Int each, Int chunk, Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* to, Int first, Int last) {
         auto* from = static_cast<decltype(to)>(values);
         for (Int r = 0; r < rows; ++r)
@@ -87,9 +86,8 @@ QX_EXPORT(scatter)
 // Sets every row to its amplitude times the row that begins at `held`.
 //
 // Neighbours among the columns are written together, as many as stay in the first cache.
-QX_EXPORT(spread)
-(void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes, Int size, Int each,
- Int chunk, Int threads, Int slice) {
+QX_EXPORT(spread, (void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes,
+                   Int size, Int each, Int chunk, Int threads, Int slice)) {
     constexpr Int together = 256;
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         using Amplitude = std::remove_pointer_t<decltype(of)>;
@@ -113,9 +111,8 @@ QX_EXPORT(spread)
 }
 
 // Multiplies amplitudes by `inside` where the bits under `mask` are `value`, else by `outside`.
-QX_EXPORT(scale)
-(void* state, Int single, Int mask, Int value, double inside, double outside, Int size, Int each, Int chunk, Int threads,
- Int slice) {
+QX_EXPORT(scale, (void* state, Int single, Int mask, Int value, double inside, double outside, Int size, Int each, Int chunk,
+                  Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         using Real = decltype(of->real);
         const Real factors[] = {static_cast<Real>(outside), static_cast<Real>(inside)};
@@ -127,7 +124,7 @@ QX_EXPORT(scale)
 }
 
 // Writes zeros to the amplitudes at which a bit under `mask` is 1.
-QX_EXPORT(clear_bits)(void* state, Int single, Int mask, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT(clear_bits, (void* state, Int single, Int mask, Int size, Int each, Int chunk, Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         for (Int i = first; i < last; ++i)
             if (i & mask) of[i] = {0, 0};
@@ -135,8 +132,8 @@ QX_EXPORT(clear_bits)(void* state, Int single, Int mask, Int size, Int each, Int
 }
 
 // Exchanges the amplitudes at column + `here` and at column + `there`.
-QX_EXPORT(exchange)
-(void* state, Int single, const Int* columns, Int here, Int there, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT(exchange, (void* state, Int single, const Int* columns, Int here, Int there, Int size, Int each, Int chunk,
+                     Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
         for (Int c = first; c < last; ++c) {
             const auto value = of[columns[c] + here];
@@ -148,9 +145,8 @@ QX_EXPORT(exchange)
 
 // Moves bits inside tiles: in tile coordinates new bit k is old bit sources[k], XOR bit k of `flip`.
 // tile: the `bits` index bits of a tile, ascending; free: mask of all others.
-QX_EXPORT(permute_tiles)
-(void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int size, Int each, Int chunk,
- Int threads, Int slice) {
+QX_EXPORT(permute_tiles, (void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free,
+                          Int size, Int each, Int chunk, Int threads, Int slice)) {
     return shared(state, single, {size, each, chunk, threads, slice},
                   [=](auto* of, Int first, Int last) { permute_tiles(of, tile, sources, bits, flip, free, first, last); });
 }

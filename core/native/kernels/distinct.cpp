@@ -26,7 +26,7 @@ std::uint64_t hash(const std::uint8_t* row, Int width) {
 
 // rows [count, width]: the bits. places, counts [most]: where each distinct row is first, and how often it comes. Returns
 // how many distinct rows there are; -1 if they are more than `most`.
-QX_EXPORT(distinct_rows)(const std::uint8_t* rows, Int count, Int width, Int* places, Int* counts) {
+QX_EXPORT(distinct_rows, (const std::uint8_t* rows, Int count, Int width, Int* places, Int* counts)) {
     std::int16_t table[slots];  // the number of the distinct row of each hash, and 1
     std::memset(table, 0, sizeof table);
     Int found = 0;

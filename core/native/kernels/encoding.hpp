@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx {
 

@@ -84,8 +84,8 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
 }  // namespace
 
 // See planner/numbers/bind.cpp.
-QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
-                     void* numbers, const void* roots, qx::Int tables);
+QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                      void* numbers, const void* roots, qx::Int tables));
 
 // Runs `words`, except launches before number `first`, until `most` launches are queued; returns the driver's status, 0 for
 // success.
@@ -93,9 +93,8 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
 // driver: the address of cuLaunchKernel. stream: the stream's handle. state, tables: addresses on the device.
 // operands: the circuit's, complex128. A room is for one run at a time. position: the word with which to go on, 0 at the
 // beginning and when all is done.
-QX_EXPORT(enqueue)
-(Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position, const Complex* operands,
- const Int* words, const std::int32_t* places, double* room) {
+QX_EXPORT(enqueue, (Launch driver, Int stream, Int state, Int tables, Int first, Int most, Int* position,
+                    const Complex* operands, const Int* words, const std::int32_t* places, double* room)) {
     auto* numbers = reinterpret_cast<Complex*>(room);
     auto* singles = reinterpret_cast<float*>(room);
     Int launched = *position ? first : 0;

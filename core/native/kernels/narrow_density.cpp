@@ -281,13 +281,13 @@ void run(const Request& given, Int binding) {
 }  // namespace qx::narrow_density
 
 // Adds up the transfer matrices of `count` Kraus matrices on some wires, complex [count, 2^wires, 2^wires].
-QX_EXPORT_SET(pauli_transfer)(const qx::narrow_density::Complex* kraus, qx::Int count, qx::Int wires, double* out) {
+QX_EXPORT_SET(pauli_transfer, (const qx::narrow_density::Complex* kraus, qx::Int count, qx::Int wires, double* out)) {
     for (qx::Int k = 0; k < count; ++k) qx::narrow_density::add_transfer(kraus + (k << 2 * wires), wires, out);
     return 0;
 }
 
 // Computes the probabilities of the bindings from number `first` up to `last`.
-QX_EXPORT_SET(narrow_density)(const qx::narrow_density::Request* request, qx::Int first, qx::Int last) {
+QX_EXPORT_SET(narrow_density, (const qx::narrow_density::Request* request, qx::Int first, qx::Int last)) {
     for (qx::Int binding = first; binding < last; ++binding) qx::narrow_density::run(*request, binding);
     return 0;
 }

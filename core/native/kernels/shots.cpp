@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/export.hpp"
 #include "base/interned.hpp"
 
 namespace {
@@ -30,7 +31,7 @@ Int above(const double* values, Int size, double target, Int from) {
 }  // namespace
 
 // Writes the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order.
-QX_EXPORT(shots_ascending)(const double* numbers, Int count, Int* order) {
+QX_EXPORT(shots_ascending, (const double* numbers, Int count, Int* order)) {
     const auto size = static_cast<std::size_t>(count);
     std::vector<Key> keys(size), sorted(size);
     Int begins[digits * buckets] = {};
@@ -53,7 +54,7 @@ QX_EXPORT(shots_ascending)(const double* numbers, Int count, Int* order) {
 }
 
 // Writes where each running sum of weights ends.
-QX_EXPORT(shots_running_sums)(const double* weights, Int size, double* ends) {
+QX_EXPORT(shots_running_sums, (const double* weights, Int size, double* ends)) {
     double sum = 0.0;
     for (Int k = 0; k < size; ++k) ends[k] = sum += weights[k];
     return 0;
@@ -61,7 +62,7 @@ QX_EXPORT(shots_running_sums)(const double* weights, Int size, double* ends) {
 
 // Writes where targets fall on running sums, and how far they reach into that weight. It is fastest for targets that
 // ascend.
-QX_EXPORT(shots_choose)(const double* ends, Int size, const double* targets, Int count, Int* found, double* rest) {
+QX_EXPORT(shots_choose, (const double* ends, Int size, const double* targets, Int count, Int* found, double* rest)) {
     const double most = std::nextafter(ends[size - 1], -1.0);  // rounding never leads beyond the last weight
     Int at = 0;
     for (Int k = 0; k < count; ++k) {
@@ -75,7 +76,7 @@ QX_EXPORT(shots_choose)(const double* ends, Int size, const double* targets, Int
 }
 
 // Writes the distinct values, in the order in which they come first, and how often each comes; returns how many there are.
-QX_EXPORT(shots_count)(const Int* values, Int size, Int* distinct, Int* counts) {
+QX_EXPORT(shots_count, (const Int* values, Int size, Int* distinct, Int* counts)) {
     qx::plan::Memo known;
     qx::plan::Index count = 0;
     for (Int k = 0; k < size; ++k) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/array.hpp"
+#include "base/export.hpp"
 #include "base/index_bits.hpp"
 #include "base/ranges.hpp"
 
@@ -242,8 +243,8 @@ void search(const Real* state, const Search& of, Int first, Int last, Int* found
 
 // Each function exists for complex64 and for complex128; `single` says which one a state has. Items are units.
 
-QX_EXPORT_SET(marginals)
-(const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT_SET(marginals, (const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk,
+                          Int threads, Int slice)) {
     const Bins bins(*of);
     return qx::in_ranges({size, each, chunk, threads, slice}, [=, &bins](Int first, Int last) {
         if (single) marginals(static_cast<const float*>(state), *of, bins, first, last, out);
@@ -252,8 +253,8 @@ QX_EXPORT_SET(marginals)
 }
 
 // out: [units, lanes that are not summed over].
-QX_EXPORT_SET(along)
-(const void* state, Int single, const Along* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT_SET(along, (const void* state, Int single, const Along* of, double* out, Int size, Int each, Int chunk,
+                      Int threads, Int slice)) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
         if (single) along(static_cast<const float*>(state), *of, first, last, out);
         else along(static_cast<const double*>(state), *of, first, last, out);
@@ -261,9 +262,8 @@ QX_EXPORT_SET(along)
 }
 
 // length: amplitudes of a unit, whole blocks of `width`. out: [units, 2].
-QX_EXPORT_SET(inner)
-(const void* left, const void* right, Int single, Int width, Int length, double* out, Int size, Int each, Int chunk,
- Int threads, Int slice) {
+QX_EXPORT_SET(inner, (const void* left, const void* right, Int single, Int width, Int length, double* out, Int size,
+                      Int each, Int chunk, Int threads, Int slice)) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
         for (Int unit = first; unit < last; ++unit) {
             const Int begin = unit * length, end = begin + length;
@@ -276,8 +276,8 @@ QX_EXPORT_SET(inner)
     });
 }
 
-QX_EXPORT_SET(paulis)
-(const void* state, Int single, const Paulis* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT_SET(paulis, (const void* state, Int single, const Paulis* of, double* out, Int size, Int each, Int chunk,
+                       Int threads, Int slice)) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
         if (single) paulis(static_cast<const float*>(state), *of, first, last, out);
         else paulis(static_cast<const double*>(state), *of, first, last, out);
@@ -285,7 +285,7 @@ QX_EXPORT_SET(paulis)
 }
 
 // The sums of one small state, which is one unit, for some X-parts. out: [all z of all parts].
-QX_EXPORT_SET(small_paulis)(const void* state, Int single, const Paulis* const* parts, Int count, double* out) {
+QX_EXPORT_SET(small_paulis, (const void* state, Int single, const Paulis* const* parts, Int count, double* out)) {
     for (Int k = 0; k < count; out += 2 * parts[k++]->num_zs) {
         if (single) paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
         else paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
@@ -294,8 +294,8 @@ QX_EXPORT_SET(small_paulis)(const void* state, Int single, const Paulis* const* 
 }
 
 // Items are runs of targets.
-QX_EXPORT_SET(search)
-(const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk, Int threads, Int slice) {
+QX_EXPORT_SET(search, (const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk,
+                       Int threads, Int slice)) {
     return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
         if (single) search(static_cast<const float*>(state), *of, first, last, found);
         else search(static_cast<const double*>(state), *of, first, last, found);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/export.hpp"
 #include "base/pool.hpp"
 #include "kernels/flush.hpp"
 
@@ -83,18 +84,18 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
 }  // namespace qx::QX_SET
 
 // Runs a sweep from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
-QX_EXPORT_SET(run_sweep_single)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes, qx::Int first,
-                                qx::Int threads, qx::Int microseconds) {
+QX_EXPORT_SET(run_sweep_single, (const qx::Program* program, char* state, qx::Int rows, const double* numbers,
+                                 qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
+                                 qx::Int first, qx::Int threads, qx::Int microseconds)) {
     return qx::QX_SET::run<float>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
                                   threads, microseconds);
 }
-QX_EXPORT_SET(run_sweep_double)(const qx::Program* program, char* state, qx::Int rows, const double* numbers,
-                                qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes, qx::Int first,
-                                qx::Int threads, qx::Int microseconds) {
+QX_EXPORT_SET(run_sweep_double, (const qx::Program* program, char* state, qx::Int rows, const double* numbers,
+                                 qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
+                                 qx::Int first, qx::Int threads, qx::Int microseconds)) {
     return qx::QX_SET::run<double>({*program, state, rows, numbers, number_rows, number_count, high, cached_bytes}, first,
                                    threads, microseconds);
 }
 
 // Returns log2 of the bits of a vector.
-QX_EXPORT_SET(vector_bits)() { return qx::QX_SET::bits_of(8 * QX_VECTOR_BYTES); }
+QX_EXPORT_SET(vector_bits, ()) { return qx::QX_SET::bits_of(8 * QX_VECTOR_BYTES); }

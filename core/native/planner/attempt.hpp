@@ -22,7 +22,7 @@ struct Draft {
 class Attempt {
   public:
     // places: whether a new state may begin with its bits on any places.
-    Attempt(Draft draft, Way way, int num_bits, const Shape& shape, Mask fresh, bool places);
+    Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fresh, bool places);
 
     // Does a bounded amount of work; returns false if a sweep would run no work.
     bool advance();

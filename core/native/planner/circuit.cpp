@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -12,8 +14,6 @@ using python::call;
 using python::Object;
 
 enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
-
-constexpr Int rows_at_once = 1 << 16;
 
 Index pattern_of(Object* bytes, Book& book) {
     const char* data = call.bytes(bytes);
@@ -42,10 +42,10 @@ Reader::Reader(Object* ops, const Int* types) : ops_(ops), types_(types), size_(
     }
 }
 
-Int Reader::parts() const { return (size_ + rows_at_once - 1) / rows_at_once; }
+Int Reader::parts() const { return (size_ + thresholds.read_at_once - 1) / thresholds.read_at_once; }
 
 bool Reader::next(Circuit& out, Book& book) {
-    Int end = std::min(size_, at_ + rows_at_once);
+    Int end = std::min(size_, at_ + thresholds.read_at_once);
     out.clear();
     out.rows.reserve(static_cast<std::size_t>(end - at_));
     for (; at_ < end; ++at_) {

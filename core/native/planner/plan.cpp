@@ -14,14 +14,14 @@
 #include <cstring>
 #include <limits>
 
+#include "base/export.hpp"
+#include "base/thresholds.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 
 namespace qx::plan {
 
 namespace {
-
-constexpr int instructions_at_once = 1024;
 
 // Whether an `Index` counts all numbers.
 bool fit(const Book& book, const NumberProgram& program) {
@@ -73,7 +73,7 @@ void Planner::absorb() {
     Piece piece;
     auto fuse = [&](const Piece& next) { fuser_->add(next); };
     auto control = [&](const Piece& next) { controls_->add(next, fuse); };
-    for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
+    for (int k = 0; k < thresholds.instructions_at_once && !absorber_->done(); ++k)
         if (absorber_->next(piece)) {
             if (shape_.relabels) canceller_->add(piece, control);  // which may exchange bits
             else fuse(piece);
@@ -83,7 +83,9 @@ void Planner::absorb() {
         state_ = State::read;
         return;
     }
-    if (!canceller_->finish(instructions_at_once, control) || !controls_->finish(instructions_at_once, fuse)) return;
+    if (!canceller_->finish(thresholds.instructions_at_once, control) ||
+        !controls_->finish(thresholds.instructions_at_once, fuse))
+        return;
     circuit_ = Circuit();
     end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
@@ -105,7 +107,7 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    bool cheap = shape_.item_work <= most_item_work;
+    bool cheap = shape_.item_work <= static_cast<double>(thresholds.item_work);
     work_ = gather(std::move(work_), *book, program_, cheap);
     if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_);
     trials_ = Trials();
@@ -272,7 +274,7 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block,
 // seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
-QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
+QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
     std::unique_ptr<Reader> reader(new Reader(ops, types));
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]),
@@ -312,11 +314,11 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
 
 // Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
 // reads.
-QX_EXPORT(plan_read)(qx::Int planner) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
+QX_EXPORT(plan_read, (qx::Int planner)) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
 
 // Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
 // -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
-QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
+QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
     auto* made = reinterpret_cast<Planner*>(planner);
     qx::Int end = now() + milliseconds;
     for (;;) {
@@ -335,7 +337,7 @@ QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
 
 // Writes the address and the length of each array of a finished plan, and then numbers, the last of which is the address of
 // its `PlanSteps`; the planner keeps all until it is freed.
-QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
+QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
     auto* made = reinterpret_cast<Planner*>(planner);
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
@@ -357,7 +359,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
 
 // Writes of a finished plan on several levels address and length of `Planner::stages`, whether parities are far, and which
 // index bits are fresh in the end.
-QX_EXPORT(plan_stages)(qx::Int planner, qx::Int* out) {
+QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
     auto* made = reinterpret_cast<Planner*>(planner);
     out[0] = reinterpret_cast<qx::Int>(made->stages.data()), out[1] = static_cast<qx::Int>(made->stages.size());
     out[2] = made->parities, out[3] = static_cast<qx::Int>(made->left);
@@ -366,7 +368,7 @@ QX_EXPORT(plan_stages)(qx::Int planner, qx::Int* out) {
 
 // Writes the address and the length of each array of the number program as qsim_ex.steps.numbers has it. It is called with
 // the interpreter's lock held, so that one thread alone makes them.
-QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
+QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
     const NumberArrays& made = reinterpret_cast<Planner*>(planner)->listed();
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
@@ -378,14 +380,14 @@ QX_EXPORT(plan_listed)(qx::Int planner, qx::Int* out) {
 
 // Returns an encoder of the sweeps of a plan (its `PlanSteps`), for a state of 2^num_bits amplitudes and vectors of
 // 2^lane_bits real numbers of `real_bytes` bytes.
-QX_EXPORT(plan_encode_begin)(qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes) {
+QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
     auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     return reinterpret_cast<qx::Int>(new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits),
                                                  static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
 }
 
 // Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
-QX_EXPORT(plan_encode)(qx::Int encoder, qx::Int milliseconds) {
+QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
     auto* made = reinterpret_cast<Encoder*>(encoder);
     for (qx::Int end = now() + milliseconds; made->advance();)
         if (now() >= end) return 1;
@@ -393,18 +395,18 @@ QX_EXPORT(plan_encode)(qx::Int encoder, qx::Int milliseconds) {
 }
 
 // Writes where the programs of encoded sweeps begin, one behind the other, and the bytes of all.
-QX_EXPORT(plan_encoded)(qx::Int encoder, qx::Int* out) {
+QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
     const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
     out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
     return 0;
 }
 
-QX_EXPORT(plan_free_encoded)(qx::Int encoder) {
+QX_EXPORT(plan_free_encoded, (qx::Int encoder)) {
     delete reinterpret_cast<Encoder*>(encoder);
     return 0;
 }
 
-QX_EXPORT(plan_free)(qx::Int planner) {
+QX_EXPORT(plan_free, (qx::Int planner)) {
     delete reinterpret_cast<Planner*>(planner);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/export.hpp"
 #include "readers/python.hpp"
 #include "readers/read_gates.hpp"
 
@@ -109,9 +110,9 @@ class Qubits {
 //
 // gate, qubits: the names of these attributes of an operation. num_wires: of each row. distinct: gets the qubits, each
 // once, whose places are the wires in keys. Returns -1 after an exception, and 1 if there are too many qubits.
-QX_EXPORT(cirq_gates)(Object* operations, Int count, const Int* types, Int num_types, Object* gate, Object* qubits,
-                      const Rule* rules, Int num_rules, const Case* cases, const Int* num_wires, Object* distinct,
-                      qx::Arrays* out) {
+QX_EXPORT(cirq_gates,
+          (Object* operations, Int count, const Int* types, Int num_types, Object* gate, Object* qubits, const Rule* rules,
+           Int num_rules, const Case* cases, const Int* num_wires, Object* distinct, qx::Arrays* out)) {
     qx::GateWriter write(*out);
     Qubits numbered(distinct);
     Memo known;  // gates, by their addresses: the operations hold them

@@ -31,8 +31,8 @@ bool is_unitary(const Complex* matrix, Int size, double tolerance) {
 
 // Looks at `count` matrices [size, size] that stand one behind the other; an entry of a diagonal matrix must have modulus 1
 // within `modulus`. Writes the class of each entry, `zero` or `other`, and the kind of each matrix.
-QX_EXPORT(matrices_classify)(const Complex* matrices, Int count, Int size, double tolerance, double modulus, Int zero,
-                             Int other, std::uint8_t* classes, std::uint8_t* kinds) {
+QX_EXPORT(matrices_classify, (const Complex* matrices, Int count, Int size, double tolerance, double modulus, Int zero,
+                              Int other, std::uint8_t* classes, std::uint8_t* kinds)) {
     for (Int k = 0; k < count; ++k) {
         const Complex* matrix = matrices + k * size * size;
         bool beside = false,

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/export.hpp"
 #include "readers/python.hpp"
 #include "readers/read_gates.hpp"
 
@@ -233,8 +234,8 @@ void group(const Gates& gates, Int size) {
 
 // Appends the operations of gates to a list. ops: tuples of operations that count their operands from 0. Returns -1 after an
 // exception, and 1, having appended nothing, if the wires of a key are none of a circuit's.
-QX_EXPORT(operations_append)(Object* list, Object* op_type, Object* when_type, Object* always, Object* tuple_type,
-                             Object* ops, Gates* gates) {
+QX_EXPORT(operations_append, (Object* list, Object* op_type, Object* when_type, Object* always, Object* tuple_type,
+                              Object* ops, Gates* gates)) {
     Mask touched = 0;
     for (Int k = 0; gates->on_arguments && k < gates->num_keys; ++k) {
         Wires wires(gates->keys[k]);

@@ -4,16 +4,17 @@
 
 #include <cstring>
 
+#include "base/export.hpp"
 #include "base/interned.hpp"
 
-QX_EXPORT(python_functions)(const qx::Int* addresses) {
+QX_EXPORT(python_functions, (const qx::Int* addresses)) {
     std::memcpy(&qx::python::call, addresses, sizeof qx::python::call);
     return 0;
 }
 
 // Numbers the distinct objects of a list, by their addresses; writes the number of each object and where each distinct one
 // comes first. Returns how many are distinct.
-QX_EXPORT(objects_number)(qx::python::Object* list, qx::Int size, qx::plan::Index* numbers, qx::Int* first) {
+QX_EXPORT(objects_number, (qx::python::Object* list, qx::Int size, qx::plan::Index* numbers, qx::Int* first)) {
     qx::plan::Memo known;
     qx::plan::Index count = 0;
     for (qx::Int k = 0; k < size; ++k) {

@@ -3,7 +3,7 @@
 // interpreter's lock.
 #pragma once
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx::python {
 

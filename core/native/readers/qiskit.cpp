@@ -1,6 +1,7 @@
 // The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface:
 // qsim_ex.frameworks.qiskit_reader has its functions.
 
+#include "base/export.hpp"
 #include "readers/read_gates.hpp"
 
 namespace {
@@ -34,8 +35,8 @@ constexpr std::uint8_t standard_gate = 0, barrier = 1, measurement = 3, real_num
 
 // Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1
 // where a parameter is no finite real number, and for wires that are too many.
-QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
-                        Int num_names, qx::Arrays* out) {
+QX_EXPORT(qiskit_gates, (const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
+                         Int num_names, qx::Arrays* out)) {
     const Functions& call = *reinterpret_cast<const Functions*>(functions);
     qx::plan::Interned rows;
     for (Int k = 0, at = 0; k < num_names; at = ends[k++]) rows.of({names + at, static_cast<std::size_t>(ends[k] - at)});

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/export.hpp"
 #include "readers/python.hpp"
 
 using qx::Int;
@@ -26,7 +27,7 @@ Object* tuple_of(std::uint64_t wires) {
 }  // namespace
 
 // Writes keys with other wires: wire w becomes to[w].
-QX_EXPORT(keys_moved)(const std::uint64_t* keys, Int count, const Int* to, std::uint64_t* out) {
+QX_EXPORT(keys_moved, (const std::uint64_t* keys, Int count, const Int* to, std::uint64_t* out)) {
     for (Int k = 0; k < count; ++k) {
         std::uint64_t rest = keys[k] >> 8;
         out[k] = keys[k] & 255;
@@ -39,7 +40,7 @@ QX_EXPORT(keys_moved)(const std::uint64_t* keys, Int count, const Int* to, std::
 
 // Appends the wires of each key to a list, as a tuple; keys with equal wires get the same one. Returns -1 after an
 // exception.
-QX_EXPORT(keys_wires)(const std::uint64_t* keys, Int count, Object* list) {
+QX_EXPORT(keys_wires, (const std::uint64_t* keys, Int count, Object* list)) {
     qx::plan::Memo known;
     std::vector<Object*> tuples;
     bool right = true;

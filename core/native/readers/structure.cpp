@@ -1,5 +1,6 @@
 // Which wires the gates of a circuit join, as qsim_ex.circuit.ops asks.
 
+#include "base/export.hpp"
 #include "base/masks.hpp"
 #include "readers/python.hpp"
 
@@ -34,7 +35,7 @@ struct Joined {
 
 // Looks at the first `count` of some instructions, which are operations; ends with the one after which all wires are mixed
 // and joined. Writes the masks of the wires that are mixed and of those that are acted on, and how many groups are joined.
-QX_EXPORT(structure_wires)(Object* instructions, Int count, Int num_qubits, Int* out) {
+QX_EXPORT(structure_wires, (Object* instructions, Int count, Int num_qubits, Int* out)) {
     Mask every = below(static_cast<int>(num_qubits)), mixed = 0, touched = 0;
     Joined joined;
     for (Int k = 0; k < count; ++k) {

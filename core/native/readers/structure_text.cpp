@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/export.hpp"
 #include "readers/known.hpp"
 
 namespace {
@@ -81,7 +82,8 @@ bool is_of(Object* object, Object* type) {
 
 // Writes instructions from place `begin` to `end` as a tuple of them has them, ", " before each but place 0, while there is
 // room. Returns the place of the first that is not written, -1 after an exception.
-QX_EXPORT(structure_text)(Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room, Int* written) {
+QX_EXPORT(structure_text,
+          (Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room, Int* written)) {
     Texts text;
     Writer out(buffer, room);
     for (Int place = begin; place < end; ++place) {

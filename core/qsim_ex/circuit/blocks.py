@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from qsim_ex.circuit import check
+from qsim_ex.circuit import check, thresholds
 from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
 from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.ops import Conditional, Instruction, Op
@@ -209,7 +209,7 @@ def _flat(
     if not inside and not otherwise:
         return []
     clbits = condition.clbits
-    if len(clbits) > check.WIDE_CONDITION_BITS or condition.variables or condition.width == FLOAT:
+    if len(clbits) > thresholds.now.wide_listed_bits or condition.variables or condition.width == FLOAT:
         return None
     if not all(isinstance(one, Op | Conditional) for one in (*inside, *otherwise)):
         return None
@@ -218,7 +218,7 @@ def _flat(
     results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
     made = []
     for holds, part in ((results, inside), (~results, otherwise)):
-        if part and np.count_nonzero(holds) > check.CONDITION_VALUES:
+        if part and np.count_nonzero(holds) > thresholds.now.listed_values:
             return None
         values = tuple(np.flatnonzero(holds).tolist())
         for instruction in part if values else ():
@@ -236,11 +236,11 @@ def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int,
     assert isinstance(instruction, Conditional)
     operation, inner, wanted = instruction.operation, instruction.clbits, instruction.values
     both = tuple(dict.fromkeys((*clbits, *inner)))
-    if len(both) > check.WIDE_CONDITION_BITS:
+    if len(both) > thresholds.now.wide_listed_bits:
         return None
     value = np.arange(1 << len(both))
     held = [sum((value >> both.index(clbit) & 1) << k for k, clbit in enumerate(of)) for of in (clbits, inner)]
     holds = np.isin(held[0], values) & np.isin(held[1], wanted)
-    if np.count_nonzero(holds) > check.CONDITION_VALUES:
+    if np.count_nonzero(holds) > thresholds.now.listed_values:
         return None
     return Conditional(operation, both, tuple(np.flatnonzero(holds).tolist()))

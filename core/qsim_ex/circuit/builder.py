@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check, many, quarters, saves
+from qsim_ex.circuit import check, many, quarters, saves, thresholds
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
 
 
-_FEW = 16  # so many gates are appended one by one: looking at all together takes longer
-
-
 class CircuitBuilder(BlockBuilder, MatrixBuilder):
     """Builds a `Circuit` gate by gate; every method checks its arguments and returns the builder.
 
@@ -53,7 +50,7 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
         self.num_clbits = check.count(num_clbits, "num_clbits")
-        self._takes_quarters = self.num_qubits >= quarters.LEAST
+        self._takes_quarters = self.num_qubits >= thresholds.now.quarter_wires
         self._instructions: list[Instruction] = []
         self._open: list[OpenBlock] = []
         self._variables: list[int] = []
@@ -131,7 +128,7 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
             right = [gate.row.parameters for gate in placed] == list(map(len, angles)) and self._are_finite(angles)
         except (InvalidInput, TypeError):
             right = False
-        if right and len(placed) > _FEW and not self._takes_arrays:
+        if right and len(placed) >= thresholds.now.gates_at_once and not self._takes_arrays:
             distinct, numbers = objects.numbered(placed)
             values = np.fromiter(chain.from_iterable(angles), np.float64)
             self.row_gates(*many.RowGates.of(distinct), numbers, values)

@@ -25,15 +25,6 @@ UNITARY_TOLERANCE = 1e-7
 CHANNEL_WIRES = 4
 """Most wires of a channel: a general one on k wires has 4^k matrices with 4^k entries each."""
 
-CONDITION_BITS = 10
-"""Most classical bits of a condition whose values are always listed."""
-
-WIDE_CONDITION_BITS = 16
-"""Most classical bits of a condition whose values are listed if they are few; all others are `circuit.control`."""
-
-CONDITION_VALUES = 1 << 12
-"""Most values of a condition that are listed: any number for 12 bits."""
-
 ROUNDING = 1e-12
 """Largest modulus that is taken for zero after some arithmetic in double precision."""
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import moved
-from qsim_ex.circuit import check
+from qsim_ex.circuit import check, thresholds
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
@@ -363,6 +363,7 @@ class Remembered:
     def __init__(self, most: int = MOST) -> None:
         self._most = self._room = most
         self._entries: dict[tuple[int, Hashable], _Entry] = {}  # in the order in which they were used
+        thresholds.depends(self)
 
     def get(self, of: object, how: Hashable, made_from: Any) -> Any:
         """Return what was made of an object from an equal reading of it; None if there is nothing.
@@ -389,6 +390,11 @@ class Remembered:
             while (total := sum(entry.size for entry in list(self._entries.values()))) > self._most:
                 self._entries.pop(next(iter(list(self._entries)), key), None)
             self._room = self._most - total
+
+    def cache_clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+        self._room = self._most
 
     def __len__(self) -> int:
         """Return of how many objects something is remembered."""

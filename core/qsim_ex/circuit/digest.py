@@ -14,14 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.native import objects
-from qsim_ex.native.library import address
-
-_FEW = 64
-"""The most items of a tuple whose text Python makes."""
-
-_ROOM = 1 << 22
-"""The bytes of a piece."""
+from qsim_ex.circuit import thresholds
+from qsim_ex.native.library import address, function
 
 
 def digest_of(parts: tuple[object, ...], operation: type) -> str:
@@ -35,7 +29,7 @@ def digest_of(parts: tuple[object, ...], operation: type) -> str:
 def _text(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
     """Yield ``repr(parts)`` in pieces, each of which is valid until the next."""
     yield b"("
-    if len(parts) > _FEW:
+    if len(parts) > thresholds.now.written_parts:
         yield from _written(parts, operation)
     else:
         for number, part in enumerate(parts):
@@ -49,7 +43,7 @@ def _text(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
 
 def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
     """Yield the text between the brackets of a tuple in pieces."""
-    piece, written, place = np.empty(_ROOM, dtype=np.uint8), np.zeros(1, dtype=np.int64), 0
+    piece, written, place = np.empty(thresholds.now.written_bytes, dtype=np.uint8), np.zeros(1, dtype=np.int64), 0
     while place < len(parts):
         end = _write()(parts, operation, place, len(parts), address(piece), len(piece), address(written))
         yield piece[: written[0]]
@@ -62,4 +56,4 @@ def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
 @lru_cache(maxsize=1)
 def _write() -> Callable[..., int]:
     """Return the function of core/native/readers/structure_text.cpp."""
-    return objects.function("structure_text", "ooiipip")
+    return function("structure_text")

@@ -54,6 +54,7 @@ def _row(
     cirq: Sequence[CirqGates] = (),
     factors: Callable[..., tuple[Factor, ...]] | None = None,
 ) -> None:
+    assert name not in GATES
     GATES[name] = Gate(
         factors=factors,
         name=name,
@@ -77,6 +78,7 @@ def _controlled(
     name: str, of: str, controls: int = 1, *, qiskit: str | None = None, cirq: Sequence[CirqGates] = ()
 ) -> None:
     """Add the row of the gate `of` under `controls` controls, which are its first arguments."""
+    assert name not in GATES
     base = GATES[of]
     GATES[name] = Gate(
         name=name,

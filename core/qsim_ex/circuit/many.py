@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate, PlacedRow
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern, When
-from qsim_ex.native import objects
-from qsim_ex.native.library import address, structure
+from qsim_ex.native.library import address, function, structure
 
 Wires = tuple[int, ...]
 
@@ -23,12 +22,15 @@ Wires = tuple[int, ...]
 class RowGates:
     """What gates are: rows of the gate table, and operations that count their operands from 0.
 
-    rows: fewer than 256. ops: on wires 0, 1, … for each row, or, if gates are placed, of each gate.
+    rows: fewer than 256, each once. ops: on wires 0, 1, … for each row, or, if gates are placed, of each gate.
     """
 
     rows: tuple[PlacedRow, ...]
     ops: tuple[tuple[Op, ...], ...]
     placed: bool = False
+
+    def __post_init__(self) -> None:
+        assert len({row.name for row in self.rows}) == len(self.rows)  # the constants of a row are filled once
 
     @classmethod
     def of(cls, gates: Sequence[PlacedGate]) -> tuple[RowGates, NDArray[np.uint64]]:
@@ -92,7 +94,7 @@ def _row(row: PlacedRow, operands: OperandBuilder) -> tuple[int, int, int, int]:
 @lru_cache(maxsize=1)
 def _append_operations() -> Callable[..., int]:
     """Return the function of core/native/readers/operations.cpp."""
-    return objects.function("operations_append", "oooooop")
+    return function("operations_append")
 
 
 def append_matrices(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
 from qsim_ex.circuit.ops import Entry, Pattern
 from qsim_ex.native.library import address, function
@@ -17,9 +18,6 @@ Complex = NDArray[np.complex128]
 
 _OPERAND = np.dtype(np.complex128)
 """The type of the operands of gates, in every precision."""
-
-
-_LARGEST = 32  # rows: products of larger ones are made faster by NumPy, one by one
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +77,7 @@ def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLE
 def _of_one_shape(matrices: Sequence[Any], shape: tuple[int, ...], tolerance: float) -> list[UnitaryMatrix | None]:
     """Return matrices of a shape as `unitary_matrices` does."""
     count = len(matrices)
-    if not (len(shape) == 2 and shape[0] == shape[1] <= _LARGEST and shape[0].bit_count() == 1):
+    if not (len(shape) == 2 and shape[0] == shape[1] <= thresholds.now.checked_rows and shape[0].bit_count() == 1):
         return [None] * count
     size, array = shape[0], np.ascontiguousarray(np.concatenate(matrices))  # of column-ordered ones it is one, too
     classes, kinds = np.empty(array.size, dtype=np.uint8), np.empty(count, dtype=np.uint8)
@@ -105,4 +103,4 @@ _GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/reade
 
 @lru_cache(maxsize=1)
 def _classify() -> Callable[..., int]:
-    return function("matrices_classify", "piiddiipp")
+    return function("matrices_classify")

@@ -18,10 +18,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
-from qsim_ex.native import objects
+from qsim_ex.native.library import function
 
 
 class Entry(IntEnum):
@@ -340,7 +341,7 @@ class Structure:
     def gate_wires(self) -> GateWires | None:
         """The wires of a circuit of operations with measurements at the end; None for another one, or a wide one."""
         end = self.gates_end
-        if self.num_qubits > _MOST_WIRES or not {*map(type, self.instructions[:end])} <= {Op}:
+        if self.num_qubits > thresholds.now.native_wires or not {*map(type, self.instructions[:end])} <= {Op}:
             return None
         out = (ctypes.c_int64 * 3)()
         _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))
@@ -392,14 +393,10 @@ class GateWires(NamedTuple):
     groups: int
 
 
-_MOST_WIRES = 62
-"""Native code has masks of 64 bits."""
-
-
 @lru_cache(maxsize=1)
 def _wires_of_gates() -> Callable[..., int]:
     """Return the function of core/native/readers/structure.cpp."""
-    return objects.function("structure_wires", "oiip")
+    return function("structure_wires")
 
 
 def _with(acted: int, joined: list[int]) -> list[int]:

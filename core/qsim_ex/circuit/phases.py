@@ -12,20 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
+
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 TURN = 4096
 """Parts of a turn; the table holds one root of unity for each part."""
 
-_PIECE = 4096
-"""Angles that are computed at a time, so that all intermediate arrays fit in a processor's cache."""
-
-_FEW = 256
-"""For fewer angles, and for angles that are too large, NumPy's functions are as good."""
-
 _LARGEST = 1e5
-"""Up to this angle the product of its whole parts and `_HIGH` is exact in double precision."""
+"""For larger angles, and for few, NumPy's functions are as good. Up to this one the product of an angle's whole parts
+and `_HIGH` is exact in double precision."""
 
 _QUARTER = 2.6e-16
 """Cosines and sines below this are 0, and angles in radians after whole parts of a turn: quarter turns up to 2π are
@@ -44,30 +41,31 @@ def phases(angles: Any) -> Complex:
     """
     array = np.asarray(angles, dtype=np.float64)
     out = np.empty(array.shape, dtype=np.complex128)
-    if array.size < _FEW or not np.abs(array).max() <= _LARGEST:
+    if array.size < thresholds.now.tabled_angles or not np.abs(array).max() <= _LARGEST:
         np.cos(array, out=out.real)
         np.sin(array, out=out.imag)
         if array.size and np.abs(out.reshape(-1).view(np.float64)).min() < _QUARTER:
             out.real[np.abs(out.real) < _QUARTER] = 0
             out.imag[(np.abs(out.imag) < _QUARTER) & (np.abs(array) > 1)] = 0  # a small angle is not 0
         return out
-    flat, to = array.reshape(-1), out.reshape(-1)
-    for first in range(0, flat.size, _PIECE):
-        part = flat[first : first + _PIECE]
+    flat, to, piece = array.reshape(-1), out.reshape(-1), thresholds.now.angles_at_once
+    for first in range(0, flat.size, piece):
+        part = flat[first : first + piece]
         whole = np.rint(part * (1 / _PART))
         rest = part - whole * _HIGH
         rest -= whole * _LOW
         rest *= (np.abs(rest) > _QUARTER) | (whole == 0)
-        _around(whole, rest, to[first : first + _PIECE])
+        _around(whole, rest, to[first : first + piece])
     return out
 
 
 def phases_of_turns(turns: Floats, out: Complex) -> None:
     """Write e^{iφ} for angles in parts of a turn, float64 [..., count], to `out`."""
-    for first in range(0, turns.shape[-1], _PIECE):
-        part = turns[..., first : first + _PIECE]
+    piece = thresholds.now.angles_at_once
+    for first in range(0, turns.shape[-1], piece):
+        part = turns[..., first : first + piece]
         whole = np.rint(part)
-        _around(whole, (part - whole) * _PART, out[..., first : first + _PIECE])
+        _around(whole, (part - whole) * _PART, out[..., first : first + piece])
 
 
 def _around(whole: Floats, rest: Floats, out: Complex) -> None:

@@ -6,8 +6,9 @@ as H, seven phases by π/4 (an eighth of a turn), and H, and `planning.rewrite.c
 the angle of a row of `QUARTERS` is a multiple of π/4, but for rounding, another row stands in its place, which has no
 angle.
 
-RZ(0) stays what it is: loops over angles begin with zeros. In circuits of few wires all angles stay angles: there a
-sweep takes less time than another plan, and circuits that differ in such turns share theirs.
+RZ(0) stays what it is: loops over angles begin with zeros. In circuits of few wires (`thresholds.quarter_wires`) all
+angles stay angles: there a sweep takes less time than another plan, and circuits that differ in such turns share
+theirs.
 """
 
 from __future__ import annotations
@@ -32,15 +33,18 @@ _GATES = ("t", "s", "z", "sdg", "tdg")
 
 _WRITTEN = {row: name for name, rows in reversed(QUARTERS.items()) for row in rows if row not in _GATES}
 
-LEAST = 16
-"""The fewest wires of circuits whose quarter and eighth turns are structure: in narrower ones a sweep takes less time
-than planning does."""
+_ROUNDING = 3e-15
+"""How far an angle is from such a turn at most, however large it is: transpilers leave some units in the last place,
+and what is dropped turns an amplitude by 1.5e-15 one way or the other, less than its own rounding in a circuit."""
 
-_ROUNDING = 2e-15
-"""How far an angle up to 1 is from such a turn at most, and a larger one times as much: transpilers leave some units
-in the last place, and what is dropped changes an amplitude by 1e-15 of it, less than its own rounding in a circuit."""
+_LARGEST = 100.0
+"""Larger angles stay angles: the distance of two numbers beside each other is above `_ROUNDING` there."""
 
 _EIGHTH = math.pi / 4
+_HIGH = float(np.float32(_EIGHTH))
+_LOW = _EIGHTH - _HIGH + 2.4492935982947064e-16 / 8
+"""An eighth turn is _HIGH + _LOW to 2e-24, and up to `_LARGEST` a multiple of _HIGH is exact, so that the distance of
+an angle from a turn is right to far below `_ROUNDING`."""
 
 
 def written(row: str) -> str:
@@ -57,9 +61,15 @@ def quarter(name: str, parameters: Sequence[Any]) -> str:
     if not isinstance(given, (float, int, np.number)) or not math.isfinite(given):  # arrays are the angles of a sweep
         return ""
     angle = float(given)
+    if abs(angle) > _LARGEST:
+        return ""
     turns = round(angle / _EIGHTH)
-    near = abs(angle - turns * _EIGHTH) <= _ROUNDING * max(1.0, abs(angle))
-    return rows[turns & 15] if near else ""
+    return rows[turns & 15] if abs(_left(angle, turns)) <= _ROUNDING else ""
+
+
+def _left(angles: Any, turns: Any) -> Any:
+    """Return what is left of angles up to `_LARGEST` without their nearest eighth turns."""
+    return (angles - turns * _HIGH) - turns * _LOW
 
 
 def without_quarters(
@@ -77,20 +87,25 @@ def without_quarters(
     )
 
 
+_STAYS = -1
+
+
 class QuarterKeys:
     """Quarter turns among gates whose rows are numbers, the lowest bits of a key; see `frameworks.read_gates`.
 
-    rows: by number, those that gates are read as. `added` are the rows behind them that stand for quarter turns.
+    rows: by number, those that gates are read as, each once. `added` are the rows behind them that stand for quarter
+    turns and are not among them.
     """
 
     def __init__(self, rows: Sequence[str], row_bits: int) -> None:
-        self.added = tuple(dict.fromkeys(row for name in rows for row in QUARTERS.get(name, ()) if row))
+        turned = dict.fromkeys(row for name in rows for row in QUARTERS.get(name, ()) if row)
+        self.added = tuple([row for row in turned if row not in rows])
         self._mask = np.uint64((1 << row_bits) - 1)
-        number_of = {name: len(rows) + k for k, name in enumerate(self.added)}
-        self._turned = np.zeros((1 << row_bits, 16), dtype=np.uint64)
+        number_of = {name: number for number, name in enumerate((*rows, *self.added))} | {"": _STAYS}
+        self._turned = np.full((1 << row_bits, 16), _STAYS, dtype=np.int64)
         for number, name in enumerate(rows):
-            self._turned[number] = [number_of.get(row, 0) for row in QUARTERS.get(name, ("",) * 16)]
-        self._has_angle = np.asarray(self._turned.any(axis=1))
+            self._turned[number] = [number_of[row] for row in QUARTERS.get(name, ("",) * 16)]
+        self._has_angle = np.asarray((self._turned != _STAYS).any(axis=1))
 
     def replaced(
         self,
@@ -107,16 +122,17 @@ class QuarterKeys:
         gates = np.flatnonzero(self._has_angle[of_key][numbers])
         places = starts[gates]
         angles = parameters[places]
-        turns = np.rint(angles / _EIGHTH)
-        near = np.abs(angles - turns * _EIGHTH) <= _ROUNDING * np.maximum(1.0, np.abs(angles))
+        turns = np.rint(np.clip(angles, -_LARGEST, _LARGEST) / _EIGHTH)
+        near = np.abs(_left(angles, turns)) <= _ROUNDING
         if not near.any():
             return keys, numbers, parameters
         which = np.flatnonzero(near)
         gates, places, turned = gates[which], places[which], turns.take(which).astype(np.int64) & 15
         own = keys[numbers[gates]]
         rows = self._turned[own & self._mask, turned]
-        stay = rows == 0
-        new, which = np.unique((own & ~self._mask | rows)[~stay], return_inverse=True)
+        new_row = rows != _STAYS
+        gates, places, own, rows = gates[new_row], places[new_row], own[new_row], rows[new_row]
+        new, which = np.unique(own & ~self._mask | rows.astype(np.uint64), return_inverse=True)
         numbers = numbers.copy()
-        numbers[gates[~stay]] = (len(keys) + which).astype(np.uint32)
-        return np.concatenate((keys, new)), numbers, np.delete(parameters, places[~stay])
+        numbers[gates] = (len(keys) + which).astype(np.uint32)
+        return np.concatenate((keys, new)), numbers, np.delete(parameters, places)

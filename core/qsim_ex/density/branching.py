@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from qsim_ex.circuit import check
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.control import End, If, Marker, Record, Store
@@ -48,6 +48,7 @@ def in_blocks(circuit: Circuit) -> Circuit:
     return circuit if made is circuit.structure else Circuit.of_structure(made, circuit.operands)
 
 
+@thresholds.depends
 @lru_cache(maxsize=256)
 def _in_blocks(structure: Structure) -> Structure:
     made: list[Instruction] = []
@@ -70,7 +71,7 @@ class _WideCondition(NamedTuple):
 
 
 def _wide_condition(instruction: Instruction) -> _WideCondition | None:
-    if isinstance(instruction, Conditional) and len(instruction.clbits) > check.CONDITION_BITS:
+    if isinstance(instruction, Conditional) and len(instruction.clbits) > thresholds.now.listed_bits:
         return _WideCondition(instruction.clbits, instruction.values)
     return None
 

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import json
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, array_of, look, save
+from qsim_ex.files.saved_state import SavedState, array_of, look, looked_into, opened, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Amplitudes, Placement
@@ -75,22 +74,23 @@ class Checkpoints:
         self.results: Callable[[], Arrays] = dict
         self.unwritten = False
         told: Sequence[int] | None = None
-        if self.path.exists() and _is_state(self.path):
-            self.state = self._look(self.path)
+        here = _content(self.path)
+        if isinstance(here, SavedState):
+            self.state = self._fitting(here)
             told = self._checked(self.path, self.state.about, seeds)
-            self.divided = _levels(self.state.about) or levels
-        self._found_at = beside if one_by_one or self.state is not None or beside.exists() else self.path
-        for path in (self.path, beside):  # where both have results, those beside are newer
-            if path.exists() and not _is_state(path):
-                self.found, about = _read(path)
-                told = self._checked(path, about, told or seeds)
+            self.divided = self._levels(self.path, self.state.about) or levels
+        near = _content(beside)
+        self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
+        for path, results in ((self.path, here), (beside, near)):  # where both have results, those beside are newer
+            if isinstance(results, _Results):
+                self.found = results.arrays
+                told = self._checked(path, results.about, told or seeds)
                 self.unwritten = path != self._found_at  # before a state takes their place
         self.seeds = tuple(seeds or told or fresh_seeds())
 
-    def _look(self, path: Path) -> SavedState:
+    def _fitting(self, found: SavedState) -> SavedState:
         """Return a saved state from a file that may have any content; raises `SavedStateError`."""
-        found = look(path)
-        told = found.about.get("run")
+        path, told = found.path, found.about.get("run")
         if isinstance(told, dict) and {**told, "plan": None} == {**self._identity, "plan": None}:
             here = self._identity["wires"], self._identity["precision"]
             if (found.num_wires, found.dtype.name) != here:
@@ -105,13 +105,17 @@ class Checkpoints:
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
-        if self._divided_otherwise(belongs.get("plan"), about):
-            belongs = {**belongs, "plan": self._identity["plan"]}
+        other = self._levels(path, about)
+        otherwise = other is not None and other != self.levels
+        if other is not None and otherwise and self._has_plans(other, belongs.get("plan")):
+            belongs, otherwise = {**belongs, "plan": self._identity["plan"]}, False
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
             for name in dict.fromkeys((*self._identity, *belongs))
             if belongs.get(name) != self._identity.get(name)
         ]
+        if otherwise and not told:
+            told.append(f"levels {other}, here {self.levels}")
         found = about.get("seeds", [about.get("seed")])
         if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
             raise SavedStateError(f"{path} is damaged: it holds no valid seeds. Remove it and run again.")
@@ -125,13 +129,19 @@ class Checkpoints:
             )
         return found
 
-    def _divided_otherwise(self, digest: Any, about: Mapping[str, Any]) -> bool:
-        """Return whether a file has the plans of this run for the levels that it names, which are not those of here."""
-        other = _levels(about)
-        if other is None or other == self.levels or digest == self._identity["plan"]:
-            return False
+    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels | None:
+        """Return the levels that a file names; None for none, as in files of version 0.1; raises `SavedStateError`."""
+        if "levels" not in about:
+            return None
         try:
-            return digest in self._digests(other)
+            return Levels.from_json(about["levels"])
+        except (KeyError, TypeError, ValueError, OptionError) as error:
+            raise SavedStateError(f"{path} is damaged: levels: {error!r}. Remove it and run again.") from error
+
+    def _has_plans(self, other: Levels, digest: Any) -> bool:
+        """Return whether a digest is that of this run's plans for other levels than those of here."""
+        try:
+            return other.fits(self._identity["wires"]) and digest in self._digests(other)
         except (OptionError, NotSupported, PlanError):  # there are no plans for such levels
             return False
 
@@ -180,7 +190,7 @@ class Checkpoints:
         path = self._beside(f"saved{number}")
         if self.state is None or not path.exists():
             return None
-        found = self._look(path)
+        found = self._fitting(look(path))
         if found.about.get("run") != self._identity:
             raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
         return array_of(found) if found.about.get("binding", 0) == binding else None
@@ -193,6 +203,8 @@ class Checkpoints:
 
     def remove(self, labels: int) -> None:
         """Remove all files, except the results if the option `keep` is set; labels: how many saves there are."""
+        if self.state is not None:
+            self.state.close()
         for ending in ("", ".found", *(f".saved{number}" for number in range(labels))):
             path = self.path.with_name(self.path.name + ending)
             if not (self._kept_at_end and path == self._found_at):
@@ -203,31 +215,65 @@ class Checkpoints:
         return self.path.with_name(f"{self.path.name}.{ending}")
 
 
-def _levels(about: Mapping[str, Any]) -> Levels | None:
-    """Return the levels that a file names; None for none, as in files of earlier versions, and for anything else."""
-    try:
-        return Levels.from_json(about["levels"])
-    except (KeyError, TypeError, ValueError, OptionError):
+def fitting(
+    found: Arrays,
+    name: str,
+    dtype: DTypeLike,
+    shape: tuple[int, ...],
+    least: int | None = None,
+    most: int | None = None,
+) -> NDArray[Any]:
+    """Return an array of a file that has a dtype and a shape, and no number outside of a range.
+
+    Raises `KeyError` for one that is missing, and `ValueError` for another one.
+    """
+    array = found[name]
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"{name}: expected {np.dtype(dtype)} {list(shape)}, got {array.dtype} {list(array.shape)}")
+    if array.size and ((least is not None and array.min() < least) or (most is not None and array.max() > most)):
+        raise ValueError(f"{name}: expected numbers from {least} to {most}, got {array.min()} to {array.max()}")
+    return array
+
+
+class _Results(NamedTuple):
+    """The results so far in a file, and its metadata."""
+
+    arrays: Arrays
+    about: Mapping[str, Any]
+
+
+def _content(path: Path) -> SavedState | _Results | None:
+    """Return what is in a file, which is opened once; None if there is none. Raises `SavedStateError`.
+
+    A file of arrays begins with the signature of a zip, and any other is to be read as a saved state.
+    """
+    file = opened(path)
+    if file is None:
         return None
-
-
-def _is_state(path: Path) -> bool:
-    """Return whether a file is to be read as a saved state; a file of arrays begins with the signature of a zip."""
     try:
-        with path.open("rb") as file:
-            return file.read(2) != b"PK"
+        if file.read(2) != b"PK":
+            return looked_into(file, path)
     except OSError as error:
+        file.close()
+        if isinstance(error, SavedStateError):
+            raise
         raise SavedStateError(f"{path} cannot be read: {error.strerror or error}. Give another path.") from error
+    with file:
+        return _read(file, path)
 
 
-def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
+def _read(raw: BinaryIO, path: Path) -> _Results:
     """Return the arrays and the metadata of a file; raises `SavedStateError`."""
+    raw.seek(0)
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
-    except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
+        for name, array in arrays.items():
+            if array.dtype.kind in "fc" and not np.isfinite(array).all():
+                raise ValueError(f"expected numbers, got infinite ones or NaN in {name}")
+    except Exception as error:  # whatever a forged zip makes NumPy and `zipfile` raise
         raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
     if not isinstance(about, dict):
         raise SavedStateError(f"{path} is damaged: its metadata is no dictionary. Remove it and run again.")
-    return arrays, about
+    return _Results(arrays, about)

@@ -36,7 +36,7 @@ class CheckpointsOfRanks(Checkpoints):
         )
         self._ranks = ranks
         self._warned = ranks.rank > 0  # one warning is enough
-        known = None if self.state is None else self.state.about
+        known = None if self.state is None else (self.state.about, self.state.content)
         told = {"of the state": known, "of the results": sorted(self.found), "seeds of the checkpoint": self.seeds}
         require_same(ranks, {f"checkpoint {self.path}, {name}": value for name, value in told.items()})
 

@@ -35,7 +35,7 @@ class JobCheckpoint:
         self._path = own_path(self._shared, processes)
         self._parts = parts
         self._how = processes
-        known = self._read() if self._path.exists() else None
+        known = self._read()
         given = None if seed is None else checked_seed(seed)
         if known is None:
             self.seed = fresh_job_seed() if given is None else given
@@ -79,7 +79,8 @@ class JobCheckpoint:
     def _beside(path: Path, ending: str) -> Path:
         return path.with_name(path.name + ending)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any] | None:
+        """Return what the file of the job says; None if there is none."""
         try:
             with self._path.open("rb") as file:
                 known = json.loads(file.read(1 << 16))
@@ -87,6 +88,8 @@ class JobCheckpoint:
                 raise ValueError(f"expected a field 'form' with {_FORM!r}, got none")
             if type(known.get("seed")) is not int or not 0 <= known["seed"] < 1 << 64:
                 raise ValueError("expected a field 'seed' with an integer from 0 below 2^64, got none")
+        except FileNotFoundError:
+            return None
         except (ValueError, OSError, RecursionError) as error:
             raise SavedStateError(
                 f"expected the checkpoint of a job of several circuits, got {self._path}, which is none: {error}; "

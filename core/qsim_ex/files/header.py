@@ -61,7 +61,7 @@ class Header:
         fields = {
             "num_wires": self.num_wires,
             "dtype": self.dtype.name,
-            "parities": [hex(mask) for mask in self.index_map.parities],
+            "parities": [hex(one) for one in self.index_map.parities],
             "flip": hex(self.index_map.flip),
             "piece": self.piece,
             "pieces": self.pieces,
@@ -82,15 +82,15 @@ def parsed(text: bytes, form: int = FORMAT) -> Header:
     if len(text) > MOST_BYTES:
         raise BadHeader(f"expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
     fields = _fields(text)
-    num_wires = _whole(fields, "num_wires", 0, MOST_WIRES)
+    num_wires = whole(fields, "num_wires", 0, MOST_WIRES)
     name = _field(fields, "dtype")
     if not isinstance(name, str) or name not in _DTYPES:
         raise BadHeader(f"dtype: expected 'complex64' or 'complex128', got {_short(name)}")
     index_map = _index_map(fields, num_wires) if form > 1 else IndexMap.of(_layout(fields, num_wires))
-    piece = _whole(fields, "piece", 1, 1 << num_wires)
+    piece = whole(fields, "piece", 1, 1 << num_wires)
     if piece & (piece - 1):
         raise BadHeader(f"piece: expected a power of two, got {piece}")
-    pieces = _whole(fields, "pieces", 0, (1 << num_wires) // piece)
+    pieces = whole(fields, "pieces", 0, (1 << num_wires) // piece)
     about = _field(fields, "about")
     if not isinstance(about, dict):
         raise BadHeader(f"about: expected an object, got {_short(about)}")
@@ -104,7 +104,7 @@ def _layout(fields: Mapping[str, Any], num_wires: int) -> Layout:
         raise BadHeader(f"address: expected a list of whole numbers, got {_short(address)}")
     if len(address) != num_wires or sorted(address) != list(range(num_wires)):
         raise BadHeader(f"address: expected each of 0 to {num_wires - 1} once, got {_short(address)}")
-    return Layout(tuple(address), _whole(fields, "flip", 0, (1 << num_wires) - 1))
+    return Layout(tuple(address), whole(fields, "flip", 0, (1 << num_wires) - 1))
 
 
 def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
@@ -112,13 +112,13 @@ def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
     told = _field(fields, "parities")
     if not isinstance(told, list) or len(told) != num_wires:
         raise BadHeader(f"parities: expected a list of {num_wires} masks, got {_short(told)}")
-    parities = [_mask("parities", mask, num_wires) for mask in told]
+    parities = [mask("parities", one, num_wires) for one in told]
     if len(Span(parities)) != num_wires:
         raise BadHeader(f"parities: expected independent masks, got {_short(told)}")
-    return IndexMap(tuple(parities), _mask("flip", _field(fields, "flip"), num_wires))
+    return IndexMap(tuple(parities), mask("flip", _field(fields, "flip"), num_wires))
 
 
-def _mask(name: str, told: Any, num_bits: int) -> int:
+def mask(name: str, told: Any, num_bits: int) -> int:
     """Return a mask that is written as ``hex`` writes it."""
     value = int(told, 16) if isinstance(told, str) and _HEXADECIMAL.fullmatch(told) else -1
     if not 0 <= value < 1 << num_bits:
@@ -165,7 +165,7 @@ def _field(fields: Mapping[str, Any], name: str) -> Any:
     return fields[name]
 
 
-def _whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
+def whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
     """Return a whole number in a range; ``true`` is not a number."""
     value = _field(fields, name)
     if type(value) is not int or not least <= value <= most:

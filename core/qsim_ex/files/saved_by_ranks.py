@@ -30,26 +30,35 @@ from qsim_ex.files.saved_state import (
 from qsim_ex.files.written import written
 from qsim_ex.placement.ranks import Ranks
 
+_TIMES = 10
+"""How often ranks open a file before they say that it is not the same on all of them."""
+
 
 def look_together(path: Path) -> SavedState:
-    """Return the description of a file that all ranks see; raise the same `SavedStateError` on all if one does not."""
-    found: SavedState | None = None
-    error = ""
-    try:
-        found = look(path)
-    except SavedStateError as raised:
-        error = str(raised)
-    everyone = renew().allgather((error, None if found is None else found.header.encoded()))
-    for rank, (told, header) in enumerate(everyone):
-        if told:
-            raise SavedStateError(f"rank {rank} of {len(everyone)}: {told} Use a folder that all processes share.")
-        if header != everyone[0][1]:
-            raise SavedStateError(
-                f"{path}: expected the same file on all {len(everyone)} processes, got another one on rank {rank} than "
-                "on rank 0. Use a folder that all processes share."
-            )
-    assert found is not None
-    return found
+    """Return the description of a file that all ranks see; raise the same `SavedStateError` on all if one does not.
+
+    Where a writer replaces the file while the ranks open it, they open it again, until all have one.
+    """
+    ranks = renew()
+    for _ in range(_TIMES):
+        found, error = None, ""
+        try:
+            found = look(path)
+        except SavedStateError as raised:
+            error = str(raised)
+        everyone = ranks.allgather((error, None if found is None else (found.header.encoded(), found.content)))
+        for rank, (told, _) in enumerate(everyone):
+            if told:
+                raise SavedStateError(f"rank {rank} of {len(everyone)}: {told} Use a folder that all processes share.")
+        other = next((rank for rank, one in enumerate(everyone) if one != everyone[0]), None)
+        assert found is not None
+        if other is None:
+            return found
+        found.close()
+    raise SavedStateError(
+        f"{path}: expected the same file on all {len(everyone)} processes, got another one on rank {other} than on "
+        "rank 0. Use a folder that all processes share."
+    )
 
 
 def save_together(placement: Ranks, path: Path, about: Mapping[str, Any] | None = None) -> None:

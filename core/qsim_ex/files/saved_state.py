@@ -6,7 +6,9 @@ file that is damaged or cut short raises `SavedStateError` before or while it is
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,19 +56,28 @@ _BLOCK = 1024  # numbers whose squares are added up in their own precision, befo
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class SavedState:
-    """A file whose header is valid and whose length is right.
+    """An open file whose header is valid and whose length is right; it is closed when nobody has this any more.
 
-    header: the fields, each in its range. offsets: the position in the file of each piece, by the index of its first
-    amplitude; amplitudes of pieces that are not in the file are zero. weights: Σ |amplitude|² of every piece that was
-    read.
+    Amplitudes are read from the file that was opened, whatever has its name by then.
+
+    path: the name, for errors. header: the fields, each in its range. offsets: the position in the file of each piece,
+    by the index of its first amplitude; amplitudes of pieces that are not in the file are zero. content: a checksum of
+    the pieces' checksums, which tells whether two processes have opened one file. weights: Σ |amplitude|² of every
+    piece that was read.
     """
 
     path: Path
+    file: BinaryIO
     header: Header
     offsets: Mapping[int, int]
+    content: int
     weights: dict[int, float] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Close the file; nothing can be read any more."""
+        self.file.close()
 
     @property
     def num_wires(self) -> int:
@@ -104,10 +116,11 @@ class SavedState:
             raise _damaged(self.path, f"{name}: expected a mask of {self.num_wires} wires, got {ascii(told)[:60]}")
         return value
 
-    def read(self, file: BinaryIO, first: int) -> Amplitudes | None:
+    def read(self, first: int) -> Amplitudes | None:
         """Return the piece that begins at index `first`, None if all of it is zero; raises `SavedStateError`."""
         if first not in self.offsets:
             return None
+        file = self.file
         file.seek(self.offsets[first])
         size = self.piece * self.dtype.itemsize
         body = bytearray(_FRAME.size + size)
@@ -210,11 +223,33 @@ def write_header(file: BinaryIO, header: Header, room: int) -> None:
 
 def look(path: Path) -> SavedState:
     """Return the description of a saved file; raise `SavedStateError` if it is missing, damaged, or no saved state."""
+    file = opened(path)
+    if file is None:
+        raise SavedStateError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}.")
+    return looked_into(file, path)
+
+
+def looked_into(file: BinaryIO, path: Path) -> SavedState:
+    """Return the description of an open file, which is closed with it, or now if it is none; see `look`."""
+    try:
+        found = look_into(file, path)
+    except BaseException as error:
+        file.close()
+        if isinstance(error, OSError) and not isinstance(error, SavedStateError):
+            raise SavedStateError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise
+    finalize(found, file.close)
+    return found
+
+
+def opened(path: Path) -> BinaryIO | None:
+    """Open a file to read; None if there is none of that name. Raises `SavedStateError` if it cannot be read."""
     try:
         if path.exists() and not path.is_file():
             raise SavedStateError(f"{path} cannot be read: expected a file, got a folder or a device.")
-        with path.open("rb") as file:
-            return look_into(file, path)
+        return path.open("rb")
+    except FileNotFoundError:
+        return None
     except OSError as error:
         if isinstance(error, SavedStateError):
             raise
@@ -229,13 +264,12 @@ def restore(placement: Placement, saved: SavedState) -> None:
     from qsim_ex.planning.linear.settle import split
 
     layout, undone = split(saved.index_map)
-    with saved.path.open("rb") as file:
-        if undone and not placement.keeps_maps:
-            placement.overwrite(partial(_settled, saved, file, inverse(undone)), layout)
-            return
-        placement.overwrite(partial(_parts, saved, file), layout)
-        if undone:
-            placement.undone = undone
+    if undone and not placement.keeps_maps:
+        placement.overwrite(partial(_settled, saved, inverse(undone)), layout)
+        return
+    placement.overwrite(partial(_parts, saved), layout)
+    if undone:
+        placement.undone = undone
 
 
 def load_into(placement: Placement, saved: SavedState) -> None:
@@ -261,18 +295,17 @@ def load_into(placement: Placement, saved: SavedState) -> None:
 def array_of(saved: SavedState) -> Amplitudes:
     """Return all amplitudes of a file as one host array, in the file's order of indices; raises `SavedStateError`."""
     values = np.empty(1 << saved.num_wires, dtype=saved.dtype)
-    with saved.path.open("rb") as file:
-        for start, part in _parts(saved, file, 0, len(values)):
-            values[start : start + len(part)] = part
+    for start, part in _parts(saved, 0, len(values)):
+        values[start : start + len(part)] = part
     saved.check_norm()
     return values
 
 
-def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
+def _parts(saved: SavedState, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
     """Yield `count` amplitudes from index `base` on, as (offset from `base`, values)."""
     zeros = np.zeros(min(saved.piece, count), dtype=saved.dtype)
     for first in range(base - base % saved.piece, base + count, saved.piece):
-        values = saved.read(file, first)
+        values = saved.read(first)
         begin = max(base, first)
         if values is None:
             yield begin - base, zeros
@@ -280,7 +313,7 @@ def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator
             yield begin - base, values[begin - first : base + count - first]
 
 
-def _settled(saved: SavedState, file: BinaryIO, back: Map, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
+def _settled(saved: SavedState, back: Map, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
     """Yield what `_parts` does, of amplitudes that lie elsewhere in the file: each at the image of its index.
 
     Every piece of the file that has one of them is read for each piece that is yielded.
@@ -290,7 +323,7 @@ def _settled(saved: SavedState, file: BinaryIO, back: Map, base: int, count: int
         places = images(back, np.arange(base + begin, base + begin + size))
         firsts, values = places & -saved.piece, np.zeros(size, dtype=saved.dtype)
         for first in np.unique(firsts).tolist():
-            if (found := saved.read(file, first)) is not None:
+            if (found := saved.read(first)) is not None:
                 here = firsts == first
                 values[here] = found[places[here] - first]
         yield begin, values
@@ -299,7 +332,7 @@ def _settled(saved: SavedState, file: BinaryIO, back: Map, base: int, count: int
 def look_into(file: BinaryIO, path: Path) -> SavedState:
     """Return the description of an open file; nothing is allocated that is larger than the file itself.
 
-    path: its name, for errors and for reading on. Raises `SavedStateError`.
+    path: its name, for errors. Raises `SavedStateError`.
     """
     size = file.seek(0, 2)
     file.seek(0)
@@ -323,13 +356,16 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     start, step = file.tell(), framed_bytes(header.piece, header.dtype)
     if size != start + header.pieces * step:
         raise _damaged(path, f"expected {start + header.pieces * step} bytes, got {size}")
-    offsets = {}
+    offsets, content = {}, check
     for number in range(header.pieces):
         file.seek(start + number * step)
-        offsets[_FRAME.unpack(file.read(_FRAME.size))[0]] = start + number * step
+        frame = file.read(_FRAME.size)
+        offsets[_FRAME.unpack(frame)[0]] = start + number * step
+        file.seek(start + (number + 1) * step - _CHECK.size)
+        content = zlib.crc32(frame + file.read(_CHECK.size), content)
     if len(offsets) != header.pieces or any(first % header.piece or first >> header.num_wires for first in offsets):
         raise _damaged(path, "expected pieces at distinct multiples of their size, got others")
-    return SavedState(path, header, offsets)
+    return SavedState(path, file, header, offsets, content)
 
 
 def _weight(values: Amplitudes) -> float:

@@ -34,7 +34,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit import check
+    from qsim_ex.circuit import check, thresholds
     from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.classical import FLOAT, Expression, Token
@@ -196,6 +196,7 @@ __all__ = [
     "submitted_in_turn",
     "surround",
     "tallied",
+    "thresholds",
     "uncollected",
     "unitary_matrices",
     "with_options",
@@ -203,8 +204,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "check":
-        return import_module("qsim_ex.circuit.check")
+    if name in ("check", "thresholds"):
+        return import_module(f"qsim_ex.circuit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

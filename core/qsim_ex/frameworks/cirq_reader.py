@@ -15,8 +15,7 @@ import numpy as np
 
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
-from qsim_ex.native import objects
-from qsim_ex.native.library import address
+from qsim_ex.native.library import address, function
 
 _ITSELF = -1
 
@@ -80,4 +79,4 @@ class CirqReader:
 
 @lru_cache(maxsize=1)
 def _read() -> Callable[..., int]:
-    return objects.function("cirq_gates", "oipioopippop")
+    return function("cirq_gates")

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.intp]
+from qsim_ex.circuit import thresholds
 
-MOST = 4
-"""The most values that a group computes for each requested value."""
+Numbers = NDArray[np.intp]
 
 _FIRST = np.zeros(1, dtype=np.intp)
 
@@ -45,8 +44,8 @@ class ObservableGroup:
 def observable_groups(bindings: Numbers, observables: Numbers) -> list[ObservableGroup]:
     """Group the bindings that occur in the pairs (bindings[k], observables[k]); each is in one group.
 
-    All bindings are one group if that computes at most `MOST` values for each pair. Otherwise bindings with the same
-    observables, and bindings with similar ones, share a group as long as that holds.
+    All bindings are one group if that computes few values for each pair (`thresholds.values_for_one`). Otherwise
+    bindings with the same observables, and bindings with similar ones, share a group as long as that holds.
     """
     if not len(bindings):
         return []
@@ -56,7 +55,7 @@ def observable_groups(bindings: Numbers, observables: Numbers) -> list[Observabl
     pairs = np.stack(np.divmod(np.unique(bindings * width + observables), width))
     distinct, first = np.unique(pairs[0], return_index=True)
     every = np.unique(pairs[1])
-    if len(distinct) * len(every) <= MOST * pairs.shape[1]:
+    if len(distinct) * len(every) <= thresholds.now.values_for_one * pairs.shape[1]:
         return [ObservableGroup(distinct, every, np.arange(len(bindings)), bindings, observables)]
     alike: dict[tuple[int, ...], list[int]] = {}
     for binding, some in zip(distinct.tolist(), np.split(pairs[1], first[1:]), strict=True):
@@ -81,7 +80,7 @@ def _merged(alike: list[tuple[tuple[int, ...], list[int]]]) -> list[tuple[Number
         if found:
             members, shared, values = found[-1]
             union = shared | set(observables)
-            if (len(members) + len(bindings)) * len(union) <= MOST * (values + more):
+            if (len(members) + len(bindings)) * len(union) <= thresholds.now.values_for_one * (values + more):
                 found[-1] = (members + bindings, union, values + more)
                 continue
         found.append((bindings, set(observables), more))

@@ -63,4 +63,16 @@ def _array_function(expression: Hashable, sympify: Callable[[Any], Any]) -> _Arr
 
     formula = sympy.sympify(sympify(expression))  # Qiskit 2.0 returns objects of symengine
     symbols = sorted(formula.free_symbols, key=str)
-    return _ArrayFunction(sympy.lambdify(symbols, formula, modules="numpy"), tuple(str(symbol) for symbol in symbols))
+    function = sympy.lambdify(symbols, formula, modules="numpy", printer=_all_digits())
+    return _ArrayFunction(function, tuple(str(symbol) for symbol in symbols))
+
+
+def _all_digits() -> Any:
+    """Return what writes a formula for NumPy with its numbers as they are; SymPy's own writes 15 digits of them."""
+    from sympy.printing.numpy import NumPyPrinter
+
+    class AllDigits(NumPyPrinter):  # type: ignore[misc]  # SymPy has no types
+        def _print_Float(self, number: Any) -> str:  # which SymPy finds by its class
+            return repr(float(number))
+
+    return AllDigits({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})

@@ -13,8 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
-from qsim_ex.native import objects
-from qsim_ex.native.library import address
+from qsim_ex.native.library import address, function
 
 
 class QiskitReader:
@@ -43,4 +42,4 @@ class QiskitReader:
 
 @lru_cache(maxsize=1)
 def _read() -> Callable[..., int]:
-    return objects.function("qiskit_gates", "pipppip")
+    return function("qiskit_gates")

@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import quarters
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.circuit.quarters import QuarterKeys
-from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 
 Wires = tuple[int, ...]
@@ -38,17 +37,15 @@ MOST_ROWS = (1 << ROW_BITS) - 2
 """The rows that native code tells apart."""
 
 _MOST_PARAMETERS = 5  # of a gate that has a row
-_MOST_QUBITS = 62  # native code has masks of 64 bits
-_FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 
 
 class ReadRows:
-    """Rows of the gate table, by a reader's own numbers."""
+    """Rows of the gate table, each once, by a reader's own numbers."""
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._quarters = QuarterKeys(rows, ROW_BITS)
         self._rows = (*rows, *self._quarters.added)
-        assert len(self._rows) <= MOST_ROWS
+        assert len(set(self._rows)) == len(self._rows) <= MOST_ROWS  # the constants of a row are filled once
 
     def decoded(self, key: int) -> tuple[str, Wires]:
         """Return the row and the wires of a key."""
@@ -160,14 +157,15 @@ class ReadGates:
 
     def append(self, builder: CircuitBuilder, begin: int, end: int) -> set[int]:
         """Append some gates that follow one another, and return their wires; raises what `CircuitBuilder.gate` does."""
-        if end - begin > _FEW and builder.num_qubits <= _MOST_QUBITS:
+        limits = thresholds.now
+        if end - begin >= limits.gates_at_once and builder.num_qubits <= limits.native_wires:
             numbers, keys = self.numbers[begin:end], self.keys
             if end - begin + len(self.others) + len(self.measured) < len(self.numbers):  # not all gates
                 distinct, inverse = np.unique(numbers, return_inverse=True)
                 numbers, keys = inverse.astype(np.uint32), keys[distinct]
             first = self.starts[begin]
             parameters = self.parameters[first : self.starts[end]]
-            if builder.num_qubits >= quarters.LEAST:
+            if builder.num_qubits >= limits.quarter_wires:
                 starts = self.starts[begin:end] - first
                 keys, numbers, parameters = self.rows.quarters.replaced(keys, numbers, parameters, starts)
             wires = builder.row_gates(self.rows.gates, keys, numbers, parameters)
@@ -189,9 +187,9 @@ def _moved(keys: NDArray[np.uint64], to: NDArray[np.int64]) -> NDArray[np.uint64
 
 @lru_cache(maxsize=1)
 def _moved_keys() -> Callable[..., int]:
-    return function("keys_moved", "pipp")
+    return function("keys_moved")
 
 
 @lru_cache(maxsize=1)
 def _wires_of_keys() -> Callable[..., int]:
-    return objects.function("keys_wires", "pio")
+    return function("keys_wires")

@@ -1,4 +1,4 @@
-"""The native library: where it is, whether it fits its sources, and its functions.
+"""The native library: where it is, whether it fits its sources, and its functions, which a table of its own declares.
 
 `tools/native.py` builds it, when the package is built or installed as editable. It has a C interface, so one file
 serves every version of Python.
@@ -24,9 +24,11 @@ FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
-_COMPILED = frozenset({".cpp", ".hpp", ".map"})
+_COMPILED = frozenset({".cpp", ".def", ".hpp", ".map"})
 
-KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double, "o": ctypes.py_object}
+"""The types of arguments by their letters in core/native/exports.def."""
+
 _SETS = ("v4", "v3", "v2")
 """The instruction sets of x86-64 that kernels are compiled for, the best first; "neon" is the one of aarch64."""
 
@@ -76,24 +78,29 @@ def instruction_set() -> str:
     return chosen
 
 
-def function(name: str, kinds: str) -> Callable[..., int]:
-    """Return a function of the library, which runs without Python's interpreter lock and returns an integer.
+def function(name: str, chosen: str = "") -> Callable[..., int]:
+    """Return a function of the library, which returns an integer; core/native/exports.def has its arguments.
 
-    kinds: a letter for each argument: p for an address, i for a 64-bit integer, d for a double.
+    It runs without Python's interpreter lock, unless the table says that it reads Python's objects; then an exception
+    that it leaves is raised. chosen: for one that is compiled for each instruction set, which one, of
+    `instruction_sets()`; by default `instruction_set()`.
     """
-    found = getattr(_library(), f"qx_{name}")
-    found.argtypes = [KINDS[kind] for kind in kinds]
+    sort, kinds = _exports()[name]
+    library = _library_of_objects() if sort == "objects" else _library()
+    found = getattr(library, f"qx_{name}" + (f"_{chosen or instruction_set()}" if sort == "kernel" else ""))
+    found.argtypes = [_KINDS[kind] for kind in kinds]
     found.restype = ctypes.c_int64
     called: Callable[..., int] = found
     return called
 
 
-def kernel(name: str, kinds: str, chosen: str = "") -> Callable[..., int]:
-    """Return a function that is compiled for each instruction set; see `function`.
-
-    chosen: the instruction set, one of `instruction_sets()`; by default `instruction_set()`.
-    """
-    return function(f"{name}_{chosen or instruction_set()}", kinds)
+@lru_cache(maxsize=1)
+def _exports() -> dict[str, tuple[str, str]]:
+    """Return for each function its sort and its arguments: the rows of core/native/exports.def, which it carries."""
+    found = _library().qx_exports
+    found.restype = ctypes.c_char_p
+    rows = [row.split(" ") for row in found().decode().splitlines()]
+    return {name: (sort, kinds) for sort, name, kinds in rows}
 
 
 def address(array: NDArray[Any]) -> int:
@@ -116,3 +123,41 @@ def structure(names: str) -> type[ctypes.Structure]:
     """Return the type of a C structure of 64-bit integers and addresses, for the names of its fields in order."""
     fields = [(name, ctypes.c_int64) for name in names.split()]
     return type("Structure", (ctypes.Structure,), {"_fields_": fields})
+
+
+# --- Python's objects -------------------------------------------------------------------------------------------------
+# The library is linked against no Python: it calls functions of Python's stable ABI, whose addresses it is given here.
+# So one file serves every version of Python, as everything else in it does.
+
+_OF_PYTHON = (
+    "PyTuple_Size",
+    "PyTuple_GetItem",
+    "PyList_GetItem",
+    "PyLong_AsLongLong",
+    "PyBytes_AsString",
+    "PyBytes_Size",
+    "PyUnicode_AsUTF8AndSize",
+    "PyErr_Occurred",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyLong_FromLongLong",
+    "PyList_Append",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyType_GetSlot",
+    "PyObject_GC_UnTrack",
+    "PyObject_GetAttr",
+    "PyObject_Type",
+    "PyFloat_AsDouble",
+    "PyErr_Clear",
+    "PyObject_Repr",
+)
+"""The functions of the stable ABI that native code calls, in the order of core/native/readers/python.hpp."""
+
+
+@lru_cache(maxsize=1)
+def _library_of_objects() -> ctypes.PyDLL:
+    """Return the library as one whose functions hold the interpreter's lock, with the addresses that it needs."""
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _OF_PYTHON]
+    function("python_functions")((ctypes.c_void_p * len(addresses))(*addresses))
+    return ctypes.PyDLL(str(FILE))

@@ -114,7 +114,7 @@ class Placement(Protocol):
     def report(self) -> dict[str, Any]:
         """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
 
-    def norm_check(self, num_gates: int) -> NormCheck | None:
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
         """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
 
     def deployed(self, before: Deployment) -> Deployment:

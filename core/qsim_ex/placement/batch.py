@@ -128,7 +128,7 @@ class States(Protocol):
     def report(self) -> dict[str, Any]:
         """Return what a result reports of a divided state."""
 
-    def norm_check(self, num_gates: int) -> NormCheck | None:
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
         """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
 
 
@@ -195,7 +195,7 @@ class Batch:
         """Return an empty report."""
         return {}
 
-    def norm_check(self, num_gates: int) -> None:
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
         """Return None: amplitudes are not moved between memories."""
 
     def read_in_order(self) -> Amplitudes:

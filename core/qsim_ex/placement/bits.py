@@ -28,14 +28,14 @@ def _spread(values: Words, masks: Sequence[int]) -> Words:
         return values & np.int64(sum(masks))
     values, named = np.asarray(values, np.int64, order="C"), np.array(masks, dtype=np.int64)
     out = np.empty_like(values)
-    _function("bits_spread", "pipip")(address(values), values.size, address(named), len(named), address(out))
+    _function("bits_spread")(address(values), values.size, address(named), len(named), address(out))
     return out
 
 
 def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
     """Return numbers in the order of their places with the bits of `flip` flipped."""
     out = np.empty(len(values), dtype=np.float64)
-    _function("bits_flip", "piip")(address(values), len(values), flip, address(out))
+    _function("bits_flip")(address(values), len(values), flip, address(out))
     return out
 
 
@@ -100,7 +100,7 @@ def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
 
 @lru_cache(maxsize=1)
 def _distinct() -> Callable[..., int]:
-    return function("distinct_rows", "piipp")
+    return function("distinct_rows")
 
 
 def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ Code that computes the squared norm anyway (the sum from which shots are drawn, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,12 +124,17 @@ def check_norm(
     *,
     before: float = 1.0,
     tolerance: float = UNITARY_TOLERANCE,
+    told: Callable[[], str] = str,
 ) -> None:
-    """Raise `DeviceError` if the squared norm after some gates differs from `before` by more than rounding explains."""
+    """Raise `DeviceError` if the squared norm after some gates differs from `before` by more than rounding explains.
+
+    told: returns what tells the run from others, for the error.
+    """
     bound = norm_bound(num_gates, dtype, tolerance)
     if not abs(norm_squared - before) <= bound * before:  # NaN is not within any bound
         raise DeviceError(
             f"expected a squared norm of {before:.9g} within {bound * before:.1e} after {num_gates} gates, got "
-            f"{norm_squared:.9g}: amplitudes were lost or damaged while they were moved or worked on. There is no "
-            "result; run again, with fewer devices if it happens twice."
+            f"{norm_squared:.9g}: the result cannot be right, since amplitudes were lost or damaged while they were "
+            f"moved or worked on, and there is none. {told()}This is a fault of qsim-ex or of the machine, and a run "
+            "of fewer devices may have it too; please report it with the circuit and its options."
         )

@@ -6,7 +6,7 @@ without moving an amplitude.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, pairwise
 from typing import Any, Self
@@ -177,7 +177,7 @@ class Single:
         """Return an empty report."""
         return {}
 
-    def norm_check(self, num_gates: int) -> None:
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
         """Return None: amplitudes are not moved between memories."""
 
     def deployed(self, before: Deployment) -> Deployment:

@@ -15,9 +15,9 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
 from qsim_ex.errors import NotSupported, PlanError
-from qsim_ex.native import objects
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
@@ -287,14 +287,15 @@ class _Calls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _Calls:
+    thresholds.tell()
     return _Calls(
-        objects.function("plan_begin", "oppp"),
-        objects.function("plan_read", "i"),
-        function("plan_advance", "ii"),
-        function("plan_arrays", "ip"),
-        function("plan_stages", "ip"),
-        objects.function("plan_listed", "ip"),  # with the lock held
-        function("plan_free", "i"),
+        function("plan_begin"),
+        function("plan_read"),
+        function("plan_advance"),
+        function("plan_arrays"),
+        function("plan_stages"),
+        function("plan_listed"),  # with the lock held
+        function("plan_free"),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import Initialize, Op, Unitary
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
@@ -47,6 +48,7 @@ class Kept(Generic[Arguments, Made]):
         self._many = lru_cache(maxsize=_MANY)(make)
         self._few = lru_cache(maxsize=_FEW)(make)
         update_wrapper(self, make)
+        thresholds.depends(self)
 
     def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
         """Return the result, made now or before."""
@@ -177,7 +179,7 @@ def _rewritten(
     from qsim_ex.planning.numbers.program import NumberProgram
     from qsim_ex.planning.rewrite.absorb import absorb
     from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
-    from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, gather, rotate
+    from qsim_ex.planning.rewrite.rotate import gather, rotate
 
     work, end = absorb(instructions, start, shape, fresh)
     renamed = [piece.touch for piece in work if piece.kind == "rename"]
@@ -196,7 +198,7 @@ def _rewritten(
         from qsim_ex.planning.rewrite.runs import join_runs
 
         work = join_runs(work, program, shape.item_work)
-    cheap = shape.item_work <= MOST_ITEM_WORK
+    cheap = shape.item_work <= thresholds.now.rewriting.item_work
     if sum(piece.kind == "diagonal" for piece in work) > 1:
         work = gather(work, program, cheap=cheap)
     if cheap:

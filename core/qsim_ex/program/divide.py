@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
@@ -43,10 +44,8 @@ from qsim_ex.program.readings import Groups, ReadingTracker, reads_bits
 Given = tuple[tuple[int, int], ...]
 """Classical bits that are known, each with the branch point of the whole circuit after which it is."""
 
-JOINTLY = 10
-"""Most wires that are measured or reset at one branch point; their joint probabilities are 2^10 numbers for a state."""
 
-
+@thresholds.depends
 @lru_cache(maxsize=256)
 def program_of(
     structure: Structure,
@@ -378,10 +377,11 @@ class _Divider:
         Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
         """
         measured = [choice for choice in segment.choices if choice.kind != "channel"]
-        if len(measured) < JOINTLY or not self._parts:
-            return len(measured) >= JOINTLY
+        jointly = thresholds.now.jointly
+        if len(measured) < jointly or not self._parts:
+            return len(measured) >= jointly
         part = self._parts[self._place]
-        return sum(self._parts[self._place_of[choice]] == part for choice in measured) >= JOINTLY
+        return sum(self._parts[self._place_of[choice]] == part for choice in measured) >= jointly
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

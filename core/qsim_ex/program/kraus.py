@@ -24,9 +24,6 @@ Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
-BLOCK = 1 << 16
-"""Most shots whose random numbers are generated together."""
-
 _ROUNDING = 1e-14
 """Entries of K†K off the diagonal that are smaller than this are taken for zero."""
 

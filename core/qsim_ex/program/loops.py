@@ -7,6 +7,7 @@ a condition on a flag.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.control import (
@@ -75,7 +76,7 @@ class _LoopDivider:
         instructions, shared = self._instructions, self._shared
         gates_only = self._gates_only()
         last = self._last_marker(gates_only)
-        final = _moved_to_the_end(instructions, last + 1, self._observed)
+        final = _moved_to_the_end(instructions, last + 1, self._observed, shared.together)
         inside = 0  # how many blocks of gates are open
         for place, instruction in enumerate(instructions):
             if inside or place in gates_only:
@@ -238,10 +239,15 @@ def measures(instructions: tuple[Instruction, ...]) -> bool:
     return any(isinstance(one, Measure) or (isinstance(one, Store) and one.writes_bits) for one in instructions)
 
 
-def _moved_to_the_end(instructions: tuple[Instruction, ...], first: int, observed: bool) -> list[int]:
-    """Return for each instruction from `first` on the mask of wires whose measurement there is moved to the end."""
+def _moved_to_the_end(
+    instructions: tuple[Instruction, ...], first: int, observed: bool, together: Callable[[Iterable[int]], set[int]]
+) -> list[int]:
+    """Return for each instruction from `first` on the mask of wires whose measurement there is moved to the end.
+
+    together: returns those of some bits that are misread, and all others that are misread with them.
+    """
     later, found = 0, []
-    needed: set[int] = set()  # classical bits that are read before they are written again
+    needed: set[int] = set()  # bits that are read before they are written again, or misread before a store writes one
     for instruction in reversed(instructions[first:]):
         found.append(~later)
         match instruction:
@@ -255,7 +261,9 @@ def _moved_to_the_end(instructions: tuple[Instruction, ...], first: int, observe
             case Op(mixes) if not observed:
                 later |= mask_of(mixes)
             case Store(target, value):
-                needed.difference_update(target.value if target.op == "bits" else ())
+                written = target.value if target.op == "bits" else ()
+                needed.difference_update(written)
+                needed.update(together(written))
                 needed.update(value.clbits)
             case If(condition) | Record(_, condition):
                 needed.update(condition.clbits)

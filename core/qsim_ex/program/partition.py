@@ -2,24 +2,17 @@
 
 An operation joins the lives of its wires. A condition, or a life that begins with a measured bit, only has to know that
 bit: the part that measures it may run first, unless each of the two needs a bit of the other. That is done where it
-makes the largest part smaller, and so are lives that take turns in a slot.
+makes the largest part smaller (`thresholds.narrow`, `gain`), and so are lives that take turns in a slot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.program.joined import Joined
 from qsim_ex.program.lives import Lives
 from qsim_ex.program.slots import Turns, slots_of
-
-NARROW = 8
-"""The widest part whose lives take no turns, and that is not parted at measurements: such a state is small, and all of
-its shots run in compiled code (`run.trajectories`)."""
-
-GAIN = 2
-"""The least number of wires by which a part has to become smaller. Turns and parts add branch points, so that one wire
-less, which halves a state, does not pay for them."""
 
 
 class Partition:
@@ -66,10 +59,10 @@ class Partition:
 
     def _slots(self, places: Sequence[int]) -> Turns | None:
         """Return the slots of a part in which lives take turns; None if that makes it no smaller."""
-        if (wires := self._wires(places)) <= NARROW:
+        if (wires := self._wires(places)) <= thresholds.now.narrow:
             return None
         found = slots_of(self._lives, places)
-        return found if len(found.wires) <= wires - GAIN else None
+        return found if len(found.wires) <= wires - thresholds.now.gain else None
 
     def _wires(self, places: Sequence[int]) -> int:
         """Return the number of wires of a part."""
@@ -89,8 +82,8 @@ class Partition:
             whole
             for whole, some in pieces.items()
             if len(some) > 1
-            and (width := self._width(places[whole])) > NARROW
-            and max(self._width(smaller[piece]) for piece in some) <= width - GAIN
+            and (width := self._width(places[whole])) > thresholds.now.narrow
+            and max(self._width(smaller[piece]) for piece in some) <= width - thresholds.now.gain
         }
         return [piece if whole in parted else whole for whole, piece in zip(joined, apart, strict=True)]
 

@@ -148,7 +148,7 @@ class Program:
     given: the number of bits that other parts of a circuit measure, whose columns are −1, −2, … .
     measured: classical bit -> the wire that is sampled into it at the end.
     recorded: classical bit -> the column of the choice or reading that is written into it.
-    read: groups of classical bits whose last value was read at a branch point, with its readout error.
+    read: groups of classical bits that are not misread at the end, since their last value was read at a branch point.
     has_measurement: whether there is a measurement, even of no wires.
     touched: mask of the wires that may not be |0⟩ at the end.
     first_random: the first instruction with a random outcome before the end; None if there is none.

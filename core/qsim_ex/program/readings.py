@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Save, Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
@@ -22,6 +23,21 @@ def reads_bits(structure: Structure) -> bool:
     return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
+@lru_cache(maxsize=256)
+def unwritten_bits(structure: Structure) -> frozenset[int]:
+    """Return the classical bits that no measurement and no store writes, so that they are 0 and nothing reads them."""
+    written: set[int] = set()
+    for instruction in structure.instructions:
+        match instruction:
+            case Measure(_, clbits):
+                written.update(clbits)
+            case Store(target) if target.op == "bits":
+                written.update(target.value)
+            case _:
+                pass
+    return frozenset(range(structure.num_clbits)) - written
+
+
 class ReadingTracker:
     """Follows the classical bits of a circuit from instruction to instruction, and makes their readings.
 
@@ -35,6 +51,7 @@ class ReadingTracker:
         self._all = Counter(clbit for measure in measures for clbit in measure.clbits)
         self._times: Counter[int] = Counter()  # how often each bit was measured so far
         self._readings: dict[tuple[int, ...], Reading] = {}  # of the present values of the bits
+        self._read: set[tuple[int, ...]] = set()  # the groups that were read, then or before
 
     def misreads(self, clbit: int) -> bool:
         """Return whether a bit has been measured and has a readout error."""
@@ -71,8 +88,19 @@ class ReadingTracker:
         sources = tuple(recorded.get(one) for one in group)
         made = Reading(group, sources, columns, times - 1, all(self._all[one] == times for one in group))
         self._readings[group] = made
+        self._read.add(group)
         return made, True
 
     def current(self) -> dict[tuple[int, ...], dict[int, int]]:
-        """Return the groups whose readings are up to date, with the column of each bit."""
+        """Return the groups whose readings are up to date at the end, with the column of each bit.
+
+        Raises `NotSupported` if a part of a group was measured again after a condition had read the group.
+        """
+        for group in self._read:
+            if len({self._times[one] for one in group}) > 1:
+                raise NotSupported(
+                    f"expected a measurement of all bits of the readout error {list(group)} after a condition read "
+                    f"them, got one of some (each was measured {[self._times[one] for one in group]} times); measure "
+                    "them together, or give each bit a readout error of its own."
+                )
         return {group: dict(zip(group, made.columns, strict=True)) for group, made in self._readings.items()}

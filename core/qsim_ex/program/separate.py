@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.ops import (
     Begin,
@@ -37,6 +38,7 @@ from qsim_ex.program.separation import How, SeparatePart, Separation
 from qsim_ex.program.simplified import Placed, Simplifier
 
 
+@thresholds.depends
 @lru_cache(maxsize=256)
 def separation_of(
     structure: Structure, observed: bool = False, groups: Groups = (), how: How = "apart"

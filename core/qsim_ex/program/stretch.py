@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.classical import Expression, Token, size_of
 from qsim_ex.circuit.control import Record, Store
 from qsim_ex.circuit.ops import (
@@ -32,7 +33,6 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
-from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RecordWrite
@@ -62,7 +62,8 @@ class Shared:
     """What the stretches of a program share: its memory, choices, levels and results.
 
     used: mask of the wires that may not be |0⟩. measured: classical bit -> the wire that is sampled into it at the end.
-    written: the classical bits that were written on the way. read: groups of bits whose last value was read on the way.
+    written: the classical bits that were written on the way. read: the groups of bits that are not misread at the end:
+        they were read on the way, if they were measured at all.
     saved: the columns of all bits at each save by memory.
     """
 
@@ -75,11 +76,15 @@ class Shared:
         self.used = self.touched = touched
         self.measured: dict[int, int] = {}
         self.written: set[int] = set()
-        self.read: set[tuple[int, ...]] = set()
+        self.read = {*groups}
         self.saved: dict[str, tuple[Column, ...]] = {}
         self.streams = list(accumulate(map(num_streams, instructions), initial=0))
         self.times: Counter[tuple[int, ...]] = Counter()  # how often each group was measured so far
         self._group = {clbit: group for group in groups for clbit in group}
+
+    def together(self, clbits: Iterable[int]) -> set[int]:
+        """Return those of some bits that are misread, and all others that are misread with them."""
+        return {one for clbit in clbits for one in self._group.get(clbit, ())}
 
     def groups(self, clbits: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the groups of misread bits of a measurement; raises `NotSupported` if it measures a part of one."""
@@ -309,7 +314,7 @@ class Stretch:
         self._ask(choice, level)
 
     def _is_full(self, level: _Level) -> bool:
-        return sum(choice.kind != "channel" for choice in level.choices) >= JOINTLY
+        return sum(choice.kind != "channel" for choice in level.choices) >= thresholds.now.jointly
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

@@ -16,12 +16,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
 from qsim_ex.observe.readout import read_value
 from qsim_ex.placement.batch import States
 from qsim_ex.program.choices import Choice, Reading, value_of
-from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.kraus import Kraus, density_of, strings_of
 from qsim_ex.program.program import BranchPoint
 from qsim_ex.run.branches import Branches, uniforms
@@ -218,11 +218,11 @@ def _dense(densities: Complex, kraus: Kraus, some: Values) -> Floats:
 
 
 def _groups(choices: Sequence[Choice]) -> list[list[Choice]]:
-    """Divide choices into groups of at most `JOINTLY` wires."""
+    """Divide choices into groups of at most `thresholds.jointly` wires."""
     groups: list[list[Choice]] = []
-    wires = JOINTLY
+    wires = jointly = thresholds.now.jointly
     for choice in choices:
-        if wires + len(choice.wires) > JOINTLY:
+        if wires + len(choice.wires) > jointly:
             groups.append([])
             wires = 0
         groups[-1].append(choice)

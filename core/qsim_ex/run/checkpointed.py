@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qsim_ex.comm import connection
+from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.options import Checkpoint
 from qsim_ex.planning.cut import cut
@@ -41,10 +42,16 @@ def checkpoints_at(
         return [_digest(plans) for plans in machine.plans_on(other)] if isinstance(machine, Machine) else []
 
     if ranks is None:
-        return Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
-    from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
+        made = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
+    else:
+        from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
-    return CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
+        made = CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
+    if len(made.seeds) != run.bound.count:
+        raise SavedStateError(
+            f"{made.path} is damaged: expected {run.bound.count} seeds, got {len(made.seeds)}. Remove it and run again."
+        )
+    return made
 
 
 def _identity(run: PlannedRun) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from qsim_ex.circuit.saves import KINDS, Save
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.memory import require, require_on_host, state_bytes
 from qsim_ex.errors import SavedStateError
-from qsim_ex.execution.checkpoints import Arrays, Checkpoints
+from qsim_ex.execution.checkpoints import Arrays, Checkpoints, fitting
 from qsim_ex.kernels.host import cores
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -30,6 +30,7 @@ from qsim_ex.run.work import BatchInputs, WorkUnit
 if TYPE_CHECKING:
     from qsim_ex.run.records import RecordsSoFar
     from qsim_ex.run.saved_values import SavedValues
+    from qsim_ex.steps.plan import Plan
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
@@ -63,8 +64,8 @@ class Collector:
 
     packed: uint8 [bindings, shots, bytes]. saves: the values of each save. sums, squares: [bindings, observables].
     masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
-    are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. num_gates: the number of gates
-    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements.
+    are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. plans: of the run, whose gates
+    set the tolerance of a state's norm. report: the merged reports of the placements.
     records: what the shots have recorded; None if there are no shots, or no records.
     """
 
@@ -80,7 +81,7 @@ class Collector:
     squares: NDArray[np.float64]
     threads: int
     draw_threads: int
-    num_gates: int
+    plans: Sequence[Plan]
     checkpoints: Checkpoints | None = None
     done: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class Collector:
         count: int,
         where: Assignment,
         options: Options,
-        num_gates: int,
+        plans: Sequence[Plan],
     ) -> Self:
         """Return a collector with memory for all results; raises `OutOfMemory` if the host has too little."""
         width, shots = -(-circuit.num_clbits // 8), request.shots
@@ -123,7 +124,7 @@ class Collector:
             squares=np.zeros((count, observables)),
             threads=threads,
             draw_threads=draw_threads,
-            num_gates=num_gates,
+            plans=plans,
             records=None if shots is None or not program.records else _records(program, count, shots),
         )
 
@@ -169,7 +170,7 @@ class Collector:
             values = values / norms[:, None] if self.program.choices else values
         if self.packed is not None:
             self._sample(self.packed, unit, inputs, states, branches)
-        elif (check := self._norm_check(states)) is not None:
+        elif (check := self._norm_check(states, inputs, branches)) is not None:
             check((norms if len(norms) else expectation.in_rows(states, ())[1])[0])
         with self.lock:
             if self.records is not None:
@@ -191,9 +192,19 @@ class Collector:
         np.add.at(self.sums, at, counts * values)
         np.add.at(self.squares, at, counts * np.abs(values) ** 2)
 
-    def _norm_check(self, states: States) -> NormCheck | None:
+    def _norm_check(self, states: States, inputs: BatchInputs, branches: Branches) -> NormCheck | None:
         """Return the norm check of the placement, if it moves states; None for programs with choices."""
-        return None if self.program.choices else states.norm_check(self.num_gates)
+
+        def told() -> str:
+            keys = [plan.key for plan in self.plans]
+            seed, more = inputs.seeds[branches.binding[0]], f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+            return (
+                f"The seed is {seed} and the plan's key {keys[0]}{more}; simulator.plans(circuit) returns it, and "
+                "print(simulator.explain(circuit)) prints it. "
+            )
+
+        gates = sum(plan.num_gates for plan in self.plans)
+        return None if self.program.choices else states.norm_check(gates, told)
 
     def _sample(
         self, packed: NDArray[np.uint8], unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches
@@ -205,7 +216,9 @@ class Collector:
             bits = np.zeros((len(rows), width), dtype=np.uint8)
             if self.measures:
                 drawn = uniforms(branches, inputs, [0] * len(inputs.seeds))
-                values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
+                values = sampling.draw_states(
+                    states, rows, drawn, self._norm_check(states, inputs, branches), self.draw_threads
+                )
                 bits |= pack(values, self.masks, self.num_clbits)
             for clbit, column in self.program.recorded.items():
                 bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
@@ -213,7 +226,7 @@ class Collector:
         elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
             (binding,) = branches.binding
             drawn = sampling.uniforms(inputs.seeds[binding], 0, shots)
-            values = sampling.draw(states.single, drawn, self._norm_check(states), self.draw_threads)
+            values = sampling.draw(states.single, drawn, self._norm_check(states, inputs, branches), self.draw_threads)
             packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
         elif self.measures:
             rows = np.repeat(branches.row, shots)
@@ -239,10 +252,9 @@ class Collector:
         found = checkpoints.found
         try:
             for name, mine in self._own().items() if found else ():
-                theirs = found[name]
-                if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
-                    raise ValueError(f"{name} of shape {mine.shape}")
-                mine[...] = theirs
+                mine[...] = fitting(found, name, mine.dtype, mine.shape)
+            if found and self.packed is not None and (self.packed[..., -1:] >> (self.num_clbits - 1) % 8 + 1).any():
+                raise ValueError(f"packed: expected {self.num_clbits} classical bits, got higher ones")
             if found and self.records is not None:
                 self.records.load(found)
             for number, values in enumerate(self.saves.values()) if found else ():
@@ -250,10 +262,9 @@ class Collector:
                 length = len(name) + 1
                 own = {key[length:]: array for key, array in found.items() if key == name or key[:length] == f"{name}_"}
                 values.load(own)
-        except (KeyError, ValueError, IndexError) as error:
-            raise SavedStateError(
-                f"{checkpoints.path} is damaged: {error} is missing. Remove it and run again."
-            ) from error
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            how = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise SavedStateError(f"{checkpoints.path} is damaged: {how}. Remove it and run again.") from error
 
     def _own(self) -> Arrays:
         """Return the results that are no saves."""

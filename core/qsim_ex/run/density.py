@@ -104,7 +104,7 @@ class DensityCollector(Collector):
         rows, values = self._rows(states), _NOTHING
         if self.request.observables:
             values, traces = rows.expectations(self.request.observables)
-            if (check := self._norm_check(states)) is not None:
+            if (check := self._norm_check(states, inputs, branches)) is not None:
                 check(float(traces[0]))
         if self.packed is not None:
             self._draw(self.packed, unit, inputs, states, branches)
@@ -122,7 +122,7 @@ class DensityCollector(Collector):
         """Write the classical bits of all shots; shot k of a binding falls on the running sum of its populations."""
         wires = sorted({*self._circuit.final.values()})
         weights = self._rows(states).populations(wires)
-        check: NormCheck | None = self._norm_check(states)
+        check: NormCheck | None = self._norm_check(states, inputs, branches)
         if check is not None:
             check(float(weights[0].sum()))
         masks = [0] * len(wires)
@@ -231,7 +231,7 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     machines = machines_of(wheres, program, options, count)
     run = PlannedRun(separation, whole, program, numbers, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
-    collector = DensityCollector.empty(circuit, program, request, count, wheres[0], options, gates)
+    collector = DensityCollector.empty(circuit, program, request, count, wheres[0], options, machines[0].plans)
     collector.doubled = made
     kept, seeds = checkpoints_of(run, call.seeds)
     if kept is not None:

@@ -176,7 +176,7 @@ def run_branches(call: BatchCall) -> BatchResult:
         )
     run = PlannedRun(separation, whole, program, numbers, request, [machine], options)
     gates = sum(plan.num_gates for plan in machine.plans)
-    collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, gates)
+    collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, machine.plans)
     collector.num_wires = made.num_wires
     seeds = seeds_of(call.seeds, bound.count, options)
     seeds = seeds or sampling.seeds_of(sampling.fresh_seed(), bound.count, "bindings")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
@@ -33,6 +33,7 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
+from qsim_ex.program.readings import unwritten_bits
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
@@ -131,6 +132,7 @@ def run_batch(
     """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
+    readout = without(readout, unwritten_bits(circuit.structure)) if readout else ()
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     several = launcher.LAUNCHED or connection.CONNECTED.is_set()
     turn = connection.in_turn(options.processes) if several else nullcontext()
@@ -229,7 +231,7 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
     where = run.machines[0].where
     gates = sum(plan.num_gates for plan in run.machines[0].plans)
-    collector = Collector.empty(circuit, program, run.request, bound.count, where, options, gates)
+    collector = Collector.empty(circuit, program, run.request, bound.count, where, options, run.machines[0].plans)
     kept, seeds = checkpoints_of(run, asked_seeds)
     if kept is not None:
         collector.keep(kept)

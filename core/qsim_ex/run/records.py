@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.execution.checkpoints import Arrays
+from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.result import Records
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.work import WorkUnit
@@ -61,11 +61,20 @@ class RecordsSoFar:
         return found
 
     def load(self, found: Arrays) -> None:
-        """Put in the arrays of an earlier run; raises `KeyError` for one that is missing."""
+        """Put in the arrays of an earlier run; raises `KeyError` if one is missing, `ValueError` if one is wrong."""
         for number, (label, counts) in enumerate(self._counts.items()):
-            counts[...] = found[f"record{number}_counts"]
-            self._places[label] = [found[f"record{number}_places"]]
-            self._values[label] = [found[f"record{number}_values"]]
+            name, length, width = (
+                f"record{number}",
+                len(found[f"record{number}_places"]),
+                self._values[label][0].shape[1],
+            )
+            theirs = fitting(found, f"{name}_counts", counts.dtype, counts.shape)
+            places = fitting(found, f"{name}_places", np.int64, (length,), 0, counts.size - 1)
+            values = fitting(found, f"{name}_values", np.uint8, (length, width), 0, 1)
+            if not np.array_equal(np.bincount(places, minlength=counts.size), theirs.reshape(-1)):
+                raise ValueError(f"{name}_places: expected each shot as often as it is counted")
+            counts[...] = theirs
+            self._places[label], self._values[label] = [places], [values]
 
 
 def _spans(begins: Numbers, counts: Numbers) -> Numbers:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.saves import Save
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.execution.checkpoints import Arrays
+from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.placement.bits import integers
 
 Values = NDArray[Any]
@@ -94,7 +94,7 @@ class FirstValues:
 
     def load(self, found: Arrays) -> None:
         """Put in the values of an earlier run."""
-        _copy(self._values, found[""])
+        _copy(self._values, found, "")
 
     def result(self) -> Values:
         """Return the values, [bindings, …]."""
@@ -120,7 +120,7 @@ class AddedValues:
 
     def load(self, found: Arrays) -> None:
         """Put in the sums of an earlier run."""
-        _copy(self._sums, found[""])
+        _copy(self._sums, found, "")
         self._counted.load(found)
 
     def result(self) -> Values:
@@ -149,8 +149,8 @@ class EachValue:
 
     def load(self, found: Arrays) -> None:
         """Put in the values of an earlier run."""
-        _copy(self._values, found[""])
-        _copy(self._memory, found["memory"])
+        _copy(self._values, found, "")
+        _copy(self._memory, found, "memory")
 
     def result(self) -> Values | list[dict[int, Values]]:
         """Return the values [bindings, trajectories, …], or for each binding classical bits -> [trajectories, …]."""
@@ -200,9 +200,16 @@ class EachPass:
 
     def load(self, found: Arrays) -> None:
         """Put in the passes of an earlier run."""
-        for place, value, memory in zip(found["places"].tolist(), found[""], found["memory"], strict=True):
-            _copy(np.empty(self._sizes.shape, dtype=self._sizes.dtype), value)
+        s, count = self._sizes, len(found["places"])
+        places = fitting(found, "places", np.int64, (count, found["places"].shape[-1]), 0)
+        values = fitting(found, "", s.dtype, (count, *s.shape))
+        bits = fitting(found, "memory", np.uint8, (count, s.memory_bytes))
+        if len(places) and (places.shape[1] < 2 or (places[:, :2] >= (s.bindings, s.trajectories)).any()):
+            raise ValueError(f"expected places among {s.bindings} bindings of {s.trajectories} trajectories")
+        for place, value, memory in zip(places.tolist(), values, bits, strict=True):
             self._found[tuple(place)] = value, memory
+        if len(self._found) != len(places):
+            raise ValueError("expected each pass once")
 
     def result(self) -> list[Any]:
         """Return for each binding the values [passes, …], or classical bits -> [passes, …]."""
@@ -274,10 +281,16 @@ class ByMemory:
     def load(self, found: Arrays) -> None:
         """Put in the entries of an earlier run."""
         self._counted.load(found)
-        parts = found["binding"].tolist(), found["memory"], found[""], found["numbers"].tolist()
-        for binding, memory, value, number in zip(*parts, strict=True):
-            _copy(np.empty(self._sizes.shape, dtype=self._sizes.dtype), value)
+        s, count = self._sizes, len(found["binding"])
+        least, most = (0, s.trajectories - 1) if self._how == "c_single" else (1, self._counted.most())
+        bindings = fitting(found, "binding", np.int64, (count,), 0, s.bindings - 1)
+        numbers = fitting(found, "numbers", np.int64, (count,), least, most)
+        values = fitting(found, "", s.dtype, (count, *s.shape))
+        bits = fitting(found, "memory", np.uint8, (count, s.memory_bytes))
+        for binding, memory, value, number in zip(bindings.tolist(), bits, values, numbers.tolist(), strict=True):
             self._put((binding, memory.tobytes()), value, number)
+        if len(self._values) != len(bindings):
+            raise ValueError("expected each value of the classical bits once")
 
     def result(self) -> list[dict[int, Values]]:
         """Return for each binding a dictionary: classical bits -> value, in increasing order of the bits."""
@@ -330,17 +343,24 @@ class _Counted:
         found: Numbers = np.sum([one.sum(axis=1) for one in self._of.values()], axis=0)
         return found
 
+    def most(self) -> int:
+        """Return how often all trajectories of a binding can have passed the save in the rounds so far."""
+        return self._shape[1] * len(self._of)
+
     def arrays(self) -> Arrays:
-        """Return an array for each round, whose name ends in the numbers of the rounds."""
-        return {"_".join(["counted", *map(str, rounds)]): one for rounds, one in self._of.items()}
+        """Return an array for each round, whose name ends in the numbers of the rounds, and which rounds there are."""
+        found = {"_".join(["counted", *map(str, rounds)]): one for rounds, one in self._of.items()}
+        return {**found, **({"rounds": np.array(list(self._of)[1:], dtype=np.int64)} if len(self._of) > 1 else {})}
 
     def load(self, found: Arrays) -> None:
         """Put in the arrays of an earlier run."""
-        _copy(self._of[()], found["counted"])
-        for name, one in found.items():
-            if name.startswith("counted_"):
-                _copy(np.empty(self._shape, dtype=np.bool_), one)
-                self._of[tuple(map(int, name.split("_")[1:]))] = one.copy()
+        _copy(self._of[()], found, "counted")
+        if "rounds" in found or any(name.startswith("counted_") for name in found):
+            rounds = fitting(found, "rounds", np.int64, np.atleast_2d(found["rounds"]).shape, 0)
+            for one in map(tuple, rounds.tolist()):
+                self._of[one] = fitting(found, "_".join(["counted", *map(str, one)]), np.bool_, self._shape).copy()
+            if not len(rounds) + 1 == len(self._of) == sum(name.startswith("counted") for name in found):
+                raise ValueError(f"rounds: expected those of all arrays, got {rounds.tolist()!r:.60}")
 
 
 def _weighted(values: Values, weights: Numbers) -> Values:
@@ -353,10 +373,8 @@ def _columns(numbers: Numbers, of: Values) -> Values:
     return numbers.reshape(-1, *(1,) * (of.ndim - 1))
 
 
-def _copy(mine: Values, theirs: Any) -> None:
-    if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
-        raise ValueError(f"expected {mine.dtype} {list(mine.shape)}, got {theirs.dtype} {list(theirs.shape)}")
-    mine[...] = theirs
+def _copy(mine: Values, found: Arrays, name: str) -> None:
+    mine[...] = fitting(found, name, mine.dtype, mine.shape)
 
 
 def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8], num_bytes: int) -> NDArray[np.uint8]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.circuit.ops import Save
-from qsim_ex.errors import SavedStateError
+from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.files.header import mask, whole
 from qsim_ex.files.saved_state import load_into
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.planning.cut import cut
@@ -21,6 +21,12 @@ from qsim_ex.run.machine import Machine
 from qsim_ex.run.work import WorkUnit
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
+
+_MOST = 1 << 40
+"""The most parts of plans, and nodes, that a file may tell of; how many there are is asked of the plans later."""
+
+_LARGEST = 2.0**60
+"""The largest factor on a matrix: p^(−1/2) of an outcome that random numbers of 53 bits can hit, with room."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,14 +48,24 @@ class StoppedAt:
 class StateInProgress:
     """Writes states in progress, one at a time, and restores the state of an earlier run.
 
-    machine: simulates the states. plans: the plan of each segment, by its node.
+    machine: simulates the states. plans: the plan of each segment, by its node. bindings, trajectories: of the run.
     """
 
-    def __init__(self, checkpoints: Checkpoints, machine: Machine, program: Program, plans: Mapping[int, Plan]) -> None:
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        machine: Machine,
+        program: Program,
+        plans: Mapping[int, Plan],
+        bindings: int,
+        trajectories: int,
+    ) -> None:
         self.checkpoints = checkpoints
         self._machine = machine
         self._program = program
         self._plans = plans
+        self._bindings = bindings
+        self._trajectories = trajectories
         self._labels = {node: k for k, node in enumerate(k for k, n in enumerate(program.nodes) if isinstance(n, Save))}
 
     # --- writing -----------------------------------------------------------------------------------------------------
@@ -88,47 +104,64 @@ class StateInProgress:
         if state is None:
             return None
         try:
-            at = self._position(state.about.get("at"), operator.index(state.about["parts"]))
+            parts = whole(state.about, "parts", 0, _MOST)
+            at = self._position(state.about["at"], parts) if "at" in state.about else self._counted(parts)
             if self.checkpoints.divided != self.checkpoints.levels:
                 at = replace(at, part=0, before=(*at.before, (self.checkpoints.divided, at.part)))
-            binding = int(state.about.get("binding", 0)) - unit.begin
+            binding = whole({"binding": 0, **state.about}, "binding", 0, self._bindings - 1) - unit.begin
             mine = left.chosen(np.flatnonzero(left.binding == binding))
             if not self._program.branches:
                 return (at, mine.settled()) if len(mine) else None
-            told = state.about["branch"]
-            shots = np.array(told["shots"], dtype=np.int64) - unit.first
-            if not len(shots) or not np.isin(shots, mine.shots).all():
+            branch = self._branch(state.about["branch"])
+            shots = branch.shots - unit.first
+            if not np.isin(shots, mine.shots).all():
                 return None
             one = mine.chosen(np.zeros(1, dtype=np.int64))
-            branch = Branches(
-                binding=one.binding,
-                shots=shots,
-                begins=np.array([0, len(shots)]),
-                outcomes=np.array([told["outcomes"]], dtype=one.outcomes.dtype).reshape(one.outcomes.shape),
-                scales=np.array([told["scales"]], dtype=np.float64).reshape(one.scales.shape),
-                row=np.zeros(1, dtype=np.int64),
-                decided=int(told["decided"]),
-            )
-        except (KeyError, ValueError, TypeError, IndexError) as error:
+            return at, replace(branch, binding=one.binding, shots=shots)
+        except (KeyError, ValueError, TypeError, OptionError) as error:
             raise SavedStateError(f"{state.path} is damaged: {error!r}. Remove it and run again.") from error
-        return at, branch
+
+    def _branch(self, told: Any) -> Branches:
+        """Return the branch in a file, its shots counted from the first of the run; raises `ValueError` for another."""
+        program, shots = self._program, told["shots"]
+        numbers = [choice.count for choice in program.choices] + [2] * program.readings
+        outcomes, scales = told["outcomes"], told["scales"]
+        if not _are_whole(shots, [self._trajectories] * len(shots)) or not shots or sorted({*shots}) != shots:
+            raise ValueError(f"expected ascending shots below {self._trajectories}")
+        if len(outcomes) != len(numbers) or not _are_whole(outcomes, numbers):
+            raise ValueError(f"expected {len(numbers)} outcomes, each below the number of its matrices")
+        if len(scales) != len(numbers) or not all(type(one) is float and 0 < one <= _LARGEST for one in scales):
+            raise ValueError(f"expected {len(numbers)} factors above 0")
+        return Branches(
+            binding=np.zeros(1, dtype=np.int64),
+            shots=np.array(shots, dtype=np.int64),
+            begins=np.array([0, len(shots)]),
+            outcomes=np.array([outcomes], dtype=np.uint8),
+            scales=np.array([scales], dtype=np.float64),
+            row=np.zeros(1, dtype=np.int64),
+            decided=whole(told, "decided", 0, len(program.nodes)),
+        )
 
     def _position(self, told: Any, parts: int) -> StoppedAt:
-        """Return the position in a file; without one, the position after `parts` parts of all plans together."""
-        if parts < 0:
-            raise ValueError(f"expected parts >= 0, got {parts}")
-        if told is not None:
-            layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
-            before = tuple((Levels.from_json(levels), operator.index(n)) for levels, n in told.get("before", ()))
-            found = StoppedAt(int(told["node"]), parts, layout, int(told["fresh"], 16), before)
-            n = next(iter(self._plans.values())).num_wires
-            if any(parts < 0 for _, parts in before):
-                raise ValueError(f"expected parts >= 0, got {before}")
-            if found.node not in self._plans or sorted(layout.address) != list(range(n)):
-                raise ValueError(f"expected a segment of this program and a layout of {n} wires, got another position")
-            if max(layout.flip, found.fresh) >> n or min(layout.flip, found.fresh) < 0:
-                raise ValueError(f"expected index bits below {n}, got higher ones")
-            return found
+        """Return the position in a file."""
+        if not isinstance(told, dict):
+            raise TypeError(f"expected a position, got {told!r:.60}")
+        n, address = next(iter(self._plans.values())).num_wires, told["address"]
+        if not _are_whole(address, [n] * len(address)) or sorted(address) != list(range(n)):
+            raise ValueError(f"expected a layout of {n} wires, got {address!r:.60}")
+        earlier = told.get("before", [])
+        if type(earlier) is not list or not all(type(one) is list for one in earlier):
+            raise ValueError(f"expected a list of levels and parts, got {earlier!r:.60}")
+        before = tuple((Levels.from_json(levels), whole({"parts": k}, "parts", 0, _MOST)) for levels, k in earlier)
+        if not all(levels.fits(n) for levels, _ in before):
+            raise ValueError(f"expected levels of {n} wires, got {before!r:.200}")
+        layout, node = Layout(tuple(address), mask("flip", told["flip"], n)), whole(told, "node", 0, _MOST)
+        if node not in self._plans:
+            raise ValueError(f"expected a segment of this program, got node {node}")
+        return StoppedAt(node, parts, layout, mask("fresh", told["fresh"], n), before)
+
+    def _counted(self, parts: int) -> StoppedAt:
+        """Return the position after some parts of all plans together, as files of version 0.1 tell it."""
         for node, plan in self._plans.items():
             count = len(cut(plan))
             if parts <= count:
@@ -140,10 +173,15 @@ class StateInProgress:
         """Return the plans of the divisions before a position, and last the plan of which it counts the parts."""
         plans: list[Plan] = []
         for k, (levels, parts) in enumerate(at.before):
-            plans = plans or [self._machine.plan_on(levels, at.node, at.start, at.fresh)]
-            self._require(parts, len(cut(plans[-1])))
             following = at.before[k + 1][0] if k + 1 < len(at.before) else None
-            plans.append(self._machine.resumed(plans[-1], parts, following))
+            try:
+                plans = plans or [self._machine.plan_on(levels, at.node, at.start, at.fresh)]
+                self._require(parts, len(cut(plans[-1])))
+                plans.append(self._machine.resumed(plans[-1], parts, following))
+            except (OptionError, NotSupported, PlanError) as error:  # there are no plans for such levels
+                raise SavedStateError(
+                    f"{self.checkpoints.path} is damaged: it tells of {levels}: {error} Remove it and run again."
+                ) from error
         return plans
 
     def _require(self, parts: int, most: int) -> None:
@@ -159,6 +197,12 @@ class StateInProgress:
         assert self.checkpoints.state is not None
         self._require(done, len(parts))
         load_into(placement, self.checkpoints.state)
+        self.checkpoints.state.close()
+        if placement.layout != (parts[done - 1].end if done else parts[0].start):
+            raise SavedStateError(
+                f"{self.checkpoints.path} is damaged: expected the layout of wires in which its plan goes on, got "
+                "another one. Remove it and run again."
+            )
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
     def saved_before(self, node: int, binding: int) -> Amplitudes | None:
@@ -173,3 +217,8 @@ class StateInProgress:
                 "run again."
             )
         return found
+
+
+def _are_whole(told: Any, below: Sequence[int]) -> bool:
+    """Return whether something from a file is a list of whole numbers, each at least 0 and below another one."""
+    return type(told) is list and all(type(one) is int and 0 <= one < end for one, end in zip(told, below, strict=True))

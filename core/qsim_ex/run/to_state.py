@@ -45,7 +45,7 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
     run = PlannedRun(None, circuit, program, bound, request, [machine], options)
-    collector = _Handed.empty(circuit, program, request, 1, where, options, 0)
+    collector = _Handed.empty(circuit, program, request, 1, where, options, ())
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None
     collector.keep(kept)

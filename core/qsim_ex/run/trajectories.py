@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
@@ -25,7 +26,7 @@ from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.program.kraus import BLOCK, STEP, channels_of
+from qsim_ex.program.kraus import STEP, channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
 from qsim_ex.run.branches import Branches
@@ -111,7 +112,7 @@ class TrajectoryMachine:
         self.dtype: np.dtype[Any] = options.dtype
         self.num_wires = where.deployment.num_wires
         each = (16 << self.num_wires) + len(program.choices) + program.readings
-        self.rows = max(STEP, min(states, BLOCK, _UNIT_BYTES // each))
+        self.rows = max(STEP, min(states, thresholds.now.shots_at_once, _UNIT_BYTES // each))
 
     def worker(
         self, program: Program, request: Request, collector: Collects, ticker: Ticker, count: int

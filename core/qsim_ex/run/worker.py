@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.program.kraus import BLOCK, STEP
+from qsim_ex.program.kraus import STEP
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects
@@ -47,7 +48,8 @@ class WorkQueue:
         if shots == 0:  # other processes run them all
             self._pieces: Iterator[WorkUnit] = iter(())
             return
-        most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
+        most = thresholds.now.shots_at_once
+        most = most if tree else max(STEP, min(most, rows // STEP * STEP))
         if bound.count < workers:
             most = min(most, -(-shots // workers // STEP) * STEP)
         step = max(1, rows // min(shots, most)) if branches else rows
@@ -97,7 +99,8 @@ class Worker:
         segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
         alone = checkpoints is not None and not machine.batched and not program.loops
-        kept = None if checkpoints is None or not alone else StateInProgress(checkpoints, machine, program, plans)
+        each = count, request.trajectories
+        kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None
         states = count * request.trajectories
         takes = collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)

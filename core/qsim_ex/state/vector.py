@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
@@ -350,18 +350,19 @@ class StateVector(Wiring, MemoryLender):
                 found = look_together(Path(path))
         else:
             found = saved_state.look(Path(path))
-        if options is None:
-            options = Options(precision=BY_DTYPE[found.dtype].name)
-        touched = found.mask("touched")
-        state = cls(found.num_wires, options=options, **changes)
-        try:
-            with state.placed() as placed:
-                saved_state.load_into(placed, found)
-        except BaseException as error:
-            state.close()
-            if state.where.ranks is not None:
-                state.where.ranks.abort(error)
-            raise
+        with closing(found):
+            if options is None:
+                options = Options(precision=BY_DTYPE[found.dtype].name)
+            touched = found.mask("touched")
+            state = cls(found.num_wires, options=options, **changes)
+            try:
+                with state.placed() as placed:
+                    saved_state.load_into(placed, found)
+            except BaseException as error:
+                state.close()
+                if state.where.ranks is not None:
+                    state.where.ranks.abort(error)
+                raise
         state._touched = touched
         return state
 

@@ -320,7 +320,7 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
 @lru_cache(maxsize=1)
 def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
     """Return the functions of core/native/planner/encode/keys.cpp."""
-    return function("plan_keys", "ip"), function("plan_free_keys", "i")
+    return function("plan_keys"), function("plan_free_keys")
 
 
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:

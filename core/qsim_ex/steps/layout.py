@@ -122,8 +122,15 @@ class Levels:
             raise ValueError(f"expected numbers of bits, got {told}")
         if told["network"] not in ("switch", "mesh"):
             raise ValueError(f"expected a network, got {told['network']!r}")
+        if type(told["layers"]) is not list:
+            raise ValueError(f"expected a list of layers, got {told['layers']!r}")
         layers = tuple(Layer(one["bits"], one["link"], one["bytes_per_second"]) for one in told["layers"])
         return Levels(local, peers, piece, told["network"], layers, ranks)
+
+    def fits(self, num_wires: int) -> bool:
+        """Return whether these levels can be those of a state of so many wires."""
+        linked = sum(layer.bits for layer in self.layers)
+        return self.slice <= self.local and self.migration(num_wires) >= 0 and linked in (0, self.peers)
 
     def layer_of(self, position: int) -> int:
         """Return the number of the layer of a device position, 0 for the nearest."""

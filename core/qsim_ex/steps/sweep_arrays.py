@@ -117,4 +117,4 @@ class _SweepCalls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _SweepCalls:
-    return _SweepCalls(function("sweeps_read", "p"), function("sweeps_free", "i"))
+    return _SweepCalls(function("sweeps_read"), function("sweeps_free"))

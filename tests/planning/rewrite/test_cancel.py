@@ -11,15 +11,18 @@ from support.plain_device import PlainDevice
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import Named, pauli_rotation, ucc, uccsd
 from qsim_ex import reference
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, When
 from qsim_ex.planning.planner import bind, make_plan, python_plan
 from qsim_ex.planning.rewrite.absorb import absorb
-from qsim_ex.planning.rewrite.cancel import LOOKED_AT, WINDOW, cancel, through
+from qsim_ex.planning.rewrite.cancel import cancel, through
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Levels, Plan, Rename, Shape
 from tools.same_plans import _ladder
+
+LIMITS = thresholds.now.rewriting
 
 WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
 
@@ -122,10 +125,10 @@ def test_what_may_stand_between(between: Named, left: int) -> None:
 
 
 @pytest.mark.parametrize(("others", "wires", "left"), [
-    (WINDOW - 1, 2, 0), (WINDOW, 2, 2), (LOOKED_AT - 1, 1, 0), (LOOKED_AT, 1, 2),
+    (LIMITS.window - 1, 2, 0), (LIMITS.window, 2, 2), (LIMITS.looked_at - 1, 1, 0), (LIMITS.looked_at, 1, 2),
 ])  # fmt: skip
 def test_a_cx_looks_back_so_far(others: int, wires: int, left: int) -> None:
-    """A CX looks `WINDOW` pieces back, and passes fewer than `LOOKED_AT` that touch its bits."""
+    """A CX looks `window` pieces back, and passes fewer than `looked_at` that touch its bits."""
     turned: list[Named] = [("t", (0 if wires == 1 else 2,), ())] * others
     gates: list[Named] = [("cx", (0, 1), ()), *turned, ("cx", (0, 1), ())]
     work, _ = absorb(circuit_of(gates, 3).instructions, Layout.identity(3), WIDE)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from support.plain_device import PlainDevice
 
 from qsim_ex import reference
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import When, letters
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.planner import bind, make_plan, python_plan
-from qsim_ex.planning.rewrite import controls as room
 from qsim_ex.planning.rewrite.absorb import absorb
 from qsim_ex.planning.rewrite.cancel import cancel
 from qsim_ex.planning.rewrite.controls import controls
@@ -84,9 +82,12 @@ def test_a_short_window_changes_no_meaning(seed: int) -> None:
     """Where pieces leave soon, fewer H find each other, and the state is the same."""
     circuit, start = drawn(1000 + seed)
     n = circuit.num_qubits
-    with patch.object(room, "WINDOW", 1 + seed % 7), patch.object(room, "LOOKED_AT", 3 + seed % 5):
-        plan = python_plan(circuit.instructions, n, start, WIDE, 0, Levels(n), place=False)
-    assert np.linalg.norm(executed(plan, circuit, start) - reference.simulate(circuit)) <= 1e-12
+    with thresholds.instead(window=1 + seed % 7, looked_at=3 + seed % 5):
+        plans = [make_plan(circuit.instructions, n, start, WIDE)]
+        plans.append(python_plan(circuit.instructions, n, start, WIDE, 0, Levels(n), place=False))
+    assert plans[0].stages == plans[1].stages
+    for plan in plans:
+        assert np.linalg.norm(executed(plan, circuit, start) - reference.simulate(circuit)) <= 1e-12
 
 
 @pytest.mark.parametrize("ends", ["h", "sx", "sxdg"])

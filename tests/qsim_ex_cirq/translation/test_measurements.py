@@ -42,6 +42,13 @@ CIRCUITS: dict[str, list[cirq.Operation]] = {
         cirq.measure(A, key="b", confusion_map={(0,): WORSE}),
         cirq.measure(A, key="c"),
     ],
+    "confused together, and one of them goes on": [
+        cirq.ry(1.1)(A),
+        cirq.CX(A, B),
+        cirq.measure(A, B, key="a", confusion_map={(0, 1): PAIR}),
+        cirq.ry(0.7)(A),
+        cirq.measure(A, key="b"),
+    ],
     "rightly first": [
         cirq.ry(1.1)(A),
         cirq.measure(A, B, key="a"),

@@ -25,6 +25,7 @@ from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, ran
 from scipy.optimize import minimize
 
 from qsim_ex import Simulator, reference
+from qsim_ex.circuit import thresholds
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.frameworks import ParameterColumns, ParameterSweep, ParameterSweepBuilder
 from qsim_ex.planning.planner import make_plan
@@ -124,14 +125,14 @@ def test_every_expression_is_a_function_of_arrays() -> None:
             np.testing.assert_allclose(reference.simulate(one), Statevector(bound).data, atol=1e-14)
 
 
-def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_many_bindings_are_made_in_pieces() -> None:
     """Bindings do not depend on where the pieces begin."""
     circuit = random_circuit(np.random.default_rng(3))
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
     (found,) = sweeps_of(circuit, values)
     kept = found.bindings()
-    monkeypatch.setattr("qsim_ex.circuit.parameters.sweep.FEW_BYTES", 0)
-    bindings = found.bindings()
+    with thresholds.instead(kept_bytes=0, entries_at_once=1):
+        bindings = found.bindings()
     np.testing.assert_array_equal(bindings.operands(0, 7), kept.operands(0, 7))
     pieces = [bindings.operands(begin, end) for begin, end in ((0, 2), (2, 3), (3, 7))]
     np.testing.assert_array_equal(bindings.operands(0, 7), np.concatenate(pieces))

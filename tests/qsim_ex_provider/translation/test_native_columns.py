@@ -1,5 +1,7 @@
 """Circuits of Qiskit that are read through Qiskit's C interface, beside the same circuits read in Python."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import qiskit
@@ -9,6 +11,7 @@ from qiskit.circuit.library import UnitaryGate, XGate, get_standard_gate_name_ma
 from qiskit.circuit.random import random_circuit
 from qiskit.quantum_info import random_unitary
 
+from qsim_ex.circuit import thresholds
 from qsim_ex_provider.translation import native_columns as native
 from qsim_ex_provider.translation.circuits import reading_of, translate_noisy
 from qsim_ex_provider.translation.columns import Columns, columns_of
@@ -17,8 +20,9 @@ pytestmark = pytest.mark.skipif(not hasattr(qiskit, "capi"), reason="this Qiskit
 
 
 @pytest.fixture(autouse=True)
-def _no_circuit_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qsim_ex_provider.translation.circuits._FEW", 0)
+def _no_circuit_is_too_small() -> Iterator[None]:
+    with thresholds.instead(native_instructions=0):
+        yield
 
 
 def _drawn(seed: int) -> QuantumCircuit:

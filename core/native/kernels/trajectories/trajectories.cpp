@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "base/array.hpp"
+#include "base/export.hpp"
 #include "base/philox.hpp"
 #include "base/pool.hpp"
 #include "kernels/trajectories/chains.hpp"
@@ -55,7 +56,7 @@ class Run {
     Int walk(Group& group, const Slot& slot, Int limit, bool makes);
     bool choose(const Group& group, Int end, const Step& step, const Channel& channel, const Numbers& numbers);
     void apply(const Step& step, const Slot& slot, Int outcome, double scale);
-    void apply_chain(Int step, Int end, const State& state);
+    void apply_chain(Int number, Int end, const State& state);
     void divide(const Group& group, Int asked);
     void finish(const Group& group);
     Int value(const Int* columns, Int bits, const std::uint8_t* outcomes) const;
@@ -363,7 +364,7 @@ void Run::finish(const Group& group) {
 
 // Runs requests from number `first` on, on up to `threads` threads, for about so many microseconds; returns the number
 // of the request to go on with. groups: becomes the number of groups of each request at the end.
-QX_EXPORT_SET(trajectories)
-(const qx::trajectories::Request* requests, qx::Int count, qx::Int* groups, qx::Int first, qx::Int threads, qx::Int slice) {
+QX_EXPORT_SET(trajectories, (const qx::trajectories::Request* requests, qx::Int count, qx::Int* groups, qx::Int first,
+                             qx::Int threads, qx::Int slice)) {
     return qx::share({first, count, threads, slice}, [=](qx::Int k) { groups[k] = qx::trajectories::Run(requests[k])(); });
 }

@@ -1,7 +1,7 @@
 // The tables of compiled trajectories, as qsim_ex.run.trajectory_tables lays them out: steps, channels, their numbers.
 #pragma once
 
-#include "base/export.hpp"
+#include "base/int.hpp"
 
 namespace qx::trajectories {
 namespace {

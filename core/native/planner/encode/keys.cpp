@@ -38,7 +38,7 @@ void append(const Item& item, const Book& book, std::vector<qx::Int>& words) {
 }  // namespace
 
 // Returns the keys of a finished plan's sweeps; writes the address and the length of the keys' words, and of their ends.
-QX_EXPORT(plan_keys)(qx::Int steps, qx::Int* out) {
+QX_EXPORT(plan_keys, (qx::Int steps, qx::Int* out)) {
     const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     auto* made = new SweepKeys;
     for (const Step& step : plan->steps.steps) {
@@ -62,7 +62,7 @@ QX_EXPORT(plan_keys)(qx::Int steps, qx::Int* out) {
     return reinterpret_cast<qx::Int>(made);
 }
 
-QX_EXPORT(plan_free_keys)(qx::Int keys) {
+QX_EXPORT(plan_free_keys, (qx::Int keys)) {
     delete reinterpret_cast<SweepKeys*>(keys);
     return 0;
 }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <span>
 
+#include "base/export.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -284,7 +286,7 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 // Returns the programs of a finished plan's sweeps for GPUs, for amplitudes of `itemsize` bytes; writes the address and the
 // length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the
 // last program that may be read.
-QX_EXPORT(plan_programs)(qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out) {
+QX_EXPORT(plan_programs, (qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out)) {
     const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     auto* made = new SweepPrograms;
     ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
@@ -295,14 +297,14 @@ QX_EXPORT(plan_programs)(qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::In
     return reinterpret_cast<qx::Int>(made);
 }
 
-QX_EXPORT(plan_free_programs)(qx::Int programs) {
+QX_EXPORT(plan_free_programs, (qx::Int programs)) {
     delete reinterpret_cast<SweepPrograms*>(programs);
     return 0;
 }
 
 // Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns
 // 0 if they cannot be laid out. setting: the integers of LaunchSetting.
-QX_EXPORT(plan_launches)(qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out) {
+QX_EXPORT(plan_launches, (qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out)) {
     std::unique_ptr<LaunchArrays> made(new LaunchArrays);
     auto& plan = *reinterpret_cast<Planner*>(planner);
     if (!LaunchWriter(plan, *reinterpret_cast<const SweepPrograms*>(programs), *setting, *made).write()) return 0;
@@ -311,7 +313,7 @@ QX_EXPORT(plan_launches)(qx::Int planner, qx::Int programs, const LaunchSetting*
     return reinterpret_cast<qx::Int>(made.release());
 }
 
-QX_EXPORT(plan_free_launches)(qx::Int launches) {
+QX_EXPORT(plan_free_launches, (qx::Int launches)) {
     delete reinterpret_cast<LaunchArrays*>(launches);
     return 0;
 }

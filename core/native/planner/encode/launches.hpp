@@ -63,7 +63,7 @@ class LaunchWriter {
     bool look();
     RunKernel kernel_for(Int words, Int numbers) const;
     Int in_buffer(Int take, const SweepRow& row) const;
-    bool lay_out_tables(const std::vector<Int>& takes, std::size_t first, std::size_t last);
+    bool lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take);
     void make_tables();
     std::vector<Int> far() const;
     void entries();

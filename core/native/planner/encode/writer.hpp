@@ -69,7 +69,7 @@ class Writer {
     RowSelection select(const Item& item, bool bits, int value = 0);
     RowSelection rows(Mask free, Mask fixed = 0, Mask outside_mask = 0, Mask outside_value = 0);
     Int steps(Mask free);
-    CoefficientTable table(const Item& item, bool reads, CodeTable& codes, Int slot, bool scalars, bool& per_lane);
+    CoefficientTable table(const Item& item, bool with_reads, CodeTable& given, Int slot, bool scalars, bool& per_lane);
     Int reads(const std::vector<Mask>& masks);
     void scale(const Item& item, CodeTable& codes, bool bits, int value);
     void block(const Item& item, MatrixBlock& block);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/export.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "planner/plan.hpp"
@@ -193,8 +194,8 @@ void make_table(const Index* factors, Index columns, Index entries, const std::u
 
 // Runs the part of a number program that is no tables (or, with `tables`, that part) on a buffer that begins with the
 // operands. program, size: rows of Instruction; places, incidence: what they refer to. roots: e^{2 pi i k / 4096}.
-QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
-                     void* numbers, const void* roots, qx::Int tables) {
+QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                      void* numbers, const void* roots, qx::Int tables)) {
     using namespace qx::plan;
     const auto* rows = static_cast<const qx::plan::Instruction*>(program);
     const auto* at = static_cast<const Index*>(places);
@@ -228,7 +229,7 @@ QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, cons
 
 // Runs a part of a plan's number program: `count` products, Euler angles and tables from number `begin` on, in their order.
 // made: its numbers that are no operands. Returns how many are left.
-QX_EXPORT(plan_fill)(qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count) {
+QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count)) {
     using namespace qx::plan;
     auto* plan = reinterpret_cast<Planner*>(planner);
     const NumberProgram& program = plan->program();
@@ -256,7 +257,7 @@ QX_EXPORT(plan_fill)(qx::Int planner, const void* operands, void* made, const vo
 }
 
 // Writes some of a plan's packed numbers: those from `begin` to `end`.
-QX_EXPORT(plan_pack)(qx::Int planner, const void* operands, void* made, qx::Int begin, qx::Int end, void* out) {
+QX_EXPORT(plan_pack, (qx::Int planner, const void* operands, void* made, qx::Int begin, qx::Int end, void* out)) {
     using namespace qx::plan;
     auto* plan = reinterpret_cast<Planner*>(planner);
     Buffer numbers(static_cast<const Complex*>(operands), plan->program().num_operands(), static_cast<Complex*>(made));

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
 
-constexpr int widest_relabeling = 6;  // wider matrices are not searched: it would cost more than the permutation
+// Wider matrices are not searched: it would cost more than the permutation.
+int widest_relabeling() { return static_cast<int>(thresholds.relabeled); }
 
 bool all_ones(Interned::Bytes of) {
     for (char entry : of)
@@ -103,7 +106,7 @@ bool Absorber::op(Piece& out) {
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
-    if (shape_.relabels && out.unitary && num_mixes && num_mixes <= widest_relabeling && !condition) {
+    if (shape_.relabels && out.unitary && num_mixes && num_mixes <= widest_relabeling() && !condition) {
         const Relabeling& found = book_.patterns.relabeling(pattern, size);
         if (found.found) {
             relabel(found);
@@ -155,7 +158,7 @@ bool Absorber::place(Piece& out, const std::vector<int>& bits, const std::vector
         out.kind = Kind::diagonal;
         return !all_ones(book_.patterns[out.pattern]);
     }
-    if (reads.empty() && num_mixed <= std::min(shape_.near, widest_relabeling)) {
+    if (reads.empty() && num_mixed <= std::min(shape_.near, widest_relabeling())) {
         const std::vector<Index>& to = book_.patterns.renaming(out.pattern, out.size());
         if (!to.empty()) {
             out.kind = Kind::rename;
@@ -182,7 +185,7 @@ bool Absorber::permutation(Piece& out) {
     out.pattern = book_.patterns.of({});
     out.to = static_cast<Index>(book_.values.size());
     for (std::size_t x = 0; x < size; ++x) book_.values.push_back(picked_[x ^ flip] ^ flip);
-    bool narrow = static_cast<int>(bits_.size()) <= std::min(shape_.near, widest_relabeling);
+    bool narrow = static_cast<int>(bits_.size()) <= std::min(shape_.near, widest_relabeling());
     out.kind = narrow ? Kind::rename : Kind::basis_permutation;
     return true;
 }

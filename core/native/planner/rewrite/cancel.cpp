@@ -30,7 +30,7 @@ bool Canceller::takes(const Piece& piece) {
     const std::vector<Index>&first = kept_.on(cx.control), &second = kept_.on(cx.target);
     std::size_t i = first.size(), j = second.size();
     passed_.clear();
-    for (int looked = 0; looked < looked_at && (i || j); ++looked) {
+    for (int looked = 0; looked < thresholds.looked_at && (i || j); ++looked) {
         Index position = std::max(i ? first[i - 1] : 0, j ? second[j - 1] : 0);
         if (i && first[i - 1] == position) --i;
         if (j && second[j - 1] == position) --j;

@@ -1,6 +1,7 @@
 // Pairs of CX around phases disappear: the phases read parities instead.
 #pragma once
 
+#include "base/thresholds.hpp"
 #include "planner/rewrite/held.hpp"
 
 namespace qx::plan {
@@ -12,7 +13,8 @@ class Canceller {
   public:
     // num_pieces: the most that will be added.
     Canceller(Book& book, Int num_pieces)
-        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))), kept_(window_), to_(64) {
+        : book_(book), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_),
+          to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 
@@ -27,8 +29,8 @@ class Canceller {
     }
     // Goes on for some positions; returns whether nothing is held any more.
     template <class Take>
-    bool finish(int positions, Take take) {
-        for (int k = 0; k < positions && left_ < window_; ++k, ++left_, ++now_) kept_.pass_on(now_, take);
+    bool finish(Int positions, Take take) {
+        for (Int k = 0; k < positions && left_ < window_; ++k, ++left_, ++now_) kept_.pass_on(now_, take);
         return left_ == window_;
     }
 
@@ -36,9 +38,6 @@ class Canceller {
     const std::vector<int>& to() const { return to_; }
 
   private:
-    static constexpr Int most = 1024;  // how many positions back a CX may look for its equal
-    static constexpr int looked_at = 64;  // the most pieces that a CX passes before it gives up
-
     // A CX on index bits; value: the value of the control at which it acts.
     struct CX {
         int control, target;

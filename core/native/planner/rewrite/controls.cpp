@@ -49,7 +49,8 @@ bool Controls::find(int bit, Turned& first) {
     const std::vector<Index>& on = kept_.on(bit);
     Shift added;
     between_.clear();
-    for (std::size_t k = on.size(), looked = 0; k && looked < looked_at; --k, ++looked) {
+    for (std::size_t k = on.size(), looked = 0; k && looked < static_cast<std::size_t>(thresholds.looked_at);
+         --k, ++looked) {
         Index position = on[k - 1];
         if (position + 2 * window_ < 2 * now_) return false;
         const Piece& before = kept_.at(position);
@@ -121,7 +122,7 @@ void Controls::settle(Index position) {
     if (!first.touched || !eighths_.known(first)) return;
     const std::vector<Index>& on = kept_.on(lowest(first.touched));
     auto begin = std::upper_bound(on.begin(), on.end(), position);
-    for (auto at = begin; at != on.end() && at - begin < looked_at; ++at) {
+    for (auto at = begin; at != on.end() && at - begin < thresholds.looked_at; ++at) {
         const Piece& then = kept_.at(*at);
         if (then.mixed.meets({first.touched})) return;
         if (!eighths_.undoes(then, first)) continue;

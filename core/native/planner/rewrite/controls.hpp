@@ -4,6 +4,7 @@
 // the others, an X under conditions takes the place of both. A CX onto the bit between them becomes a CZ behind it.
 #pragma once
 
+#include "base/thresholds.hpp"
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
 
@@ -14,8 +15,8 @@ class Controls {
   public:
     // num_pieces: the most that will be added.
     Controls(Book& book, NumberProgram& program, Int num_pieces)
-        : book_(book), eighths_(book, program), window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, most))),
-          kept_(2 * window_ + 2) {}
+        : book_(book), eighths_(book, program),
+          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
     template <class Take>
@@ -25,14 +26,12 @@ class Controls {
     }
     // Goes on for some positions; returns whether nothing is held any more.
     template <class Take>
-    bool finish(int positions, Take take) {
-        for (int k = 0; k < positions && left_ < window_; ++k, ++left_) pass_on(take);
+    bool finish(Int positions, Take take) {
+        for (Int k = 0; k < positions && left_ < window_; ++k, ++left_) pass_on(take);
         return left_ == window_;
     }
 
   private:
-    static constexpr Int most = 1024;     // how many pieces back an H may look for its other, and a phase forward
-    static constexpr int looked_at = 64;  // the most pieces on a bit that are looked at
     static constexpr Index none = ~Index{0};
 
     // A piece between two H on a bit: its position, what X before it have added to the bit, and the other bits it depends

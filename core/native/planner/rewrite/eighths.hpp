@@ -50,7 +50,7 @@ class Eighths {
     };
 
     Index number(const Piece& of, int turns);
-    bool made(const Piece& like, Phases& phases, Piece& out);
+    bool made(const Piece& like, Phases& of, Piece& out);
 
     Book& book_;
     NumberProgram& program_;

@@ -2,6 +2,8 @@
 
 #include "planner/rewrite/flips.hpp"
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -21,7 +23,7 @@ void Flips::show(int turns, const Shift& shift) {
 }
 
 bool Flips::fits() {
-    if (span_.size() > most_parities) return false;
+    if (static_cast<Int>(span_.size()) > thresholds.parities) return false;
     turns_.assign(std::size_t{1} << span_.size(), first_);
     return true;
 }

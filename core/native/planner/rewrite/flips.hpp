@@ -26,8 +26,6 @@ class Flips {
     bool x(Index label, Book& book, Piece& out) const;
 
   private:
-    static constexpr int most_parities = 4;  // the most independent parities of an X's conditions
-
     Mask read_of(Mask mask, const Shift& shift) const { return mask >> bit_ & 1 ? mask ^ unit(bit_) ^ shift.mask : mask; }
     Piece selected(const Vectors& parities, unsigned flips, Index label, Book& book) const;
 

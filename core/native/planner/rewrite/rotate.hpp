@@ -6,9 +6,6 @@
 
 namespace qx::plan {
 
-// The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix.
-constexpr double most_item_work = 1.0;
-
 // Returns whether a piece is a unitary matrix on one bit with complex numbers.
 bool splits(const Piece& piece, const Book& book);
 

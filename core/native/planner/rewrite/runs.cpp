@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/thresholds.hpp"
 #include "planner/rewrite/rotate.hpp"
 
 namespace qx::plan {
@@ -14,10 +15,8 @@ using Run = RunJoiner::Run;
 
 namespace {
 
-constexpr double least = 22;  // multiply-adds of a run that is joined: one matrix costs 16, and needs both bits near
 constexpr double rotation = 4;  // multiply-adds of the real rotation that is left of a complex matrix on one bit
 constexpr Index none = ~Index{0};
-constexpr int runs_at_once = 256, pieces_at_once = 1024;
 
 // Returns the runs in the order of their anchors.
 std::vector<Run> runs_of(const std::vector<Piece>& work) {
@@ -64,12 +63,12 @@ RunJoiner::RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program
 
 bool RunJoiner::advance() {
     if (run_ < runs_.size()) {
-        for (int k = 0; k < runs_at_once && run_ < runs_.size(); ++k) join(runs_[run_++]);
+        for (int k = 0; k < thresholds.runs_at_once && run_ < runs_.size(); ++k) join(runs_[run_++]);
         if (run_ == runs_.size() && joined_) fuser_.reserve(work_.size());
         return true;
     }
     if (!joined_) return false;
-    for (int k = 0; k < pieces_at_once && at_ < work_.size(); ++k, ++at_)
+    for (int k = 0; k < thresholds.pieces_at_once && at_ < work_.size(); ++k, ++at_)
         if (!gone_[at_]) fuser_.add(work_[at_]);
     return at_ < work_.size();
 }
@@ -122,10 +121,10 @@ bool RunJoiner::whole(const std::vector<Index>& members, Mask bits, Piece& made)
         const Piece& piece = work_[at];
         pieces_.push_back(&piece);
         mixed |= piece.mixed.units;
-        bool split = item_work_ <= most_item_work && splits(piece, book_);
+        bool split = item_work_ <= static_cast<double>(thresholds.item_work) && splits(piece, book_);
         before += (split ? rotation + table_work : work_of(piece, book_)) + item_work_;
     }
-    if (mixed != bits || before < least) return false;
+    if (mixed != bits || before < static_cast<double>(thresholds.run_work)) return false;
     return fuser_.product(pieces_.data(), static_cast<int>(pieces_.size()), bits, before, false, made);
 }
 

@@ -54,7 +54,7 @@ class Positions {
     // Finds the exchange between ranks, at home, that gets the bits of turns[0] into the part of each rank.
     bool trade(const Needs& turns, Pairs& out);
     // Begins a pass, and returns its migration; `swaps` are those of `trade` before it.
-    Motion migrate(Mask window, const Needs& later, const Needs& passes, Pairs swaps);
+    Motion migrate(Mask needed, const Needs& later, const Needs& passes, Pairs swaps);
 
   private:
     // The bits whose values are parts of different ranks.

@@ -17,8 +17,8 @@ enum class Making { busy, done, stuck, too_wide };
 // Makes the stages of one plan, one after another.
 class StageAttempt {
   public:
-    // draft: with the work of the division.
-    StageAttempt(Draft draft, Division division, const StageWay& way, int num_bits, const Levels& levels, const Shape& shape,
+    // given: with the work of the division.
+    StageAttempt(Draft given, Division division, const StageWay& way, int num_bits, const Levels& levels, const Shape& shape,
                  Mask fresh);
 
     // Does a bounded amount of work.
@@ -77,7 +77,7 @@ class StageAttempt {
 
 // A division in the making.
 struct Dividing {
-    Dividing(const std::vector<Piece>& work, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
+    Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
              const StageWay& way);
 
     std::vector<Glance> work, weighed;

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,8 @@ class ReadoutError:
     """The readout error of some classical bits together.
 
     clbits: ``clbits[0]`` is the least significant bit of a value.
-    matrix: float64 [2^k, 2^k]; row = true value, column = value that is read; every row adds up to 1.
+    matrix: float64 [2^k, 2^k]; row = true value, column = value that is read; every row adds up to 1. Only what
+        is measured is misread: not a bit that nothing measures, and not what a store writes over a measured bit.
     measurement: the measurement into these bits that has this error, counted from 0 in the order of the circuit; all of
         them if None. It matters where a condition reads bits that are measured again later.
     """
@@ -50,6 +52,21 @@ def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int |
     named = next((error for error in mine if error.measurement == measurement), None)
     found = named or next((error for error in mine if error.measurement is None), None)
     return None if found is None else found.matrix
+
+
+def without(errors: ReadoutErrors, clbits: AbstractSet[int]) -> ReadoutErrors:
+    """Return the readout errors without some bits, which are 0 and stay 0; the others are misread as beside a 0."""
+    found: list[ReadoutError] = []
+    for error in errors:
+        kept = [k for k, clbit in enumerate(error.clbits) if clbit not in clbits]
+        if len(kept) == len(error.clbits):
+            found.append(error)
+        elif kept:
+            values, mask = range(len(error.matrix)), sum(1 << k for k in kept)
+            read = [sum((value >> k & 1) << place for place, k in enumerate(kept)) for value in values]
+            matrix = error.matrix[[value for value in values if not value & ~mask]] @ np.eye(1 << len(kept))[read]
+            found.append(replace(error, clbits=tuple([error.clbits[k] for k in kept]), matrix=matrix))
+    return tuple(found)
 
 
 def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:

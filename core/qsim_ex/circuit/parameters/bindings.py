@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.errors import CircuitError
 
 Operands = NDArray[np.complex128]
-
-_AT_ONCE = 64
-"""The most bindings whose operands are told apart at a time."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,8 +34,9 @@ class Bindings:
         if self.made_of is not None:
             yield from self.made_of()
             return
-        for begin in range(0, self.count, _AT_ONCE):
-            yield np.ascontiguousarray(self.operands(begin, min(begin + _AT_ONCE, self.count))).tobytes()
+        step = thresholds.now.bindings_at_once
+        for begin in range(0, self.count, step):
+            yield np.ascontiguousarray(self.operands(begin, min(begin + step, self.count))).tobytes()
 
     @classmethod
     def of(cls, operands: ArrayLike) -> Bindings:

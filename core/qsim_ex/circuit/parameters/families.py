@@ -9,13 +9,11 @@ from itertools import repeat
 
 import numpy as np
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Structure
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, bindings_of
-
-_AT_ONCE = 1024
-"""Members whose operands are computed at a time for their digest."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,8 +60,9 @@ class Family:
         """Return a digest of the structure, of the numbers of all members, and of their places."""
         digest = hashlib.blake2b(self.template.key.encode(), digest_size=8)
         digest.update(np.ascontiguousarray(self.place, dtype=np.int64).tobytes())
-        for begin in range(0, len(self), _AT_ONCE):
-            digest.update(self.operands(begin, min(begin + _AT_ONCE, len(self))).tobytes())
+        step = thresholds.now.bindings_at_once
+        for begin in range(0, len(self), step):
+            digest.update(self.operands(begin, min(begin + step, len(self))).tobytes())
         return digest.hexdigest()
 
     def of(self, members: Numbers) -> Family:

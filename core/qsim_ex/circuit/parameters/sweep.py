@@ -15,17 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, operations_of
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.errors import ParameterError
-
-FEW_BYTES = 1 << 20
-"""Largest size of operands that are kept, in bytes: they are read more than once, and computing them takes time."""
-
-_AT_ONCE = 1 << 12
-"""Gates whose entries are computed at a time."""
 
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -55,7 +50,7 @@ class SweptGate:
 
         It takes a few bindings at a time, so that all intermediate arrays fit in a processor's cache.
         """
-        step = max(1, _AT_ONCE // len(self.offsets))
+        step = max(1, thresholds.now.entries_at_once // len(self.offsets))
         for first in range(0, len(values), step):
             part = self._parameters(values[first : first + step])
             begin = 0
@@ -162,7 +157,7 @@ def stacked(arrays: Sequence[Values], count: int) -> Values:
 
 def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Operands]) -> Bindings:
     """Return bindings whose operands are computed on demand, or, where they are few, once."""
-    few = count * template.operands.nbytes <= FEW_BYTES
+    few = count * template.operands.nbytes <= thresholds.now.kept_bytes
     return Bindings.of(operands(0, count)) if few and count else Bindings(count, operands)
 
 

@@ -25,7 +25,7 @@ _function = lru_cache(maxsize=16)(function)
 def bases(free: int, fixed: int, first: int, count: int) -> Places:
     """Return indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
     out = np.empty(count, dtype=np.int64)
-    _function("bases", "iiipi")(free, fixed, first, address(out), count)
+    _function("bases")(free, fixed, first, address(out), count)
     return out
 
 
@@ -33,7 +33,7 @@ def gather(state: Buffer, offsets: Places, columns: Places, threads: int) -> Buf
     """Return ``out[r, c] = state[offsets[r] + columns[c]]``."""
     out = np.empty((len(offsets), len(columns)), dtype=state.dtype)
     given = address(offsets), len(offsets), address(columns), address(out)
-    _share("gather", "pipp", state, given, len(columns), len(offsets), threads)
+    _share("gather", state, given, len(columns), len(offsets), threads)
     return out
 
 
@@ -41,29 +41,29 @@ def scatter(state: Buffer, offsets: Places, columns: Places, values: Buffer, thr
     """Set ``state[offsets[r] + columns[c]] = values[r, c]``."""
     assert values.dtype == state.dtype
     given = address(offsets), len(offsets), address(columns), address(values)
-    _share("scatter", "pipp", state, given, len(columns), len(offsets), threads)
+    _share("scatter", state, given, len(columns), len(offsets), threads)
 
 
 def spread(state: Buffer, offsets: Places, held: int, columns: Places, amplitudes: Buffer, threads: int) -> None:
     """Set every row to its amplitude times row `held`."""
     assert amplitudes.dtype == state.dtype
     given = address(offsets), len(offsets), int(offsets[held]), address(columns), address(amplitudes)
-    _share("spread", "piipp", state, given, len(columns), len(offsets), threads)
+    _share("spread", state, given, len(columns), len(offsets), threads)
 
 
 def scale(state: Buffer, mask: int, value: int, inside: float, outside: float, threads: int) -> None:
     """Multiply amplitudes by `inside` where bits under `mask` are `value`, else by `outside`."""
-    _share("scale", "iidd", state, (mask, value, inside, outside), state.size, 1, threads)
+    _share("scale", state, (mask, value, inside, outside), state.size, 1, threads)
 
 
 def clear(state: Buffer, mask: int, threads: int) -> None:
     """Write zeros to the amplitudes at which a bit under `mask` is 1."""
-    _share("clear_bits", "i", state, (mask,), state.size, 1, threads)
+    _share("clear_bits", state, (mask,), state.size, 1, threads)
 
 
 def exchange(state: Buffer, columns: Places, here: int, there: int, threads: int) -> None:
     """Exchange the amplitudes at column + `here` and at column + `there`."""
-    _share("exchange", "pii", state, (address(columns), here, there), len(columns), 2, threads)
+    _share("exchange", state, (address(columns), here, there), len(columns), 2, threads)
 
 
 def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free: int, threads: int) -> None:
@@ -72,10 +72,10 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
     tile: index bits of a tile, ascending, which are numbered in this order; free: mask of all others.
     """
     given = address(tile), address(sources), len(tile), flip, free
-    _share("permute_tiles", "ppiii", state, given, state.size >> len(tile), 1 << len(tile), threads)
+    _share("permute_tiles", state, given, state.size >> len(tile), 1 << len(tile), threads)
 
 
-def _share(name: str, kinds: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
-    """Call a native function on amplitudes: `size` items of `each` amplitudes; kinds: of the arguments `given`."""
-    call = _function(name, f"pi{kinds}iiiii")
-    in_ranges(call, address(state), BY_DTYPE[state.dtype].native_single, *given, size=size, each=each, threads=threads)
+def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
+    """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
+    before = address(state), BY_DTYPE[state.dtype].native_single
+    in_ranges(_function(name), *before, *given, size=size, each=each, threads=threads)

@@ -29,7 +29,7 @@ def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
         else:
             target[:] = source
         return
-    run = _function("copy", "ppiiii")
+    run = _function("copy")
     where = target.ctypes.data, source.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
@@ -43,7 +43,7 @@ def _in_rows(*views: Amplitudes) -> bool:
 
 def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     """Overwrite a view [rows, k] of contiguous rows with another one."""
-    run = _function("copy_rows", "ppiiiiiii")
+    run = _function("copy_rows")
     rows, width = target.shape
     where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
     chunk, threads = 0, pool.worth(target.size, threads)
@@ -53,7 +53,7 @@ def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
 
 def clear(target: Amplitudes, threads: int) -> None:
     """Write zeros to contiguous memory."""
-    run = _function("clear", "piiii")
+    run = _function("clear")
     where = target.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
@@ -63,7 +63,7 @@ def clear(target: Amplitudes, threads: int) -> None:
 def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
     """Swap two views that do not overlap, of one shape and one stride: [k] contiguous, or [rows, k] of such rows."""
     rows, width = (1, mine.size) if mine.ndim == 1 else mine.shape
-    run = _function("swap", "ppiiiiii")
+    run = _function("swap")
     stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
     where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
     chunk, threads = 0, pool.worth(mine.size, threads)

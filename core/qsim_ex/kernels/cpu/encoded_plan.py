@@ -87,8 +87,8 @@ class _Encoder(NamedTuple):
 @lru_cache(maxsize=1)
 def _encoder() -> _Encoder:
     return _Encoder(
-        function("plan_encode_begin", "iiii"),
-        function("plan_encode", "ii"),
-        function("plan_encoded", "ip"),
-        function("plan_free_encoded", "i"),
+        function("plan_encode_begin"),
+        function("plan_encode"),
+        function("plan_encoded"),
+        function("plan_free_encoded"),
     )

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.native.library import address, kernel, structure
+from qsim_ex.native.library import address, function, structure
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,9 +55,9 @@ def probabilities(
 
 @lru_cache(maxsize=1)
 def _transfer() -> Callable[..., int]:
-    return kernel("pauli_transfer", "piip")
+    return function("pauli_transfer")
 
 
 @lru_cache(maxsize=1)
 def _run() -> Callable[..., int]:
-    return kernel("narrow_density", "pii")
+    return function("narrow_density")

@@ -21,8 +21,8 @@ LEAST_CACHED = 1 << 26
 
 @lru_cache(maxsize=8)
 def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
-    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.kernel`."""
-    return library.kernel(f"run_sweep_{BY_DTYPE[dtype].name}", "ppipiiiiiii", chosen)
+    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.function`."""
+    return library.function(f"run_sweep_{BY_DTYPE[dtype].name}", chosen)
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +32,7 @@ def cached_bytes() -> int:
     To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
     wires on 16 cores.
     """
-    return max(LEAST_CACHED, library.function("last_cache", "")())
+    return max(LEAST_CACHED, library.function("last_cache")())
 
 
 class NativeSweep:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.native.library import address, kernel, structure
+from qsim_ex.native.library import address, function, structure
 from qsim_ex.precision import BY_DTYPE
 
 _Request = structure(
@@ -82,4 +82,4 @@ def run(
 
 @lru_cache(maxsize=1)
 def _run() -> Callable[..., int]:
-    return kernel("trajectories", "pipiii")
+    return function("trajectories")

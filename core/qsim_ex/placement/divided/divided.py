@@ -6,7 +6,7 @@ only the small answers are combined, so a state is never gathered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -93,9 +93,9 @@ class Divided(DividedAmplitudes):
         """Return an empty report; a placement that moves amplitudes overrides this."""
         return {}
 
-    def norm_check(self, num_gates: int) -> NormCheck:
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck:
         """Return a check of the squared norm within the bound of rounding."""
-        return partial(check_norm, num_gates=num_gates, dtype=self.dtype)
+        return partial(check_norm, num_gates=num_gates, dtype=self.dtype, told=told)
 
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment on the same devices."""

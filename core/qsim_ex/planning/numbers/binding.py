@@ -123,7 +123,7 @@ class _Binder:
 @lru_cache(maxsize=1)
 def _native() -> Callable[..., int]:
     """Return the binder in native code."""
-    return function("plan_bind", "pippippi")
+    return function("plan_bind")
 
 
 class ProgramArrays(NamedTuple):

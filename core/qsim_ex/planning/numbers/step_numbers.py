@@ -92,9 +92,9 @@ def _roots() -> int:
 
 @lru_cache(maxsize=1)
 def _fill() -> Callable[..., int]:
-    return function("plan_fill", "ipppii")
+    return function("plan_fill")
 
 
 @lru_cache(maxsize=1)
 def _pack() -> Callable[..., int]:
-    return function("plan_pack", "ippiip")
+    return function("plan_pack")

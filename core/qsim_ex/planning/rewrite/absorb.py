@@ -16,14 +16,11 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Unitary, When, mask_of, pattern
 from qsim_ex.planning import patterns
 from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask
 from qsim_ex.steps.layout import Layout, Shape
-
-_WIDEST_RELABELING = 6
-"""Wider matrices are not searched for relabellings: the search would cost more than the permutation."""
-
 
 _ONES = bytes([Entry.ONE])
 
@@ -118,7 +115,7 @@ def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
         if left is None:
             return None
         when = left
-    if shape.relabels and op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
+    if shape.relabels and op.unitary and 0 < len(mixes) <= thresholds.now.rewriting.relabeled and not when.mask:
         found = patterns.relabeling(of, 1 << len(mixes))
         if found is not None:
             at.relabel(mixes, found.source, found.flip)
@@ -164,7 +161,7 @@ def _placed(
 
 
 def _widest_renaming(shape: Shape) -> int:
-    return min(shape.near, _WIDEST_RELABELING)
+    return min(shape.near, thresholds.now.rewriting.relabeled)
 
 
 def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:

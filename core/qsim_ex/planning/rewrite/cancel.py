@@ -16,16 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.planning.rewrite.held import HeldWork
 from qsim_ex.planning.work import Work, moved
-
-WINDOW = 1024
-"""How many pieces back a CX may look for its equal; native code keeps so many in hand."""
-
-LOOKED_AT = 64
-"""The most pieces on its two bits that a CX passes before it gives up: a control may be read thousands of times."""
 
 
 class _CX(NamedTuple):
@@ -57,8 +52,9 @@ class _Canceller(HeldWork):
     def takes(self, piece: Work, cx: _CX, now: int) -> bool:
         """Join a CX at position `now` with its equal or opposite, if nothing stands between; return whether it did."""
         passed: list[int] = []
+        limits = thresholds.now.rewriting
         for looked_at, at in enumerate(self._before(cx)):
-            if at < now - WINDOW or looked_at == LOOKED_AT:
+            if at < now - limits.window or looked_at == limits.looked_at:
                 return False
             before = self.pieces[at]
             other = _cx(before)

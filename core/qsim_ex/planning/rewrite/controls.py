@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.rewrite.eighths import (
@@ -36,24 +37,18 @@ from qsim_ex.planning.rewrite.flips import flips_of
 from qsim_ex.planning.rewrite.held import HeldWork
 from qsim_ex.planning.work import Work, bits_of_mask
 
-WINDOW = 1024
-"""How many pieces back an H may look for its other, and a phase forward; native code keeps so many in hand."""
-
-LOOKED_AT = 64
-"""The most pieces on a bit that are looked at."""
-
 
 def controls(work: list[Work], program: NumberProgram) -> list[Work]:
     """Return the work with an X under conditions for each two H between which phases add up to one.
 
     Products of phases are added to `program`.
     """
-    kept = _Controls(program)
+    kept, window = _Controls(program), thresholds.now.rewriting.window
     for at, piece in enumerate(work):
         if not kept.takes(piece, 2 * at):
             kept.push(piece, 2 * at)
-        kept.settle(at - WINDOW)
-    for at in range(len(work) - WINDOW, len(work)):
+        kept.settle(at - window)
+    for at in range(len(work) - window, len(work)):
         kept.settle(at)
     return kept.kept()
 
@@ -125,7 +120,7 @@ class _Controls(HeldWork):
             return
         places = self.on_bit[piece.touched[0]]
         begin = bisect_right(places, at)
-        for other in places[begin : begin + LOOKED_AT]:
+        for other in places[begin : begin + thresholds.now.rewriting.looked_at]:
             then = self.pieces[other]
             if then.mix & piece.touch:
                 return
@@ -138,9 +133,10 @@ class _Controls(HeldWork):
     def _between(self, bit: int, now: int) -> _Between | None:
         """Return what is between position `now` and the last H on a bit; None if it is not known."""
         places: list[int] = []
-        for at in self.on_bit[bit][: -LOOKED_AT - 1 : -1]:
+        limits = thresholds.now.rewriting
+        for at in self.on_bit[bit][: -limits.looked_at - 1 : -1]:
             piece = self.pieces[at]
-            if at < now - 2 * WINDOW:
+            if at < now - 2 * limits.window:
                 return None
             if turned(piece):
                 return self._shifted(_Between(bit, at, places[::-1]))

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.planning.rewrite.eighths import EIGHTHS, TURN, Shift
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.algebra import Span, image, kernel
-
-MOST_PARITIES = 4
-"""The most independent parities of an X's conditions."""
 
 
 class Flips(NamedTuple):
@@ -54,7 +52,7 @@ def flips_of(phases: Sequence[tuple[Work, Shift]], bit: int, first: int, last: t
     turns_of_last, shift_of_last = last
     if turns_of_last:
         span.add(shift_of_last.mask)
-    if len(span) > MOST_PARITIES:
+    if len(span) > thresholds.now.rewriting.parities:
         return None
     turns = [first] * (1 << len(span))
     if turns_of_last:

@@ -42,8 +42,6 @@ _IMAGINARY = {1: pattern("ri00ir0000ri00ir"), 2: pattern("r0i00r0ii0r00i0r"), 3:
 _TELLS = {1: 2, 2: 1, 3: 3}
 """The bits whose parity says which of the two it is."""
 
-MOST_ITEM_WORK = 1.0
-"""The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix."""
 
 _BITS = 64
 
@@ -92,7 +90,7 @@ def _product(first: Work, then: Work, program: NumberProgram) -> Work:
 
 
 def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
-    """Return the work with complex one-bit matrices split up; it pays where an item costs `MOST_ITEM_WORK` or less."""
+    """Return the work with complex one-bit matrices split up; it pays where items cost little (`item_work`)."""
     out: list[Work] = []
     for piece in work:
         apart = direction(piece)

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.rewrite.fuse import TABLE_WORK, cancels, fuse, product_of, small, work_of
-from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, splits
+from qsim_ex.planning.rewrite.rotate import splits
 from qsim_ex.planning.work import Work
-
-_LEAST = 22.0
-"""The least multiply-adds per amplitude of a run that is joined: one matrix costs 16 at most, and needs both bits near
-at once. With 20 there were more sweeps on a CPU; with 24 dense gates of three CX stayed apart on a GPU where the
-transpiler had merged what is between two of them."""
 
 _ROTATION = 4.0
 """The multiply-adds per amplitude of the real rotation that is left of a complex matrix on one bit."""
@@ -41,7 +37,7 @@ class _Run:
 
 
 def join_runs(work: list[Work], program: NumberProgram, item_work: float) -> list[Work]:
-    """Return the work with runs joined that cost `_LEAST` or more; products are added to `program`.
+    """Return the work with runs joined that cost `thresholds.run_work` or more; products are added to `program`.
 
     What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.
     """
@@ -114,7 +110,9 @@ def _whole(
     if len(pieces) < 2 or not _mixes_both(pieces, bits):
         return None
     before = sum([_cost(piece, item_work) + item_work for piece in pieces])
-    return product_of(pieces, bits, program, item_work, before) if before >= _LEAST else None
+    if before < thresholds.now.rewriting.run_work:
+        return None
+    return product_of(pieces, bits, program, item_work, before)
 
 
 def _runs(work: list[Work]) -> list[_Run]:
@@ -156,6 +154,6 @@ def _mixes_both(pieces: list[Work], bits: tuple[int, ...]) -> bool:
 
 def _cost(piece: Work, item_work: float) -> float:
     """Return the multiply-adds of a piece that is not joined; see `rotate`."""
-    if item_work <= MOST_ITEM_WORK and splits(piece):
+    if item_work <= thresholds.now.rewriting.item_work and splits(piece):
         return _ROTATION + TABLE_WORK
     return work_of(piece)

@@ -77,4 +77,4 @@ class _ProgramCalls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _ProgramCalls:
-    return _ProgramCalls(function("plan_programs", "iiiip"), function("plan_free_programs", "i"))
+    return _ProgramCalls(function("plan_programs"), function("plan_free_programs"))

@@ -38,4 +38,4 @@ class RunWords:
 
 @lru_cache(maxsize=1)
 def _enqueue() -> Any:
-    return function("enqueue", "piiiiippppp")
+    return function("enqueue")

@@ -81,4 +81,4 @@ class _LaunchCalls(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _calls() -> _LaunchCalls:
-    return _LaunchCalls(function("plan_launches", "iipp"), function("plan_free_launches", "i"))
+    return _LaunchCalls(function("plan_launches"), function("plan_free_launches"))

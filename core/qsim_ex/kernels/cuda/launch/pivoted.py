@@ -27,4 +27,4 @@ def pivot(values: NDArray[np.float64], records: Records) -> None:
 
 @lru_cache(maxsize=1)
 def _native() -> Callable[..., int]:
-    return function("pivots", "ppi")
+    return function("pivots")
