@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.compiled_programs import compiled_programs, program_of
+from qsim_ex.kernels.cuda.interpret.programs import plan_programs, program_of
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.first_launches import first_launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
@@ -186,9 +186,10 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
-            programs, self.arrays = compiled_programs(self.arrays, self.itemsize, runtime.tensor), None
-            self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
+        if getattr(numbers.numbers, "arrays", None) is self.arrays and self.arrays is not None:
+            arrays, self.arrays, self.numbers = self.arrays, None, numbers.numbers
+            programs = plan_programs(arrays, self.itemsize, runtime.tensor)
+            self.at_once = first_launches(runtime, arrays, programs, self.num_bits)
         if self.at_once is not None and numbers.numbers is self.numbers:
             return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
         if choose is not None:

@@ -91,7 +91,7 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
 
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
     """Put the numbers of a matrix for the tensor cores into the table; return where they begin."""
-    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
+    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables))
     taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
     return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
 
