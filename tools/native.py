@@ -6,6 +6,7 @@ once for each instruction set. Nothing is done if the library fits its sources a
 compiled that changed, or whose headers did, since their objects were made.
 
     python -m tools.native --compiler clang++ --sanitize address,undefined --output build/asan
+    python -m tools.native --test [ARGUMENT …]   # builds and runs the tests in C++; --help tells of arguments
     python -m tools.native --commands   # writes build/compile_commands.json for editors, clangd and clang-tidy
 
 core/native/CMakeLists.txt builds the same library with CMake; it asks this file (``--jobs``) what is compiled how.
@@ -41,6 +42,9 @@ KERNELS = frozenset(f"kernels/{name}.cpp" for name in ("narrow_density", "sums",
 EXACT = frozenset({"kernels/sums.cpp"})
 """Those of them whose results are the same with each set, so that no product is fused with an addition."""
 
+TEST = ".test.cpp"
+"""How the names of tests end, which stand beside what they test."""
+
 SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
     "aarch64": {"neon": "generic"},
@@ -74,17 +78,10 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     """
     architecture = architecture or platform.machine()
     output = output or library(architecture)
-    digest = source_digest()
-    if not sanitize and built_digest(output) == digest:
+    if not sanitize and built_digest(output) == source_digest():
         return output
-    folder = OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
-    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",))]
-    flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
-    compile_, link = _commands(architecture, compiler)
-    version = _version(compiler)
-    todo = list(jobs(architecture, bool(compiler), digest))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(lambda job: job.make(folder, compile_, flags, version), todo))
+    made = objects(architecture, compiler, sanitize)
+    _, link = _commands(architecture, compiler)
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_suffix(f".{os.getpid()}.tmp")
     linking = [f"-Wl,--version-script={SOURCES / 'exports.map'}"]
@@ -92,6 +89,46 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     _run([*link, "-shared", *linking, *map(str, made), "-lm", "-lpthread", "-o", str(part)])
     part.replace(output)
     return output
+
+
+def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = False) -> list[Path]:
+    """Compile what has changed, and return all objects of the library, or those of the tests alone."""
+    folder = OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
+    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",))]
+    flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
+    command, _ = _commands(architecture, compiler)
+    version = _version(compiler)
+    chosen = test_jobs if tests else jobs
+    todo = list(chosen(architecture, bool(compiler), source_digest()))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
+
+
+def build_tests(compiler: str = "", sanitize: str = "") -> Path:
+    """Compile the tests, link them with the library's objects, and return the program.
+
+    Raises `FileNotFoundError` if the header of doctest is not on this machine.
+    """
+    architecture = platform.machine()
+    made = [*objects(architecture, compiler, sanitize), *objects(architecture, compiler, sanitize, tests=True)]
+    command, _ = _commands(architecture, compiler)
+    program = made[-1].parent / "tests"
+    _run(
+        [*command, *([f"-fsanitize={sanitize}"] if sanitize else []), *map(str, made), "-lpthread", "-o", str(program)]
+    )
+    return program
+
+
+def doctest() -> Path:
+    """Return the folder with doctest's header: $DOCTEST, or where a package of the system or of conda puts it."""
+    folders = [os.environ.get("DOCTEST", ""), "/usr/include/doctest", f"{sys.prefix}/include/doctest"]
+    for folder in filter(None, folders):
+        if Path(folder, "doctest.h").is_file():
+            return Path(folder)
+    raise FileNotFoundError(
+        f"expected the header doctest.h in {' or '.join(filter(None, folders))}; run `apt-get install doctest-dev`, or "
+        "set DOCTEST to its folder."
+    )
 
 
 def write_commands() -> Path:
@@ -205,16 +242,27 @@ def jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
     """Yield each compilation. digest: of all sources, which one of them tells."""
     sets = SETS[architecture]
     oldest = next(iter(sets.values()))
+    own = () if oldest == "generic" else (_for(oldest, foreign),)
     for file in sorted(SOURCES.rglob("*.cpp")):
         source = file.relative_to(SOURCES).as_posix()
+        if source.endswith(TEST):
+            continue
         if source not in KERNELS:
-            own = () if oldest == "generic" else (_for(oldest, foreign),)
             yield Job(source, ".o", (*own, *((f"-DQX_DIGEST={digest}",) if source == "library.cpp" else ())))
             continue
         for name, processor in sets.items():
             fused = () if source in EXACT else ("-ffp-contract=fast",)
             flags = (_for(processor, foreign), f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
             yield Job(source, f".{name}.o", flags)
+
+
+def test_jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:  # noqa: ARG001 - as `jobs`
+    """Yield the compilation of each test, as the sources that are no kernels are compiled."""
+    oldest = next(iter(SETS[architecture].values()))
+    own = () if oldest == "generic" else (_for(oldest, foreign),)
+    found = ("-DDOCTEST_CONFIG_NO_EXCEPTIONS_BUT_WITH_ALL_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
+    for file in sorted(SOURCES.rglob(f"*{TEST}")):
+        yield Job(file.relative_to(SOURCES).as_posix(), ".o", (*own, *found, "-isystem", str(doctest())))
 
 
 def _for(processor: str, foreign: bool) -> str:
@@ -239,7 +287,14 @@ def _run(command: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what a compiler says of an error is printed already."""
+    try:
+        _main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
+
+
+def _main() -> None:
     parser = argparse.ArgumentParser(description="Build the native library.")
     parser.add_argument("--target", default="", help="x86_64 or aarch64; this machine's by default")
     parser.add_argument("--output", type=Path, help="where the library goes; core/qsim_ex/native/built by default")
@@ -251,7 +306,12 @@ def main() -> None:
     parser.add_argument(
         "--jobs", action="store_true", help="print what is compiled how, for CMake, and compile nothing"
     )
-    given = parser.parse_args()
+    parser.add_argument("--test", action="store_true", help="build and run the tests; other arguments are doctest's")
+    given, others = parser.parse_known_args()
+    if given.test:
+        sys.exit(subprocess.run([build_tests(given.compiler, given.sanitize), *others], check=False).returncode)
+    if others:
+        parser.error(f"unknown arguments: {' '.join(others)}")
     if given.commands:
         print(write_commands())
     elif given.jobs:

@@ -1,7 +1,8 @@
 """Run tests of the native library under clang's sanitizers: ``python -m tools.sanitize_native [TEST …]``.
 
 It builds the library with Debian's clang twice, once with AddressSanitizer and UBSan and once with ThreadSanitizer, and
-runs the tests with each. A finding ends the tests at once and is printed. Needs: ``apt-get install clang``.
+runs the tests with each: those in C++, and then those in Python. A finding ends the tests at once and is printed.
+Needs: ``apt-get install clang doctest-dev``.
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ def run(sanitize: str, tests: Sequence[str]) -> int:
     """Build with some sanitizers and run tests; return the exit status."""
     folder = native.ROOT / "build" / SANITIZERS[sanitize]
     library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
+    program = native.build_tests(COMPILER, sanitize)
+    alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": "detect_leaks=1"}
+    if status := subprocess.run(["setarch", "-R", str(program)], env=alone, check=False).returncode:
+        return status
     ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))
     found = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": os.pathsep.join(map(str, ours))}
     # ThreadSanitizer needs memory where it expects it, hence no random addresses.

@@ -1,0 +1,115 @@
+// Tests of work that threads share: every chunk is done once, and a call ends in time.
+
+#include "base/pool.hpp"
+
+#include <doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "base/array.hpp"
+#include "base/ranges.hpp"
+
+using qx::Int;
+
+TEST_CASE("every chunk is called once, by any number of threads, from the first on") {
+    for (const Int threads : {1, 2, 3, 8})
+        for (const Int chunks : {0, 1, 2, 7, 100}) {
+            std::vector<std::atomic<int>> calls(static_cast<std::size_t>(chunks));
+            const Int first = chunks / 3;
+            const Int next = qx::share({first, chunks, threads, 0}, [&](Int k) { ++calls[static_cast<std::size_t>(k)]; });
+            CHECK(next == chunks);
+            for (Int k = 0; k < chunks; ++k) CHECK(calls[static_cast<std::size_t>(k)] == (k >= first));
+        }
+}
+
+TEST_CASE("a call that runs out of time returns the first chunk that was not called, after one at least") {
+    for (const Int threads : {1, 4}) {
+        std::vector<std::atomic<int>> calls(400);
+        Int next = 0;
+        int rounds = 0;
+        for (; next < 400; ++rounds) {
+            const Int before = next;
+            next = qx::share({next, 400, threads, 1000}, [&](Int k) {
+                ++calls[static_cast<std::size_t>(k)];
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
+            });
+            CHECK(next > before);
+            for (Int k = 0; k < next; ++k) CHECK(calls[static_cast<std::size_t>(k)] == 1);
+            for (Int k = next; k < 400; ++k) CHECK(calls[static_cast<std::size_t>(k)] == 0);
+        }
+        CHECK(rounds > 1);
+    }
+}
+
+TEST_CASE("two callers share work at once, and each gets its own chunks") {
+    std::vector<std::atomic<int>> one(500), other(500);
+    auto count = [](std::vector<std::atomic<int>>& calls) {
+        for (int run = 0; run < 20; ++run)
+            CHECK(qx::share({0, 500, 4, 0}, [&](Int k) { ++calls[static_cast<std::size_t>(k)]; }) == 500);
+    };
+    std::thread beside([&] { count(other); });
+    count(one);
+    beside.join();
+    for (std::size_t k = 0; k < 500; ++k) {
+        CHECK(one[k] == 20);
+        CHECK(other[k] == 20);
+    }
+}
+
+TEST_CASE("ranges make up all items, whatever an item weighs, and a call goes on where the one before ended") {
+    for (const Int size : {1, 2, 1000, 100000})
+        for (const Int each : {1, 100, 1 << 20})
+            for (const Int threads : {1, 3}) {
+                std::vector<std::atomic<int>> calls(static_cast<std::size_t>(size));
+                Int chunk = 0;
+                do {
+                    chunk = qx::in_ranges({size, each, chunk, threads, 200}, [&](Int first, Int last) {
+                        for (Int k = first; k < last; ++k) ++calls[static_cast<std::size_t>(k)];
+                    });
+                } while (chunk);
+                bool once = true;
+                for (const auto& of : calls) once = once && of == 1;
+                CHECK(once);
+            }
+}
+
+TEST_CASE("scratch memory is on a cache line, the same for each call of a thread, and larger when asked") {
+    char* first = qx::scratch(100);
+    CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
+    CHECK(qx::scratch(50) == first);
+    char* large = qx::scratch(1 << 20);
+    large[(1 << 20) - 1] = 1;
+    CHECK(qx::scratch(100) == large);
+    char* beside = nullptr;
+    std::thread([&] { beside = qx::scratch(100); }).join();
+    CHECK(beside != large);
+}
+
+TEST_CASE("arrays keep their items when they grow, and begin on a cache line") {
+    qx::Array<Int> array(3, 7);
+    array.grow(1000);
+    CHECK(array.size() == 1000);
+    for (Int k = 0; k < 3; ++k) CHECK(array[k] == 7);
+    CHECK(reinterpret_cast<std::uintptr_t>(array.begin()) % 64 == 0);
+    qx::Array<Int> taken(std::move(array));
+    CHECK(taken.size() == 1000);
+    CHECK(taken[2] == 7);
+}
+
+TEST_CASE("a list gives its items back from its end") {
+    qx::List<Int> list;
+    for (Int k = 0; k < 1000; ++k) list.push(k * k);
+    CHECK(list.size() == 1000);
+    for (Int k = 1000; k-- > 500;) CHECK(list.pop() == k * k);
+    Int at = 0;
+    for (Int item : list) {
+        CHECK(item == at * at);
+        ++at;
+    }
+    CHECK(at == 500);
+    list.clear();
+    CHECK(list.size() == 0);
+}

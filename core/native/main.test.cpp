@@ -1,0 +1,13 @@
+// The program of all tests: they stand beside what they test, and python -m tools.native --test runs them.
+
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest.h>
+
+#include "planner/thresholds.hpp"
+
+namespace {
+
+// Python tells the library its numbers; here they stand for it. Tests that want others set them for a while.
+const bool told = (qx::thresholds = {1024, 64, 6, 4, 22, 1, 1 << 16, 1024, 256, 1024}, true);
+
+}  // namespace
