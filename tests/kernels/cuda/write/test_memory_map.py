@@ -19,7 +19,6 @@ from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import LANES, places, stored_order
-from qsim_ex.kernels.cuda.write.style import KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import arrange
 from qsim_ex.steps import Mix, Phase, Slot, Sweep
 from qsim_ex.steps.algebra import units
@@ -181,13 +180,6 @@ def test_rotations_that_leave_their_scale():
 def test_numbers_that_do_not_fit_by_value_come_from_memory():
     """With little room for arguments all numbers are read from the table, and the result is the same."""
     check([case(20 + k, 9, 7, 2, 4, 1, linear=True) for k in range(4)], np.complex64, room=32)
-
-
-@pytest.mark.parametrize("style", [KernelStyle(ahead=True), KernelStyle(streamed=True), KernelStyle(in_step=64)])
-def test_every_style(style):
-    """However a kernel is written, it does what the sweep says; what is not read in place is not fetched ahead."""
-    check([case(30 + k, 9, 7, 3, 3, 2, linear=True) for k in range(5)], np.complex64, style=style)
-    check([case(35, 13, 12, 2, 3, 0, linear=True)], np.complex64, style=style)
 
 
 @settings(max_examples=25, deadline=None)
