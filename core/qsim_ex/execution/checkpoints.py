@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, array_of, look, looked_into, opened, save
+from qsim_ex.files.saved_state import SavedState, looked_into, opened, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.steps.layout import Levels
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -78,7 +78,7 @@ class Checkpoints:
         if isinstance(here, SavedState):
             self.state = self._fitting(here)
             told = self._checked(self.path, self.state.about, seeds)
-            self.divided = self._levels(self.path, self.state.about) or levels
+            self.divided = self._levels(self.path, self.state.about)
         near = _content(beside)
         self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
         for path, results in ((self.path, here), (beside, near)):  # where both have results, those beside are newer
@@ -106,8 +106,8 @@ class Checkpoints:
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
         other = self._levels(path, about)
-        otherwise = other is not None and other != self.levels
-        if other is not None and otherwise and self._has_plans(other, belongs.get("plan")):
+        otherwise = other != self.levels
+        if otherwise and self._has_plans(other, belongs.get("plan")):
             belongs, otherwise = {**belongs, "plan": self._identity["plan"]}, False
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
@@ -129,10 +129,8 @@ class Checkpoints:
             )
         return found
 
-    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels | None:
-        """Return the levels that a file names; None for none, as in files of version 0.1; raises `SavedStateError`."""
-        if "levels" not in about:
-            return None
+    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels:
+        """Return the levels that a file names; raises `SavedStateError`."""
         try:
             return Levels.from_json(about["levels"])
         except (KeyError, TypeError, ValueError, OptionError) as error:
@@ -185,28 +183,17 @@ class Checkpoints:
             return False
         return True
 
-    def kept(self, number: int, binding: int) -> Amplitudes | None:
-        """Return the state that a run of version 0.1 has saved under a label for a binding; None if there is none."""
-        path = self._beside(f"saved{number}")
-        if self.state is None or not path.exists():
-            return None
-        found = self._fitting(look(path))
-        if found.about.get("run") != self._identity:
-            raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
-        return array_of(found) if found.about.get("binding", 0) == binding else None
-
-    def end(self, labels: int, arrays: Callable[[], Arrays]) -> None:
+    def end(self, arrays: Callable[[], Arrays]) -> None:
         """Remove all files at the end of the run, except the results if the option `keep` is set."""
         if self._kept_at_end:
             self.write_found(arrays())
-        self.remove(labels)
+        self.remove()
 
-    def remove(self, labels: int) -> None:
-        """Remove all files, except the results if the option `keep` is set; labels: how many saves there are."""
+    def remove(self) -> None:
+        """Remove all files, except the results if the option `keep` is set."""
         if self.state is not None:
             self.state.close()
-        for ending in ("", ".found", *(f".saved{number}" for number in range(labels))):
-            path = self.path.with_name(self.path.name + ending)
+        for path in (self.path, self._beside("found")):
             if not (self._kept_at_end and path == self._found_at):
                 with suppress(FileNotFoundError):
                     path.unlink()
