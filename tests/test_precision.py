@@ -27,6 +27,7 @@ OTHERS = [path for path in MODULES if path.name != "precision.py"]
 NAMED = {
     "density_matrix.py": "complex64 is the default of Cirq's simulators",
     "phases.py": "splits a turn into a part that is exact in float32",
+    "quarters.py": "splits an eighth turn into a part that is exact in float32",
     "simulator.py": "complex64 is the default of Cirq's simulator",
 }
 """Modules that name a dtype of single precision without telling precisions apart."""
