@@ -77,7 +77,7 @@ class Checkpoints:
         here = _content(self.path)
         if isinstance(here, SavedState):
             self.state = self._fitting(here)
-            told = self._checked(self.path, self.state.about, seeds)
+            told = self._checked(self.path, self.state.about, seeds, in_progress=True)
             self.divided = self._levels(self.path, self.state.about)
         near = _content(beside)
         self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
@@ -100,8 +100,13 @@ class Checkpoints:
                 )
         return found
 
-    def _checked(self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None) -> list[int]:
-        """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run."""
+    def _checked(
+        self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None, *, in_progress: bool = False
+    ) -> list[int]:
+        """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run.
+
+        in_progress: whether it is a state, which has to be divided by levels that this run can go on from.
+        """
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
@@ -114,7 +119,7 @@ class Checkpoints:
             for name in dict.fromkeys((*self._identity, *belongs))
             if belongs.get(name) != self._identity.get(name)
         ]
-        if otherwise and not told:
+        if in_progress and otherwise and not told:  # results so far are those of any levels
             told.append(f"levels {other}, here {self.levels}")
         found = about.get("seeds", [about.get("seed")])
         if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
