@@ -5,6 +5,7 @@ hatchling has hooks for this, but they would bring NVIDIA's compiler into editab
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from pathlib import Path
@@ -29,7 +30,8 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """Return hatchling's requirements, and the compilers."""
-    return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler(), *NATIVE]
+    compiler = _compiler() if _wanted(config_settings) else ()
+    return [*hatchling.get_requires_for_build_wheel(config_settings), *compiler, *NATIVE]
 
 
 def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
@@ -44,8 +46,17 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel with the kernels and the native library; the setting ``target=aarch64`` is for another machine."""
-    _ship()
+    """Build a wheel with the native library, and with the kernels where they are wanted.
+
+    The setting ``target=aarch64`` is for another machine, ``kernels=all`` for one with a GPU where this one has none.
+    """
+    if _wanted(config_settings):
+        _ship()
+    else:
+        print(
+            "qsim-ex: there is no NVIDIA driver here, so GPU kernels are left to be compiled at first use; "
+            "`--config-settings kernels=all` compiles them now."
+        )
     os.environ["QSIM_EX_PLATFORM"] = _native((config_settings or {}).get("target", ""))  # for tools/wheel_tag.py
     return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
 
@@ -70,6 +81,23 @@ def _native(architecture: str = "") -> str:
         native.build(architecture, compiler=compiler)
     print(f"qsim-ex: {file.name} has {file.stat().st_size >> 10} KiB.")
     return f"{'linux' if compiler else 'manylinux_2_17'}_{architecture or platform.machine()}"
+
+
+def _wanted(settings: Settings) -> bool:
+    """Return whether a wheel has kernels: of an sdist, on a machine that may run them, or by a setting.
+
+    Half of the time of an installation is theirs, which a machine without a GPU would spend for nothing.
+    """
+    return (settings or {}).get("kernels") == "all" or _came() or _driver()
+
+
+def _driver() -> bool:
+    """Return whether there is a driver of NVIDIA's."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _compiler() -> tuple[str, ...]:

@@ -76,3 +76,20 @@ def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(monkeypatch: 
     there.clear()
     with pytest.raises(FileNotFoundError, match=r"found neither ziglang, \$CXX, clang\+\+ nor g\+\+"):
         native.compiler_here()
+
+
+@pytest.mark.parametrize("settings", [None, {}, {"kernels": "all"}])
+def test_wheels_of_a_checkout_have_kernels_where_they_can_run(
+    settings: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wheel asks for NVIDIA's compiler where there is a driver, or with ``kernels=all``; an sdist always does."""
+    backend = pytest.importorskip("tools.backend")
+
+    monkeypatch.setattr(backend.platform, "libc_ver", lambda: ("glibc", "2.36"))
+    monkeypatch.setattr(backend, "_came", lambda: False)
+    for driver in (False, True):
+        monkeypatch.setattr(backend, "_driver", lambda there=driver: there)
+        wanted = driver or bool(settings)
+        assert (backend.COMPILER[1] in backend.get_requires_for_build_wheel(settings)) == wanted
+        assert backend.COMPILER[1] in backend.get_requires_for_build_sdist(settings)
+        assert backend.NATIVE[0] in backend.get_requires_for_build_wheel(settings)

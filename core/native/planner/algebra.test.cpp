@@ -4,6 +4,8 @@
 
 #include <doctest.h>
 
+#include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 namespace qx::plan {
@@ -68,10 +69,10 @@ Attempt::Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fr
         each(below(num_bits) & ~way.low, [&](int bit) { to[bit] = place++; });
         move(to);
     }
-    if (floats) floating_.reset(new Floating(num_bits, shape_));
+    if (floats) floating_ = std::make_unique<Floating>(num_bits, shape_);
     outlines_ = outlines(draft.work, draft.work.size(), way.worth != 0, false);
-    scheduler_.reset(new Scheduler(draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program, steps,
-                                   floating_.get(), way.worth));
+    scheduler_ = std::make_unique<Scheduler>(draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program,
+                                             steps, floating_.get(), way.worth);
 }
 
 bool Attempt::advance() {

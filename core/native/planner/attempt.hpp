@@ -29,8 +29,8 @@ class Attempt {
     // Does a bounded amount of work; returns false if a sweep would run no work.
     bool advance();
     bool done() const { return !scheduler_; }
-    // The time of the steps so far, in passes over one amplitude: that which Python's `cost` predicts, in the terms of a shape.
-    // Until all are made it leaves out that tiles are written back permuted.
+    // The time of the steps so far, in passes over one amplitude: that which Python's `cost` predicts, in the terms of a
+    // shape. Until all are made it leaves out that tiles are written back permuted.
     double time();
 
     Draft draft;

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "base/export.hpp"
 #include "planner/encode/writer.hpp"
@@ -95,7 +96,7 @@ void Planner::absorb() {
     fuser_.reset();
     state_ = State::rotate;
     if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits && has(Rule::runs)) {
-        joiner_.reset(new RunJoiner(std::move(work_), *book, program_, trials_, shape_.item_work, shape_.rules));
+        joiner_ = std::make_unique<RunJoiner>(std::move(work_), *book, program_, trials_, shape_.item_work, shape_.rules);
         state_ = State::join;
     }
 }
@@ -119,21 +120,21 @@ void Planner::rotate_all() {
 void Planner::choose() {
     if (on_levels_) return begin_stages();
     if (!ways_) {
-        draft_.reset(new Draft{std::move(book), std::move(program_), std::move(work_), start, end});
-        ways_.reset(new Ways(draft_->work, num_bits_, shape_, fresh_, lows_));
+        draft_ = std::make_unique<Draft>(Draft{std::move(book), std::move(program_), std::move(work_), start, end});
+        ways_ = std::make_unique<Ways>(draft_->work, num_bits_, shape_, fresh_, lows_);
     }
     if (ways_->advance()) return;
     bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
     bool may_grow = !grows || has(Rule::growth);
     if (shape_.linear && whole && may_grow && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
-        linear_.reset(new LinearPlanner(draft_->copy(), num_bits_, shape_, promise_, grows));
+        linear_ = std::make_unique<LinearPlanner>(draft_->copy(), num_bits_, shape_, promise_, grows);
     begin_attempt(ways_->usual(), !ways_->looks_on());
 }
 
 // Begins the plan in some way; the last one needs no copy.
 void Planner::begin_attempt(Way way, bool is_last) {
     Draft draft = is_last ? std::move(*draft_) : draft_->copy();
-    attempt_.reset(new Attempt(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty()));
+    attempt_ = std::make_unique<Attempt>(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty());
     state_ = State::attempt;
 }
 
@@ -189,8 +190,9 @@ void Planner::finish() {
 
 void Planner::begin_stages() {
     Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
-    staging_.reset(new Staging(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
-                               on_levels_->stays, shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0));
+    staging_ =
+        std::make_unique<Staging>(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
+                                  on_levels_->stays, shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
     state_ = State::stages;
 }
 
@@ -228,7 +230,7 @@ void Planner::take(StageAttempt& made) {
 }
 
 const NumberArrays& Planner::listed() {
-    if (!listed_) listed_.reset(new NumberArrays(program_.listed(*book, steps.packed)));
+    if (!listed_) listed_ = std::make_unique<NumberArrays>(program_.listed(*book, steps.packed));
     return *listed_;
 }
 
@@ -264,7 +266,7 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
     if (!given) return nullptr;
     auto at = [&](int k) { return static_cast<int>(given[k]); };
     Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
-    std::unique_ptr<OnLevels> out(new OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
+    auto out = std::make_unique<OnLevels>(OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
     std::memcpy(&out->rates, rates, sizeof out->rates);
     rates += sizeof out->rates / sizeof *rates;
     for (int k = 0; k < at(8); ++k) out->levels.layers.push_back({at(9 + k), rates[k]});
@@ -277,7 +279,7 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
 // as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
 // seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
-    std::unique_ptr<Reader> reader(new Reader(ops, types));
+    auto reader = std::make_unique<Reader>(ops, types);
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]),
                  static_cast<int>(shape[1]),

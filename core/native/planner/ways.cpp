@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 namespace qx::plan {
 
@@ -152,7 +153,8 @@ std::vector<Ways::Tried> Ways::best(std::size_t most) const {
 double Ways::time(Way way, double most) {
     bool narrow = count(way.low) != shape_.low, weighed = way.worth != 0;
     std::unique_ptr<Outlook>& outlook = outlooks_[narrow][weighed];
-    if (!outlook) outlook.reset(new Outlook(work_, looked_at, num_bits_, narrow ? narrow_ : shape_, fresh_, weighed));
+    if (!outlook)
+        outlook = std::make_unique<Outlook>(work_, looked_at, num_bits_, narrow ? narrow_ : shape_, fresh_, weighed);
     return outlook->foresee(way.low, way.floats, way.worth, most);
 }
 

@@ -3,6 +3,7 @@
 #include "planner/encode/launches.hpp"
 
 #include <bit>
+#include <memory>
 #include <span>
 
 #include "base/export.hpp"
@@ -305,7 +306,7 @@ QX_EXPORT(plan_free_programs, (qx::Int programs)) {
 // Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns
 // 0 if they cannot be laid out. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches, (qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out)) {
-    std::unique_ptr<LaunchArrays> made(new LaunchArrays);
+    auto made = std::make_unique<LaunchArrays>();
     auto& plan = *reinterpret_cast<Planner*>(planner);
     if (!LaunchWriter(plan, *reinterpret_cast<const SweepPrograms*>(programs), *setting, *made).write()) return 0;
     out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);

@@ -2,6 +2,8 @@
 
 #include "planner/linear/attempt.hpp"
 
+#include <memory>
+
 #include "planner/linear/forward.hpp"
 
 namespace qx::plan {
@@ -26,8 +28,8 @@ void LinearAttempt::place() {
     at.assign(static_cast<std::size_t>(num_bits_), -1);
     if (grows_) place_new();
     else place_there();
-    book.reset(new Book(*draft_.book));
-    sweeps_.reset(new LinearSweeps(work_, shape_, *book, program, steps));
+    book = std::make_unique<Book>(*draft_.book);
+    sweeps_ = std::make_unique<LinearSweeps>(work_, shape_, *book, program, steps);
 }
 
 // A new state is in order in the end, but for the bits that have to be lowest.

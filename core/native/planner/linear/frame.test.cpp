@@ -3,6 +3,8 @@
 
 #include "planner/linear/frame.hpp"
 
+#include <algorithm>
+
 #include "planner/linear/goals.hpp"
 #include "planner/naive.test.hpp"
 

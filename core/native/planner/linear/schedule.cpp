@@ -3,6 +3,7 @@
 #include "planner/linear/schedule.hpp"
 
 #include <cmath>
+#include <memory>
 
 namespace qx::plan {
 
@@ -50,8 +51,9 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 }
 
 bool LinearPlanner::advance() {
-    if (!order_) order_.reset(new Order(work_));
-    if (!attempt_) attempt_.reset(new LinearAttempt(draft, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]));
+    if (!order_) order_ = std::make_unique<Order>(work_);
+    if (!attempt_)
+        attempt_ = std::make_unique<LinearAttempt>(draft, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
     if (attempt_->advance()) return true;
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
     attempt_.reset();

@@ -14,9 +14,9 @@ struct Cancelled {
     std::vector<int> to;
 };
 
-Cancelled cancelled(const std::vector<Piece>& work, Book& book) {
+Cancelled cancelled(const std::vector<Piece>& work, Book& book, Rules rules) {
     Cancelled out;
-    Canceller canceller(book, static_cast<qx::Int>(work.size()));
+    Canceller canceller(book, static_cast<qx::Int>(work.size()), rules);
     auto take = [&](const Piece& piece) { out.work.push_back(piece); };
     for (const Piece& piece : work) canceller.add(piece, take);
     while (!canceller.finish(3, take));
@@ -31,9 +31,9 @@ std::size_t renames(const std::vector<Piece>& work) {
 }
 
 // Checks that work does the same once pairs of CX are gone, but for bits that are exchanged; returns what is left.
-Cancelled same(Drawn& drawn, const std::vector<Piece>& work) {
+Cancelled same(Drawn& drawn, const std::vector<Piece>& work, Rules rules = {}) {
     const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
-    Cancelled out = cancelled(work, drawn.book);
+    Cancelled out = cancelled(work, drawn.book, rules);
     CHECK(distance(applied(out.work, drawn.book, drawn.operands, begin), moved(expected, out.to)) < near);
     return out;
 }
@@ -70,6 +70,13 @@ TEST_CASE("two CX in opposite directions become one and an exchange of the bits 
     CHECK(out.to[0] == 1);
     CHECK(out.to[1] == 0);
     CHECK(out.to[2] == 2);
+}
+
+TEST_CASE("without the rule for it nothing is exchanged") {
+    Drawn drawn(3, 3);
+    Cancelled out = same(drawn, {drawn.cx(0, 1), drawn.cx(1, 0)}, Rules(unit(static_cast<int>(Rule::exchange))));
+    CHECK(renames(out.work) == 2);
+    CHECK(out.to[0] == 0);
 }
 
 TEST_CASE("a matrix on the control or the target keeps a pair apart, one beside it does not") {

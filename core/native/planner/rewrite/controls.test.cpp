@@ -10,11 +10,11 @@ using namespace qx::plan::naive;
 namespace {
 
 // Checks that work does the same after the rule; returns what it made of it.
-std::vector<Piece> same(Drawn& drawn, const std::vector<Piece>& work) {
+std::vector<Piece> same(Drawn& drawn, const std::vector<Piece>& work, Rules rules = {}) {
     const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
     std::vector<Piece> out;
     NumberProgram program(static_cast<qx::Int>(drawn.operands.size()));
-    Controls controls(drawn.book, program, static_cast<qx::Int>(work.size()));
+    Controls controls(drawn.book, program, static_cast<qx::Int>(work.size()), rules);
     auto take = [&](const Piece& piece) { out.push_back(piece); };
     for (const Piece& piece : work) controls.add(piece, take);
     while (!controls.finish(2, take));
@@ -104,7 +104,7 @@ TEST_CASE("short windows and few parities change what is found and never what is
                 if (drawn.below(2)) work.push_back(drawn.h(drawn.bit()));
                 else work.push_back(drawn.phases(eighth_turns));
             }
-            same(drawn, work);
+            same(drawn, work, Rules(drawn.mask() << static_cast<int>(Rule::settle)));
         }
     }
     qx::thresholds = usual;

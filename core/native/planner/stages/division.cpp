@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "base/sorting.hpp"
@@ -199,7 +200,7 @@ void Divider::begin_search(Task task, int size, bool exchanges) {
     Partial way{std::move(task.work), freedom_, there_};
     for (Index number : way.pending) way.weight += weight_of(work_[number]);
     if (early && exchanges) way = small(std::move(way), size, task.allowed);
-    search_.reset(new Search(work_, std::move(way), size, task.allowed, early, exchanges));
+    search_ = std::make_unique<Search>(work_, std::move(way), size, task.allowed, early, exchanges);
     searched_ = std::move(task);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace qx::plan {
 
@@ -42,19 +43,19 @@ LinearSearch::LinearSearch(const Draft& draft, int num_bits, const Levels& level
     bool migrates = levels.migration(num_bits) > 0;
     int size = migrates ? levels.migration(num_bits) : levels.peers;
     if (most < 1 || (fresh && !new_) || !may_be(draft)) return;
-    framed_.reset(new FramedWork(draft.work, num_bits, *draft.book, new_));
+    framed_ = std::make_unique<FramedWork>(draft.work, num_bits, *draft.book, new_);
     if (!framed_->fits()) return;
     Span directions;
     for (std::size_t k = 0; k < framed_->size(); ++k)
         for (int j = 0; j < (*framed_)[k].piece.num_mixed; ++j) directions.add(framed_->directions((*framed_)[k])[j]);
     if (most < (directions.size() <= num_bits - size ? 1 : 2)) return;  // all fit beside the far parities, or do not
-    draft_.reset(new Draft(draft.copy()));
+    draft_ = std::make_unique<Draft>(draft.copy());
     candidates_ = candidates_of(draft_->work, framed_->frame, *draft_->book);
     Vectors first;
     for (int bit = migrates ? levels.slice : levels.local; bit < num_bits; ++bit) first.push_back(unit(bit));
     stays_ = stays && migrates && !new_;
-    search_.reset(
-        new FarParities(*framed_, candidates_, size, new_, stays_ ? levels.slice : 0, first, !new_ && !migrates, stays_));
+    search_ = std::make_unique<FarParities>(*framed_, candidates_, size, new_, stays_ ? levels.slice : 0, first,
+                                            !new_ && !migrates, stays_);
     left_ = most;
 }
 

@@ -2,6 +2,8 @@
 
 #include "planner/stages/staging.hpp"
 
+#include <memory>
+
 #include "base/sorting.hpp"
 
 namespace qx::plan {
@@ -217,11 +219,11 @@ void StageAttempt::work_off() {
     glances_ = outlines(pieces_, pieces_.size(), way.plan.worth != 0, false);
     fresh_before_ = positions.local_fresh(), first_step_ = steps.steps.size();
     if (floats_) {
-        floating_.reset(new Floating(num_bits_, shape_, {positions.places(division_.far)}));
+        floating_ = std::make_unique<Floating>(num_bits_, shape_, Directions{positions.places(division_.far)});
         floating_->follow(first_step_);
     }
-    scheduler_.reset(new Scheduler(pieces_, glances_, levels_.local, shape_, fresh_before_, *draft.book, draft.program,
-                                   steps, floating_.get(), way.plan.worth));
+    scheduler_ = std::make_unique<Scheduler>(pieces_, glances_, levels_.local, shape_, fresh_before_, *draft.book,
+                                             draft.program, steps, floating_.get(), way.plan.worth);
 }
 
 void StageAttempt::worked_off() {
@@ -274,7 +276,7 @@ Staging::Staging(Draft draft, int num_bits, const Levels& levels, const Shape& s
     for (StageWay& way : ways_)
         if (!shape.rules.has(Rule::early)) way.most = 0;
     if (!shape.rules.has(Rule::candidates)) ways_.resize(1);
-    dividing_.reset(new Dividing(draft_.work, num_bits_, levels_, shape_, fresh_, ways_[0]));
+    dividing_ = std::make_unique<Dividing>(draft_.work, num_bits_, levels_, shape_, fresh_, ways_[0]);
 }
 
 Making Staging::advance() {
@@ -308,7 +310,7 @@ void Staging::divided() {
     division_ = std::move(division);
     if (parities_ && num_bits_ >= shape_.start) {
         int most = parities_ > 0 ? parities_ : motions(division_, num_bits_, levels_, fresh_) - 1;
-        search_.reset(new LinearSearch(draft_, num_bits_, levels_, fresh_, most, stays_));
+        search_ = std::make_unique<LinearSearch>(draft_, num_bits_, levels_, fresh_, most, stays_);
         state_ = State::linear;
         return;
     }
@@ -329,13 +331,14 @@ void Staging::searched() {
 }
 
 void Staging::begin(const StageWay& way) {
-    dividing_.reset(new Dividing(draft_.work, num_bits_, levels_, shape_, fresh_, way));
+    dividing_ = std::make_unique<Dividing>(draft_.work, num_bits_, levels_, shape_, fresh_, way);
     state_ = State::divide;
 }
 
 void Staging::begin(Draft draft, Division division, const StageWay& way) {
-    attempt_.reset(new StageAttempt(std::move(draft), std::move(division), way, num_bits_, levels_, shape_, fresh_));
-    least_.reset(new LeastWork(num_bits_, levels_, shape_, rates_));
+    attempt_ =
+        std::make_unique<StageAttempt>(std::move(draft), std::move(division), way, num_bits_, levels_, shape_, fresh_);
+    least_ = std::make_unique<LeastWork>(num_bits_, levels_, shape_, rates_);
     state_ = State::attempt;
 }
 
