@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -25,12 +25,13 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu.encode import encode
+from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, EncodedPlan
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.kernels.host import lane_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Sweep
+from qsim_ex.steps.sweep_arrays import SweepArrays
 
 DTYPE = np.dtype(np.complex64)
 SMALL = 5
@@ -78,12 +79,14 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
     rows = []
     for number, step in enumerate(plan.steps):
         cost = step_cost(step, n, DTYPE.itemsize)
-        encoded = encode(step, n, lane_bits(DTYPE), 4) if isinstance(step, Sweep) else None
-        row = Row(family, n, number, cost.bytes, cost.fma, 0 if encoded is None else len(encoded.instructions))
+        encoded = EncodedPlan(SweepArrays([step]), n, lane_bits(DTYPE), 4) if isinstance(step, Sweep) else None
+        words = np.zeros(PROGRAM, dtype=np.int64) if encoded is None else encoded.words(0).copy()
+        row = Row(family, n, number, cost.bytes, cost.fma, int(words[NUM_INSTRUCTIONS]))
         if encoded is None or cost.bytes < 2 * state.nbytes / (1 << SMALL):
             device.run(state, n, step, numbers[number], prepared)
             continue
-        empty = NativeSweep.of(run_of(DTYPE), replace(encoded, instructions=encoded.instructions[:0]))
+        words[NUM_INSTRUCTIONS] = 0
+        empty = NativeSweep(run_of(DTYPE), words.ctypes.data, (encoded, words))
         device.copy(kept, state)
         floats = np.ascontiguousarray(numbers[number]).view(np.float64).reshape(1, -1)
         run = partial(device.run, state, n, step, numbers[number], prepared)

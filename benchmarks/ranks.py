@@ -1,15 +1,14 @@
-"""Exchanges between processes beside plain copies of the same bytes: ``qsim-ex launch -n 2 -m benchmarks.ranks``.
+"""Exchanges between processes beside plain copies of the same bytes: ``mpirun -n 2 python -m benchmarks.ranks``.
 
 Each process holds a part of a state of 2^n amplitudes and trades half of it, again and again; of 4 processes three
 quarters. A trade takes as many bytes from the partner's memory as it writes there. Beside it each process copies as
 many bytes from the partner to memory of its own, every way that is possible between the two: a copy of memory that is
-mapped, a read through the system, and over MPI ``Sendrecv``. Every byte is copied once, from its own place to its own
+mapped, a read through the system, and ``Sendrecv``. Every byte is copied once, from its own place to its own
 place: a small block that is copied again and again would stay in a cache, which no state does.
 
 ``--way`` says how processes exchange: in mapped memory (the default), in memory that the system reaches, by messages.
 
     mpirun -n 2 python -m benchmarks.ranks            # 2 cores: 4 s
-    qsim-ex launch -n 2 -m benchmarks.ranks --n 22    # 2 cores: 2 s
 """
 
 from __future__ import annotations
@@ -93,15 +92,14 @@ def _plain(ranks: Communicator, placed: Ranks, sent: int) -> dict[str, Callable[
                 reach._copy("process_vm_readv", pid, into, at.runs(0, 1, first, width))
 
         found["read"] = read
-    if ranks.description.startswith("MPI"):
-        from mpi4py import MPI
+    from mpi4py import MPI
 
-        def send() -> None:
-            for first in range(0, count, PIECE // mine.itemsize):
-                where = slice(first, first + PIECE // mine.itemsize)
-                MPI.COMM_WORLD.Sendrecv(mine[where], other, recvbuf=theirs[where], source=other)
+    def send() -> None:
+        for first in range(0, count, PIECE // mine.itemsize):
+            where = slice(first, first + PIECE // mine.itemsize)
+            MPI.COMM_WORLD.Sendrecv(mine[where], other, recvbuf=theirs[where], source=other)
 
-        found["Sendrecv"] = send
+    found["Sendrecv"] = send
     return found
 
 

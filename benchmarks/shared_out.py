@@ -1,12 +1,11 @@
-"""Many bindings shared out among processes, beside one process: ``qsim-ex launch -n 4 -m benchmarks.shared_out``.
+"""Many bindings shared out among processes, beside one process: ``mpirun -n 4 python -m benchmarks.shared_out``.
 
 1,000 bindings of a circuit (rotations about two axes and chains of CX, four times), 100 shots of each, one thread in
 each process. Rank 0 runs all of them alone, several times, while the others sleep; then all ranks share them out,
 several times, as in a user's loop; and this in turns. Both times begin with the same plans and end with all shots on
 rank 0; the shots have to be equal.
 
-    taskset -c 0-3 qsim-ex launch -n 4 -m benchmarks.shared_out --out FILE.json     # 4 cores: 40 s
-    taskset -c 0-3 mpirun -n 4 python -m benchmarks.shared_out --wires 8 10
+    taskset -c 0-3 mpirun -n 4 python -m benchmarks.shared_out --out FILE.json     # 4 cores: 40 s
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """How long a run of several processes takes to start: ``python -m benchmarks.started``.
 
-A launcher starts four processes that load NumPy, and MPI where it is one of MPI, and end: that is Python's and MPI's
-own time. Then it starts four that also make a first divided run, of 12 wires, and end. The times of whole jobs are
-compared, the least of some, in turns.
+A launcher starts four processes that load NumPy and MPI, and end: that is Python's and MPI's own time. Then it starts
+four that also make a first divided run, of 12 wires, and end. The times of whole jobs are compared, the least of some,
+in turns.
 
     taskset -c 0,1 python -m benchmarks.started                                  # 2 cores: 20 s
-    taskset -c 0,1 python -m benchmarks.started --launcher "mpirun -n 4 python" --mpi
+    taskset -c 0,1 python -m benchmarks.started --launcher "srun -n 4 python"
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
-LAUNCHER = f"{sys.executable} -m benchmarks.started --ranks 4"
+LAUNCHER = "mpirun -n 4 python"
 
-BARE = "import numpy"
-MPI = "; from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"
+BARE = "import numpy; from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"
 RUN = """
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.simulator import Simulator
@@ -36,9 +35,9 @@ assert result.facts["processes_used"] == 4
 """
 
 
-def measure(launcher: str, bare: str, repeat: int) -> dict[str, float]:
+def measure(launcher: str, repeat: int) -> dict[str, float]:
     """Return the least seconds of jobs that load nothing else, and of jobs that make a divided run."""
-    programs = {"bare": bare, "run": bare + "\n" + RUN}
+    programs = {"bare": BARE, "run": BARE + "\n" + RUN}
     least = dict.fromkeys(programs, float("inf"))
     for _ in range(repeat + 1):  # the first turn brings files into memory
         for name, program in programs.items():
@@ -50,12 +49,8 @@ def measure(launcher: str, bare: str, repeat: int) -> dict[str, float]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and print one line of JSON."""
-    given, rest = _parser().parse_known_args(argv)
-    if given.ranks:
-        from qsim_ex.comm.launch import launch
-
-        return launch(given.ranks, rest)
-    seconds = measure(given.launcher, BARE + MPI * given.mpi, given.repeat)
+    given = _parser().parse_args(argv)
+    seconds = measure(given.launcher, given.repeat)
     print(json.dumps({"launcher": given.launcher, "seconds": seconds, "beyond": seconds["run"] - seconds["bare"]}))
     return 0
 
@@ -63,9 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.started", description=__doc__, allow_abbrev=False)
     parser.add_argument("--launcher", default=LAUNCHER, help="what starts four processes of Python")
-    parser.add_argument("--mpi", action="store_true", help="load MPI too")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--ranks", type=int, default=0, help="start so many processes, as qsim-ex launch does")
     return parser
 
 

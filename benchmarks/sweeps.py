@@ -35,7 +35,6 @@ from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
-from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Phase, Plan, Sweep
@@ -52,13 +51,12 @@ SMALL = 4
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to write kernels: a style, another tile, or a change of the text.
+    """A way to write kernels: with another tile, or with a change of the text.
 
     tile: how many bits smaller than usual the tile is. edit: changes the text, given multiply-adds of a thread.
     empty: phases without items. tensor: whether dense blocks are for the tensor cores, if the GPU's are good at it.
     """
 
-    style: KernelStyle = STYLE
     tile: int = 0
     edit: Callable[[str, float], str] | None = None
     empty: bool = False
@@ -93,21 +91,8 @@ VARIANTS = {
     "gates": Variant(tensor=False),
     "moves": Variant(empty=True),
     "cached": Variant(edit=_cached),
-    "blocks2": Variant(replace(STYLE, more_blocks=-1)),
-    "blocks4": Variant(replace(STYLE, more_blocks=1)),
-    "ahead": Variant(replace(STYLE, ahead=True)),
-    "ahead4": Variant(replace(STYLE, ahead=True, more_blocks=1)),
     "stagger": Variant(edit=_staggered),
-    "step256": Variant(replace(STYLE, in_step=256)),
-    "step768": Variant(replace(STYLE, in_step=768)),
-    "streamed": Variant(replace(STYLE, streamed=True)),
-    "tables": Variant(replace(STYLE, near_lanes=False)),
-    "matrices": Variant(replace(STYLE, pivots="none")),
-    "turns": Variant(replace(STYLE, pivots="all")),
-    "xor": Variant(replace(STYLE, padded="none")),
-    "padded": Variant(replace(STYLE, padded="all")),
     "tile-1": Variant(tile=1),
-    "tile-1ahead": Variant(replace(STYLE, ahead=True), tile=1),
 }
 
 
@@ -232,7 +217,7 @@ def jobs_of(
             cost = step_cost(step, n, itemsize, plan.shape.block)
             items = sum(len(phase.items) for phase in step.phases)
             sweep = replace(step, phases=tuple(Phase(p.near, ()) for p in step.phases)) if variant.empty else step
-            kernel = emit.emit(sweep, itemsize, bench.runtime.room, variant.style, tensor=tensor)
+            kernel = emit.emit(sweep, itemsize, bench.runtime.room, tensor=tensor)
             row = Row(
                 family, name, number, visited_bits(step, n), len(step.phases), items, cost.bytes, cost.fma,
                 kernel.threads,

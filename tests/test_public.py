@@ -35,7 +35,7 @@ def test_other_names_are_not() -> None:
         ),
         (
             "import qsim_ex.devices.gpu.device",
-            "qsim_ex.kernels.cuda.write.emit qsim_ex.kernels.cuda.fixed.wide qsim_ex.kernels.cuda.interpret.program",
+            "qsim_ex.kernels.cuda.write.emit qsim_ex.kernels.cuda.fixed.wide",
         ),
     ],
 )

@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qsim_ex import moved
-
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
     from qsim_ex.circuit.builder import CircuitBuilder
@@ -155,6 +153,3 @@ def _version() -> str:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-moved.install()

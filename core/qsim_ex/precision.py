@@ -54,7 +54,6 @@ class Precision:
         for each gate.
     same_shots: whether every device draws the same shots. With coarse rounding a random number may fall on the other
         side of a boundary between outcomes.
-    norm_tolerance: how far the norm may be from 1 in a saved state whose file does not record the norm.
     """
 
     name: PrecisionName
@@ -81,7 +80,6 @@ class Precision:
     rounding: float
     rounding_per_gate: float
     same_shots: bool
-    norm_tolerance: float
 
     @property
     def itemsize(self) -> int:
@@ -114,7 +112,6 @@ SINGLE = Precision(
     rounding=1e-6,
     rounding_per_gate=3e-8,
     same_shots=False,
-    norm_tolerance=1e-2,  # long circuits round a lot
 )
 
 DOUBLE = Precision(
@@ -142,7 +139,6 @@ DOUBLE = Precision(
     rounding=1e-12,
     rounding_per_gate=0.0,
     same_shots=True,
-    norm_tolerance=1e-6,
 )
 
 PRECISIONS: Mapping[str, Precision] = {row.name: row for row in (SINGLE, DOUBLE)}

@@ -44,7 +44,7 @@ def test_every_variant_is_measured(family, precision):
     assert len(text) < 12_000
     assert {row["variant"] for row in document["rows"]} == set(sweeps.VARIANTS)
     base = [row for row in document["rows"] if row["variant"] == "base"]
-    for name in ("ahead", "moves"):
+    for name in ("stagger", "moves"):
         other = [row for row in document["rows"] if row["variant"] == name]
         assert [(r["number"], r["bytes"], r["fma"]) for r in sorted(other, key=lambda r: r["number"])] == [
             (r["number"], r["bytes"], r["fma"]) for r in sorted(base, key=lambda r: r["number"])

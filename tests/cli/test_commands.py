@@ -234,6 +234,13 @@ def test_bad_command_lines(qsim_ex, words):
     assert "--help" in ended.err
 
 
+def test_processes_are_started_by_mpi(qsim_ex):
+    """Whoever types the launcher of before learns what starts processes now."""
+    ended = qsim_ex("launch", "-n", "4", "script.py")
+    assert ended.code == BAD_INPUT
+    assert "mpirun -n 4 python" in ended.err
+
+
 def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
     """An unexpected error shows its traceback, asks to be reported, and has a code of its own."""
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.frontends:broken")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.together import CONNECTIONS, together
+from support.together import together
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector
 from qsim_ex.comm.agreed import Asking, Opened
@@ -17,7 +17,7 @@ from qsim_ex.errors import CommunicationError
 WIRES = 4
 
 
-def opened(size: int, ask: Callable[[int], Asking], over: str = "loopback") -> list[Any]:
+def opened(size: int, ask: Callable[[int], Asking]) -> list[Any]:
     """What each rank comes to that is asked for something; what the others told, or its error."""
 
     def work(end: Any) -> Any:
@@ -26,27 +26,24 @@ def opened(size: int, ask: Callable[[int], Asking], over: str = "loopback") -> l
             first.require_same()
             return first.also, first.more, first.renewed
 
-    return together(size, work, over)
+    return together(size, work)
 
 
-@pytest.mark.parametrize("over", CONNECTIONS)
-def test_ranks_hear_what_goes_with_the_same_call(over: str) -> None:
+def test_ranks_hear_what_goes_with_the_same_call() -> None:
     """Ranks that were asked for the same have the values of all; short ones, and long ones."""
     for length in (1, 5000):
-        found = opened(3, lambda rank, n=length: Asking({"circuit": 1}, str(rank) * n), over)
+        found = opened(3, lambda rank, n=length: Asking({"circuit": 1}, str(rank) * n))
         assert found == [([str(rank) * length for rank in range(3)], [0, 1, 2], False)] * 3
 
 
-@pytest.mark.parametrize("over", CONNECTIONS)
-def test_a_rank_that_was_asked_for_something_else_is_named_by_all(over: str) -> None:
+def test_a_rank_that_was_asked_for_something_else_is_named_by_all() -> None:
     """All raise one error, which names what differs and on which rank."""
-    found = opened(3, lambda rank: Asking({"circuit": 1, "shots": 5 + (rank == 2)}), over)
+    found = opened(3, lambda rank: Asking({"circuit": 1, "shots": 5 + (rank == 2)}))
     assert {type(one) for one in found} == {CommunicationError}
     assert all("got different ones: shots: 5 on rank 0, 6 on rank 2." in str(one) for one in found)
 
 
-@pytest.mark.parametrize("over", CONNECTIONS)
-def test_a_rank_that_fails_before_tells_the_others(over: str) -> None:
+def test_a_rank_that_fails_before_tells_the_others() -> None:
     """A rank that cannot say what it was asked for raises its error; the others say which rank has failed, and why."""
 
     def ask(rank: int) -> Asking:
@@ -54,7 +51,7 @@ def test_a_rank_that_fails_before_tells_the_others(over: str) -> None:
             raise KeyError("no such angle")
         return Asking({})
 
-    first, second, third = opened(3, ask, over)
+    first, second, third = opened(3, ask)
     assert isinstance(second, KeyError)
     assert str(first) == str(third)
     assert "rank 1 of 3 has failed, and this rank with it: KeyError: 'no such angle'" in str(first)

@@ -1,4 +1,7 @@
-"""Ranks get what the others gave, over every connection, and none of them waits for one that has ended."""
+"""Ranks get what the others gave, over every connection, and none of them waits for one that has ended.
+
+They are threads; `tests/contract/test_over_mpi.py` runs the same tests under mpiexec, where they are processes.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.together import CONNECTIONS, together
+from support.together import OVER, together
 
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import CommunicationError
 
 
-@pytest.fixture(params=CONNECTIONS)
-def over(request: pytest.FixtureRequest) -> str:
-    """Each way to connect threads."""
-    return str(request.param)
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_everybody_gets_what_the_others_gave(over: str, size: int) -> None:
+def test_everybody_gets_what_the_others_gave(size: int) -> None:
     """Sums, gathered lists and broadcasts hold what each rank gave, time after time and in the order of ranks."""
 
     def work(end: Communicator) -> list[Any]:
@@ -37,10 +34,10 @@ def test_everybody_gets_what_the_others_gave(over: str, size: int) -> None:
         wanted.append([sum(range(size)), size * turn])
         wanted.append([(rank, turn) for rank in range(size)])
         wanted.append(10 * (turn % size) + turn)
-    assert together(size, work, over) == [wanted] * size
+    assert together(size, work) == [wanted] * size
 
 
-def test_exchanged_arrays_may_be_reused_at_once(over: str) -> None:
+def test_exchanged_arrays_may_be_reused_at_once() -> None:
     """A rank receives what was sent, although the sender overwrites it as soon as the call returns."""
 
     def work(end: Communicator) -> list[float]:
@@ -52,12 +49,12 @@ def test_exchanged_arrays_may_be_reused_at_once(over: str) -> None:
             sums.append(float(theirs.sum()))
         return sums
 
-    zero, one = together(2, work, over)
+    zero, one = together(2, work)
     assert zero == [1000.0 * (1000 + turn) for turn in range(100)]
     assert one == [1000.0 * turn for turn in range(100)]
 
 
-def test_pairs_exchange_beside_others(over: str) -> None:
+def test_pairs_exchange_beside_others() -> None:
     """Two pairs of four ranks exchange at the same time, and each rank gets the array of its own partner."""
 
     def work(end: Communicator) -> float:
@@ -66,11 +63,11 @@ def test_pairs_exchange_beside_others(over: str) -> None:
         end.exchange(end.rank ^ 2, theirs.copy(), theirs)
         return float(theirs[0])
 
-    assert together(4, work, over) == [3.0, 2.0, 1.0, 0.0]
+    assert together(4, work) == [3.0, 2.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("waiting", ["barrier", "exchange", "allreduce", "allgather", "broadcast"])
-def test_a_rank_that_fails_wakes_the_others(over: str, waiting: str) -> None:
+def test_a_rank_that_fails_wakes_the_others(waiting: str) -> None:
     """An error of one rank is the cause of the error of every rank that waits for it, in any operation."""
     calls: dict[str, Callable[[Communicator], Any]] = {
         "barrier": lambda end: end.barrier(),
@@ -86,14 +83,14 @@ def test_a_rank_that_fails_wakes_the_others(over: str, waiting: str) -> None:
             raise ArithmeticError("the kernel failed")
         calls[waiting](end)
 
-    first, second = together(2, work, over)
+    first, second = together(2, work)
     assert isinstance(first, ArithmeticError)
     assert isinstance(second, CommunicationError)
-    assert second.__cause__ is (first if over == "loopback" else None)  # processes pass on words
+    assert second.__cause__ is (first if OVER == "loopback" else None)  # processes pass on words
     assert "the kernel failed" in str(second)
 
 
-def test_a_rank_that_ends_is_not_waited_for(over: str) -> None:
+def test_a_rank_that_ends_is_not_waited_for() -> None:
     """Waiting for a rank that has ended, or coming after it has, raises an error that names it."""
 
     def work(end: Communicator) -> None:
@@ -101,11 +98,11 @@ def test_a_rank_that_ends_is_not_waited_for(over: str) -> None:
             return
         end.barrier()
 
-    for found in together(3, work, over)[1:]:
+    for found in together(3, work)[1:]:
         assert isinstance(found, CommunicationError)
 
 
-def test_an_aborted_connection_is_renewed(over: str) -> None:
+def test_an_aborted_connection_is_renewed() -> None:
     """After an abort all ranks get a new connection that works; without one they keep theirs."""
 
     def work(end: Communicator) -> tuple[bool, list[int]]:
@@ -118,10 +115,10 @@ def test_an_aborted_connection_is_renewed(over: str) -> None:
         assert new.renewed() is new
         return new is end, new.allgather(new.rank)
 
-    assert together(3, work, over) == [(False, [0, 1, 2])] * 3
+    assert together(3, work) == [(False, [0, 1, 2])] * 3
 
 
-def test_one_side_may_send_nothing(over: str) -> None:
+def test_one_side_may_send_nothing() -> None:
     """An empty array stands for nothing to send in one direction."""
 
     def work(end: Communicator) -> list[float]:
@@ -129,22 +126,23 @@ def test_one_side_may_send_nothing(over: str) -> None:
         end.exchange(1 - end.rank, mine[: 3 * (1 - end.rank)], theirs[: 3 * end.rank])
         return theirs.tolist()
 
-    assert together(2, work, over) == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
+    assert together(2, work) == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
 
 
-def test_ranks_that_do_different_things_fail(over: str) -> None:
+@pytest.mark.skipif(OVER == "MPI", reason="MPI itself mixes collectives that do not belong together")
+def test_ranks_that_do_different_things_fail() -> None:
     """Operations that do not belong together raise an error that names both, in place of waiting or mixing values."""
 
     def work(end: Communicator) -> Any:
         return end.barrier() if end.rank else end.allgather(1)
 
-    found = together(2, work, over)
+    found = together(2, work)
     assert all(isinstance(error, CommunicationError) for error in found)
     assert "allgather" in str(found[0])
     assert "barrier" in str(found[0])
 
 
-def test_arrays_of_another_shape_or_precision_are_refused(over: str) -> None:
+def test_arrays_of_another_shape_or_precision_are_refused() -> None:
     """Amplitudes are never cast or cut in silence on their way."""
     for other in (np.zeros(3, dtype=np.complex128), np.zeros(4, dtype=np.complex64)):
 
@@ -152,4 +150,4 @@ def test_arrays_of_another_shape_or_precision_are_refused(over: str) -> None:
             mine = np.zeros(4, dtype=np.complex128) if end.rank else other
             end.exchange(1 - end.rank, mine, np.empty_like(mine))
 
-        assert {type(error) for error in together(2, work, over)} <= {ValueError, CommunicationError}
+        assert {type(error) for error in together(2, work)} <= {ValueError, CommunicationError}

@@ -1,4 +1,4 @@
-"""Trades of arrays in place: neither rank leaves one that the other has begun."""
+"""Trades of arrays in place: neither rank leaves one that the other has begun; see tests/contract/test_over_mpi.py."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.together import together
+from support.together import OVER, together
 
 from qsim_ex.errors import CommunicationError
 
 
+@pytest.mark.skipif(OVER != "MPI", reason="only processes trade in place; test_over_mpi.py starts some")
 def test_a_trade_is_made_though_another_rank_has_failed() -> None:
     """A rank that has told where its array is waits for the other one, which comes later."""
 
@@ -31,4 +32,4 @@ def test_a_trade_is_made_though_another_rank_has_failed() -> None:
             end.barrier()
         return mine.tolist()
 
-    assert together(3, work, "sockets") == [[1.0] * 4, [0.0] * 4, []]
+    assert together(3, work) == [[1.0] * 4, [0.0] * 4, []]

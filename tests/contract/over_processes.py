@@ -1,7 +1,7 @@
 """The contract of placements for a state over processes: run under mpiexec, where every rank runs all of it.
 
-``mpiexec -n 4 python -m pytest tests/contract/over_processes.py``; `test_over_mpi.py` does so, and
-`test_over_sockets.py` without MPI. Examples are the same on all ranks, since they are not random.
+``mpiexec -n 4 python -m pytest tests/contract/over_processes.py``; `test_over_mpi.py` does so.
+Examples are the same on all ranks, since they are not random.
 ``QSIM_EX_TEST_DEVICE=gpu`` runs it with ranks that share the GPUs of this host.
 """
 
@@ -21,8 +21,6 @@ settings.load_profile("ranks")
 from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
 from support.sharing_cpu import SharingCpu  # noqa: E402
 
-from qsim_ex.comm.launcher import LAUNCHED, OWN  # noqa: E402
-from qsim_ex.comm.local import Local  # noqa: E402
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.comm.protocol import Communicator  # noqa: E402
 from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
@@ -41,8 +39,6 @@ GPU = os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu"
 @cache
 def communicator() -> Communicator:
     """All ranks, with messages of MPI so short that amplitudes take several."""
-    if LAUNCHED is not None and LAUNCHED.by == OWN:
-        return Local(LAUNCHED.rank, LAUNCHED.size)
     return Mpi(piece_bytes=100)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.any_division import far_parities_always
-from support.written_by_0_1 import stop_after
+from support.stopped_runs import stop_after
 
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit

@@ -5,17 +5,20 @@ The complaints are those that users of other systems have made of theirs; each i
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.under_mpi import launcher, needs_mpi, under_mpi
+from support.under_mpi import environment, launcher, needs_mpi, under_mpi
 
 from qsim_ex import CircuitBuilder, Simulator
 from qsim_ex.circuit.circuit import Circuit
@@ -31,6 +34,18 @@ def run(ranks: int, *programs: str) -> subprocess.CompletedProcess[str]:
     told = set(re.findall(r"rank (\d+): done", ended.stdout))
     assert (ended.returncode, told) == (0, {str(rank) for rank in range(ranks)}), ended.stdout + ended.stderr
     return ended
+
+
+# --- what ranks say to each other -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_contract_of_communicators() -> None:
+    """Ranks get what the others gave, none waits for one that has ended, and trades in place end on both sides."""
+    names = "communicators or swapping or hear_what_goes or something_else_is_named or fails_before_tells"
+    ended = under_mpi(4, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/comm", "-k", names)
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    assert len(re.findall(r"\d+ passed", ended.stdout)) == 4
 
 
 # --- what a divided state answers -----------------------------------------------------------------------------------
@@ -68,7 +83,7 @@ def test_checkpoints_are_written_and_read_by_all_ranks() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_parts_in_host_memory(ranks: int) -> None:
     """Ranks whose parts are in host memory give what one process gives: shots, states, values, files, checkpoints."""
     run(ranks, "over_host")
@@ -76,8 +91,8 @@ def test_parts_in_host_memory(ranks: int) -> None:
 
 @pytest.mark.slow
 def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
-    """Saved states and checkpoints that 2 ranks have written are read by 4, and those of 4 by 3."""
-    for ranks, last in ((2, {}), (4, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
+    """Saved states and checkpoints of 2, 4 and 1 ranks are read by 4, 1 and 3."""
+    for ranks, last in ((2, {}), (4, {}), (1, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
         ended = under_mpi(ranks, PROGRAMS, "handed_on", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
         assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"state"}
@@ -86,7 +101,7 @@ def test_files_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_jobs_are_handed_on_to_other_numbers_of_ranks(tmp_path: Path) -> None:
     """Jobs of Qiskit and Cirq that were stopped go on with more ranks and fewer, and end with the same results."""
-    for ranks, last in ((2, {}), (4, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
+    for ranks, last in ((2, {}), (4, {}), (1, {}), (3, {"QSIM_EX_TEST_LAST": "1"})):
         ended = under_mpi(ranks, PROGRAMS, "jobs", QSIM_EX_TEST_FOLDER=str(tmp_path), **last)
         assert (ended.returncode, ended.stdout.count(": done")) == (0, ranks), ended.stdout + ended.stderr
     assert not list(tmp_path.iterdir())
@@ -113,13 +128,32 @@ def test_many_circuits_over_executors() -> None:
     assert "the same counts" in pooled.stdout, pooled.stderr
 
 
+def test_a_file_is_run_by_several_processes() -> None:
+    """The command line divides the state of a file, and one process prints the counts of one process."""
+    command = (
+        "-m",
+        "qsim_ex",
+        "run",
+        str(ROOT / "tests/data/features3.qasm"),
+        "--device",
+        "cpu",
+        "--json",
+        "--seed",
+        "3",
+    )
+    ended = under_mpi(2, *command, "--processes", "2")
+    told = json.loads(ended.stdout)
+    assert told["counts"] == json.loads(_alone([*command, "--processes", "never"]).stdout)["counts"]
+    assert "processes" in told["metadata"]["device_reason"]
+
+
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_ranks_that_differ_and_ranks_that_fail() -> None:
     """Differences and errors reach all ranks by name, and all can go on; what is not supported is refused by all."""
-    run(3, "disagreements", "failures", "state_file")
+    run(3, "disagreements", "failures", "state_file", "missing_files")
 
 
 @pytest.mark.slow
@@ -146,6 +180,28 @@ def test_a_rank_that_is_gone_ends_the_others(how: str, words: str) -> None:
     assert re.search(words, told), told
     assert how == "dies" or "rank 2 of 3 takes part in no further operation" in told
     assert time.monotonic() - began < 30
+
+
+def test_ctrl_c_ends_all_processes() -> None:
+    """Ctrl-C in a terminal reaches all ranks, also those that wait for another, and all of them end."""
+    code = (
+        "import os, time\n"
+        "from qsim_ex.comm.connection import current\n"
+        "ranks = current()\n"
+        "os.write(1, b'here %d\\n' % os.getpid())\n"
+        "time.sleep(60) if ranks.rank == 0 else ranks.barrier()"
+    )
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    command = [str(launcher()), "-n", "3", sys.executable, "-c", code]
+    with subprocess.Popen(command, env=environment(), start_new_session=True, **pipes) as started:
+        assert started.stdout is not None
+        pids = [int(started.stdout.readline().removeprefix("here ")) for _ in range(3)]
+        began = time.monotonic()
+        os.killpg(started.pid, signal.SIGINT)
+        assert started.wait(30) != 0
+    while left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() - began < 20, f"{left} live on"
+        time.sleep(0.1)
 
 
 # --- ten complaints ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
-from support.under_mpi import launched, needs_mpi, under_mpi
+from support.under_mpi import needs_mpi, under_mpi
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -44,15 +44,8 @@ def test_an_example_says_how_long_it_takes(path: Path) -> None:
 @needs_mpi
 @pytest.mark.slow
 def test_four_ranks_share_the_state() -> None:
-    """Under mpirun the state is divided over four processes, which all find the number."""
+    """Under mpirun the state is divided over four processes, which all find the number, and rank 0 alone prints."""
     ended = under_mpi(4, "examples/four_ranks.py", "--small", "--divide")
-    assert ended.returncode == 0, ended.stderr
-    assert "4 process(es)" in ended.stdout
-
-
-def test_four_processes_without_mpi_share_the_state() -> None:
-    """Started by our own launcher they do the same, and rank 0 alone prints."""
-    ended = launched(4, "examples/four_ranks.py", "--small", "--divide")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("4 process(es)") == 1
 

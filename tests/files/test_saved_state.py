@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
-from support.paths import DATA
 from support.states import random_state
 
-from qsim_ex import StateVector, reference
+from qsim_ex import StateVector
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import CircuitError, SavedStateError
 from qsim_ex.files import saved_state
 
@@ -72,34 +70,6 @@ def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
     for index in range(1 << WIRES):
         value = sum(((mask & index).bit_count() & 1) << wire for wire, mask in enumerate(parities)) ^ flip
         assert values[index] == wanted[value]
-
-
-FORMAT_1 = {"inverted": (8, "double", {}), "not_grown": (9, "single", {"virtual_peers": 4})}
-"""Files of tests/data/format_1: wires, precision, and the placement that they were written in."""
-
-
-def circuit_of(name: str) -> Circuit:
-    """The circuit of a state in a file of format 1."""
-    builder = CircuitBuilder(FORMAT_1[name][0])
-    for wire in range(4):
-        builder.gate("ry", [wire], 0.4 + wire)
-    builder.gate("cx", [0, 3]).gate("x", [2]).gate("swap", [0, 5]).gate("rz", [1], 0.3)
-    return builder.build()
-
-
-@pytest.mark.parametrize("to", ON_CPU)
-@pytest.mark.parametrize("name", FORMAT_1)
-def test_format_1_loads(tmp_path: Path, name: str, to: str) -> None:
-    """A file of format 1, which had a wire on each index bit, holds the state of its circuit in every placement."""
-    wires, precision, _ = FORMAT_1[name]
-    path = DATA / "format_1" / f"{name}.qsx"
-    assert path.read_bytes()[:16] == b"qsim-ex state 1\n"
-    psi = reference.simulate(circuit_of(name))
-    with StateVector.load(path, device="cpu", **ON_CPU[to].options) as back:
-        assert back.num_wires == wires
-        assert np.linalg.norm(back.to_numpy() - psi) < (1e-12 if precision == "double" else 1e-6)
-        back.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes()[:16] == b"qsim-ex state 2\n"
 
 
 def state_of(amplitudes: np.ndarray) -> StateVector:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.written_by_0_1 import RUNS, run_of, stop_after
+from support.stopped_runs import run_over_peers, stop_after
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
@@ -126,10 +126,10 @@ def test_some_of_them_are_over_subspaces() -> None:
 
 def test_a_run_of_another_edition_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that began with plans of another edition says so, and does not go on with a state that fits no plan."""
-    run, path = RUNS["run_peers"], tmp_path / "run.qsx"
+    path = tmp_path / "run.qsx"
     with monkeypatch.context() as before:
         before.setattr(checkpointed, "EDITION", EDITION - 1)
         with pytest.raises(KeyboardInterrupt):
-            run_of(run, path, progress=stop_after(run.stop))
+            run_over_peers(path, progress=stop_after(2))
     with pytest.raises(SavedStateError, match=r"is the checkpoint of another run \(plan "):
-        run_of(run, path)
+        run_over_peers(path)

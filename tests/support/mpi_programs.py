@@ -1,7 +1,5 @@
 """Programs for several ranks, by name: ``mpiexec -n 4 python tests/support/mpi_programs.py answers``.
 
-Most of them need no MPI: ``qsim-ex launch -n 4 tests/support/mpi_programs.py answers``.
-
 Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/contract/test_over_mpi.py counts.
 """
 
@@ -28,7 +26,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 from qsim_ex.comm.connection import renew
-from qsim_ex.comm.launcher import LAUNCHED, OWN
+from qsim_ex.comm.launcher import LAUNCHED
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
@@ -40,29 +38,8 @@ if os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu":  # the same programs with ran
 ALONE: dict[str, Any] = {**CPU, "processes": "never"}
 
 
-class _WithoutMpi:
-    """What programs use of a communicator of mpi4py, between processes that our own launcher has started.
-
-    It works also after a run that has failed, as those of mpi4py do.
-    """
-
-    rank, size = (0, 1) if LAUNCHED is None else LAUNCHED[1:]
-
-    def allgather(self, value: Any) -> list[Any]:
-        """Return the values of all ranks."""
-        return renew().allgather(value)
-
-    def bcast(self, value: Any) -> Any:
-        """Return the value of rank 0."""
-        return renew().broadcast(value)
-
-    def Barrier(self) -> None:
-        """Return when all ranks have called this."""
-        renew().barrier()
-
-
 class _OneProcess:
-    """The same of one process that no launcher connects to others."""
+    """What programs use of a communicator of mpi4py, for one process that no launcher connects to others."""
 
     rank, size = 0, 1
 
@@ -82,8 +59,6 @@ def world() -> Any:
     """All ranks."""
     if LAUNCHED is None:
         return _OneProcess()
-    if LAUNCHED is not None and LAUNCHED.by == OWN:
-        return _WithoutMpi()
     from mpi4py import MPI
 
     return MPI.COMM_WORLD
@@ -127,7 +102,7 @@ def answers() -> None:
     assert np.array_equal(same(result.packed), alone.packed)
     used = 1 << size.bit_length() - 1
     assert (result.placement, result.facts["processes"], result.facts["processes_used"]) == ("ranks", size, used)
-    assert ("sockets on one host" if LAUNCHED and LAUNCHED.by == OWN else "MPI") in result.facts["communicator"]
+    assert "MPI" in result.facts["communicator"]
     assert ("is not a power of two" in result.deployment.reason) == (used < size)
     ranks = {int(rank) for pair in result.facts["bytes_sent"] for rank in pair.split(">")}
     assert ranks == set(range(used))
@@ -530,7 +505,7 @@ def state_file() -> None:
         of_some = {**CPU, "processes": 1 if world().rank // 2 else 2}
         with connected(Mpi(world().Split(world().rank // 2))), StateVector.load(folder / name, **of_some) as state:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
-    assert sorted(path.name for path in folder.iterdir()) == ["basis", "sums", "whole"]
+    assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
         how = {"device_wires": 4, "host_memory": "spread", "virtual_peers": 2}
         Simulator(**divided(**how)).run(measured(), shots=5, seed=1)

@@ -1,51 +1,32 @@
-"""Work of several ranks that are threads, over a loopback or over sockets, for tests."""
+"""Work of several ranks, for tests: of threads over a loopback, or under mpiexec of its processes, over MPI."""
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from qsim_ex.comm.local import Local
+from qsim_ex.comm.launcher import LAUNCHED
 from qsim_ex.comm.loopback import loopback
 
 PATIENCE = 60
 """Seconds after which a thread that should have ended is taken to hang; no test waits so long unless it fails."""
 
-
-def together(size: int, work: Callable[[Any], Any], over: str = "loopback") -> list[Any]:
-    """Return each rank's result, or the error that it raises. over: a name of `CONNECTIONS`."""
-    with tempfile.TemporaryDirectory() as folder:
-        return _together(size, work, CONNECTIONS[over](size, Path(folder)))
+OVER = "loopback" if LAUNCHED is None else "MPI"
+"""What connects the ranks."""
 
 
-def _over_loopback(size: int, _: Path) -> Callable[[int], Any]:
-    ends = loopback(size)
-    return lambda rank: ends[rank]
+def together(size: int, work: Callable[[Any], Any]) -> list[Any]:
+    """Return each rank's result, or the error that it raises; under mpiexec all processes call it."""
+    return _in_threads(size, work) if LAUNCHED is None else _in_processes(size, work)
 
 
-def _over_sockets(size: int, folder: Path) -> Callable[[int], Any]:
-    return lambda rank: Local(rank, size, folder)
-
-
-CONNECTIONS = {"loopback": _over_loopback, "sockets": _over_sockets}
-"""How threads are connected: each gives the end of a rank, which the rank's thread asks for."""
-
-
-def _together(size: int, work: Callable[[Any], Any], end_of: Callable[[int], Any]) -> list[Any]:
+def _in_threads(size: int, work: Callable[[Any], Any]) -> list[Any]:
     found: list[Any] = [None] * size
+    ends = loopback(size)
 
     def run(rank: int) -> None:
-        end = end_of(rank)
-        try:
-            found[rank] = work(end)
-        except Exception as error:  # noqa: BLE001  (looked at by the test)
-            found[rank] = error
-            end.abort(error)
-        finally:
-            end.close()
+        found[rank] = _result(ends[rank], work)
 
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
     for thread in threads:
@@ -54,3 +35,26 @@ def _together(size: int, work: Callable[[Any], Any], end_of: Callable[[int], Any
         thread.join(PATIENCE)
         assert not thread.is_alive(), "a rank hangs"
     return found
+
+
+def _in_processes(size: int, work: Callable[[Any], Any]) -> list[Any]:
+    """Do the work on the first processes; the others learn what came of it."""
+    from mpi4py import MPI
+
+    from qsim_ex.comm.mpi import Mpi
+
+    world = MPI.COMM_WORLD
+    assert size <= world.size, f"expected at least {size} processes, got {world.size}; start more"
+    part = world.Split(int(world.rank >= size), world.rank)
+    found = _result(Mpi(part), work) if world.rank < size else None
+    return list(world.allgather(found)[:size])
+
+
+def _result(end: Any, work: Callable[[Any], Any]) -> Any:
+    try:
+        return work(end)
+    except Exception as error:  # noqa: BLE001  (looked at by the test)
+        end.abort(error)
+        return error
+    finally:
+        end.close()

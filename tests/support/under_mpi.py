@@ -1,4 +1,4 @@
-"""Programs that run under mpiexec, for tests, or without MPI; Open MPI and MPICH from PyPI will do, with mpi4py."""
+"""Programs that run under mpiexec, for tests; Open MPI and MPICH from PyPI will do, with mpi4py."""
 
 from __future__ import annotations
 
@@ -40,16 +40,13 @@ def under_mpi(ranks: int, *program: str, seconds: int = PATIENCE, **variables: s
     """Return the end of ``python program`` on so many ranks, with what all of them wrote; it is killed if it hangs."""
     mpiexec = launcher()
     assert mpiexec is not None
-    return _ended([mpiexec, "-n", str(ranks), sys.executable, *program], seconds, variables)
+    command = [mpiexec, "-n", str(ranks), sys.executable, *program]
+    return subprocess.run(
+        command, env=environment() | variables, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False
+    )
 
 
-def launched(ranks: int, *program: str, seconds: int = PATIENCE, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Return the same of ``qsim-ex launch``, which needs no MPI."""
-    command = [sys.executable, "-m", "qsim_ex", "launch", "-n", str(ranks), *program]
-    return _ended(command, seconds, {"MPI4PY_LIBMPI": "/nowhere/libmpi.so", **variables})
-
-
-def _ended(command: list[str], seconds: int, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
+    """Return the variables of a launcher whose ranks import this checkout."""
     path = os.pathsep.join([str(ROOT / "core"), str(ROOT), str(ROOT / "tests")])
-    told = os.environ | _SETTINGS | {"PYTHONPATH": path} | variables
-    return subprocess.run(command, env=told, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+    return os.environ | _SETTINGS | {"PYTHONPATH": path}

@@ -1,4 +1,5 @@
-// The form of an encoded sweep, as qsim_ex.kernels.cpu.encoding describes it; a test compares the two.
+// The form of an encoded sweep, and the meaning of each integer. planner/encode/writer.cpp writes it, kernels/sweep.cpp
+// reads it.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +24,32 @@ enum class Kind : std::int16_t {
     EXCHANGE,
 };
 
+// An instruction. Rows and offsets from them are in bytes, and are XORed: see `RowFrame`.
+//
+// Its rows are `fixed` XOR all values of the bits of `free`.
 struct Instruction {
-    Int outside_mask;
+    Int outside_mask;  // index bits outside the tile that must have a value; other tiles skip it
     Int outside_value;
-    Int table;
+    Int table;  // its first coefficient
     Half free;
-    Half steps;
+    Half steps;  // where the differences begin between rows that follow each other behind a CX; -1: `free` says them
     Half fixed;
-    Half origin;
-    Half count;
-    Half block;
-    Half reads;
+    Half origin;  // where the masks begin that say which bits of `fixed` index bits outside the tile flip; -1: none
+    Half count;  // how many rows
+    Half block;  // coefficients of a block
+    Half reads;  // parities that select the block, see `Writer::reads`
     Half columns;
-    Half size;
-    Half offsets[8];
+    Half size;  // of DENSE; the lane bit of LANE
+    Half offsets[8];  // of DENSE, where they begin among the integers
     Kind kind;
-    std::int16_t per_lane;
+    std::int16_t per_lane;  // whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 };
 
+// How the coefficients of an instruction are looked up.
+//
+// Its codes count from number `slot` of the packed numbers on and are in the order of the item's reads, so that all items of
+// one pattern have them in common: the bits of a block's number are those of `kept` in the number of its codes, and each
+// lane flips others.
 struct Fill {
     Int to;
     Int slot;
@@ -55,6 +64,10 @@ struct Fill {
     std::int16_t lane_value;
 };
 
+// tile_mask: bits that do not number tiles. load, store: where the tables begin that say where each row is in memory, and
+// load_lanes, store_lanes each lane; load_direct, store_direct: whether a row is a vector there, too. load_base, store_base:
+// where the masks begin of what flips, too, with each index bit outside the tile; -1 if nothing does. grown: bits of the
+// tile at whose 1 memory holds nothing until then.
 struct Geometry {
     Int num_bits;
     Int row_bits;
@@ -77,7 +90,7 @@ constexpr Int low_rows = 6, low_mask = 63;
 // three table entries; the second has 2 * nowhere instead, the third 4 * nowhere.
 constexpr Int nowhere = Int{1} << 60;
 
-// Codes of constants among the coefficients, see qsim_ex.kernels.cpu.items.
+// Codes of constants among the coefficients; see planner/encode/codes.hpp.
 constexpr Int code_zero = -1, code_one = -2;
 
 // A whole encoded sweep. coefficients: the number of reals that are looked up when it runs.

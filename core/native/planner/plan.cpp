@@ -30,8 +30,9 @@ bool fit(const Book& book, const NumberProgram& program) {
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
-    : start(start), book(new Book), num_bits_(num_bits), shape_(shape), fresh_(fresh), reader_(std::move(reader)),
-      program_(reader_->num_operands()), canceller_(new Canceller(*book, reader_->size(), shape_.rules)),
+    : PlanSteps{{}, std::unique_ptr<Book>(new Book)}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
+      reader_(std::move(reader)), program_(reader_->num_operands()),
+      canceller_(new Canceller(*book, reader_->size(), shape_.rules)),
       controls_(new Controls(*book, program_, reader_->size(), shape_.rules)),
       absorber_(new Absorber(this->start, shape_, fresh_, *book)),
       fuser_(new Fuser(*book, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)), promise_(promise),
@@ -341,7 +342,8 @@ QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
     }
 }
 
-// Writes the address and the length of each array of a finished plan; it keeps them until it is freed.
+// Writes the address and the length of each array of a finished plan, and then numbers, the last of which is the address of
+// its `PlanSteps`; the planner keeps all until it is freed.
 QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
     auto* made = reinterpret_cast<Planner*>(planner);
     auto write = [&](const auto& values) {
@@ -358,6 +360,7 @@ QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
     *out++ = made->linear, *out++ = made->lows;
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
+    *out++ = reinterpret_cast<qx::Int>(static_cast<PlanSteps*>(made));
     return 0;
 }
 
@@ -382,10 +385,10 @@ QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
     return 0;
 }
 
-// Returns an encoder of the sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
-// numbers of `real_bytes` bytes.
-QX_EXPORT(plan_encode_begin, (qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
-    auto* plan = reinterpret_cast<Planner*>(planner);
+// Returns an encoder of the sweeps of a plan (its `PlanSteps`), for a state of 2^num_bits amplitudes and vectors of
+// 2^lane_bits real numbers of `real_bytes` bytes.
+QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
+    auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     return reinterpret_cast<qx::Int>(new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits),
                                                  static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
 }
@@ -398,16 +401,10 @@ QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
     return 0;
 }
 
-// Writes the address and the length of each array of encoded sweeps, and their bytes.
+// Writes where the programs of encoded sweeps begin, one behind the other, and the bytes of all.
 QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
     const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
-    auto write = [&](const auto& values) {
-        *out++ = reinterpret_cast<qx::Int>(values.data());
-        *out++ = static_cast<qx::Int>(values.size());
-    };
-    write(made.instructions), write(made.fills), write(made.codes), write(made.integers), write(made.geometry);
-    write(made.ends), write(made.programs);
-    *out = static_cast<qx::Int>(made.bytes());
+    out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "planner/rewrite/controls.hpp"
 #include "planner/rewrite/runs.hpp"
 #include "planner/stages/staging.hpp"
+#include "planner/steps.hpp"
 
 namespace qx::plan {
 
@@ -27,7 +28,7 @@ struct OnLevels {
     int parities;
 };
 
-class Planner {
+class Planner : public PlanSteps {
   public:
     // lows: as `Ways` takes them. on_levels: null for a state on one device.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
@@ -68,8 +69,6 @@ class Planner {
     std::vector<Int> stages;
     bool parities = false;
     Mask left = 0;
-    StepArrays steps;
-    std::unique_ptr<Book> book;
 
     const NumberProgram& program() const { return program_; }
     // The number program with all its places, made when it is asked for first.

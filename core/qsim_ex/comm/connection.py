@@ -136,7 +136,7 @@ def ranks_of(processes: Processes, num_wires: int) -> tuple[RanksInUse | None, s
         raise CommunicationError(
             f"processes={processes}: expected at least {processes} processes, got {communicator.size} "
             f"({communicator.description}{_mismatch(communicator)}); start them with mpirun -n {processes} python …, "
-            f"or on one host with qsim-ex launch -n {processes} …, or pass processes='never'."
+            "or pass processes='never'."
         )
     return RanksInUse(communicator, _power(processes)), ""
 
@@ -277,7 +277,7 @@ def _connect() -> Communicator:
 
 
 def _between_processes() -> Any:
-    """Return a connection between processes: over MPI, or without it where our own launcher has started them.
+    """Return a connection between processes over MPI.
 
     Raises `MissingPackage` without MPI, `CommunicationError` in a forked child.
     """
@@ -285,11 +285,6 @@ def _between_processes() -> Any:
         raise CommunicationError(
             "this process was forked from one that is connected to others; pass processes='never' to what it runs."
         )
-    by = launcher.LAUNCHED
-    if by is not None and by.by == launcher.OWN:
-        from qsim_ex.comm.local import Local
-
-        return Local(by.rank, by.size)
     from qsim_ex.comm.mpi import Mpi
 
     return Mpi()

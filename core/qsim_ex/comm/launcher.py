@@ -6,14 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-OWN = "qsim-ex launch"
-"""The launcher that needs no MPI: ours, or whoever sets its variables."""
-
-RANK, SIZE = "QSIM_EX_RANK", "QSIM_EX_SIZE"
-"""The variables in which it gives each process its rank and the number of ranks."""
-
 _VARIABLES = (
-    (OWN, RANK, SIZE),
     ("mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("mpiexec (PMI)", "PMI_RANK", "PMI_SIZE"),
     ("mpiexec of Intel MPI or MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),

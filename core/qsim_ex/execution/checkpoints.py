@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, array_of, look, looked_into, opened, save
+from qsim_ex.files.saved_state import SavedState, looked_into, opened, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.steps.layout import Levels
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -77,8 +77,8 @@ class Checkpoints:
         here = _content(self.path)
         if isinstance(here, SavedState):
             self.state = self._fitting(here)
-            told = self._checked(self.path, self.state.about, seeds)
-            self.divided = self._levels(self.path, self.state.about) or levels
+            told = self._checked(self.path, self.state.about, seeds, in_progress=True)
+            self.divided = self._levels(self.path, self.state.about)
         near = _content(beside)
         self._found_at = beside if one_by_one or self.state is not None or near is not None else self.path
         for path, results in ((self.path, here), (beside, near)):  # where both have results, those beside are newer
@@ -100,21 +100,26 @@ class Checkpoints:
                 )
         return found
 
-    def _checked(self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None) -> list[int]:
-        """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run."""
+    def _checked(
+        self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None, *, in_progress: bool = False
+    ) -> list[int]:
+        """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run.
+
+        in_progress: whether it is a state, which has to be divided by levels that this run can go on from.
+        """
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
             raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
         other = self._levels(path, about)
-        otherwise = other is not None and other != self.levels
-        if other is not None and otherwise and self._has_plans(other, belongs.get("plan")):
+        otherwise = other != self.levels
+        if otherwise and self._has_plans(other, belongs.get("plan")):
             belongs, otherwise = {**belongs, "plan": self._identity["plan"]}, False
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
             for name in dict.fromkeys((*self._identity, *belongs))
             if belongs.get(name) != self._identity.get(name)
         ]
-        if otherwise and not told:
+        if in_progress and otherwise and not told:  # results so far are those of any levels
             told.append(f"levels {other}, here {self.levels}")
         found = about.get("seeds", [about.get("seed")])
         if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
@@ -129,10 +134,8 @@ class Checkpoints:
             )
         return found
 
-    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels | None:
-        """Return the levels that a file names; None for none, as in files of version 0.1; raises `SavedStateError`."""
-        if "levels" not in about:
-            return None
+    def _levels(self, path: Path, about: Mapping[str, Any]) -> Levels:
+        """Return the levels that a file names; raises `SavedStateError`."""
         try:
             return Levels.from_json(about["levels"])
         except (KeyError, TypeError, ValueError, OptionError) as error:
@@ -185,28 +188,17 @@ class Checkpoints:
             return False
         return True
 
-    def kept(self, number: int, binding: int) -> Amplitudes | None:
-        """Return the state that a run of version 0.1 has saved under a label for a binding; None if there is none."""
-        path = self._beside(f"saved{number}")
-        if self.state is None or not path.exists():
-            return None
-        found = self._fitting(look(path))
-        if found.about.get("run") != self._identity:
-            raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
-        return array_of(found) if found.about.get("binding", 0) == binding else None
-
-    def end(self, labels: int, arrays: Callable[[], Arrays]) -> None:
+    def end(self, arrays: Callable[[], Arrays]) -> None:
         """Remove all files at the end of the run, except the results if the option `keep` is set."""
         if self._kept_at_end:
             self.write_found(arrays())
-        self.remove(labels)
+        self.remove()
 
-    def remove(self, labels: int) -> None:
-        """Remove all files, except the results if the option `keep` is set; labels: how many saves there are."""
+    def remove(self) -> None:
+        """Remove all files, except the results if the option `keep` is set."""
         if self.state is not None:
             self.state.close()
-        for ending in ("", ".found", *(f".saved{number}" for number in range(labels))):
-            path = self.path.with_name(self.path.name + ending)
+        for path in (self.path, self._beside("found")):
             if not (self._kept_at_end and path == self._found_at):
                 with suppress(FileNotFoundError):
                     path.unlink()

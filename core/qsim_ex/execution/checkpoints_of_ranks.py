@@ -50,7 +50,7 @@ class CheckpointsOfRanks(Checkpoints):
         self.unwritten = not self._ranks.broadcast(written)
         return not self.unwritten
 
-    def remove(self, labels: int) -> None:
+    def remove(self) -> None:
         """Remove all files, on rank 0."""
         if self._ranks.rank == 0:
-            super().remove(labels)
+            super().remove()

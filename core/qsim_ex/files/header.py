@@ -17,10 +17,6 @@ import numpy as np
 
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.index_map import IndexMap
-from qsim_ex.steps.layout import Layout
-
-FORMAT = 2
-"""The format that is written. Format 1, in which each wire is on an index bit of its own, is read."""
 
 MOST_BYTES = 1 << 20
 """The most bytes of a header."""
@@ -43,7 +39,7 @@ class Header:
     """The fields of a header, each in its range and consistent with the others.
 
     index_map: which basis state each index of the file holds. piece: amplitudes of a piece. pieces: the number of
-    pieces. norm: of the state when it was saved; None in files of version 0.1. about: any JSON object that the caller
+    pieces. norm: of the state when it was saved. about: any JSON object that the caller
     of `save` wants to keep with the state.
     """
 
@@ -52,7 +48,7 @@ class Header:
     index_map: IndexMap
     piece: int
     pieces: int
-    norm: float | None
+    norm: float
     about: Mapping[str, Any]
 
     def encoded(self) -> bytes:
@@ -76,7 +72,7 @@ class Header:
         return text
 
 
-def parsed(text: bytes, form: int = FORMAT) -> Header:
+def parsed(text: bytes) -> Header:
     """Return the header that some bytes encode; raise `BadHeader` and no other error, whatever the bytes are."""
     if len(text) > MOST_BYTES:
         raise BadHeader(f"expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
@@ -85,7 +81,7 @@ def parsed(text: bytes, form: int = FORMAT) -> Header:
     name = _field(fields, "dtype")
     if not isinstance(name, str) or name not in _DTYPES:
         raise BadHeader(f"dtype: expected 'complex64' or 'complex128', got {_short(name)}")
-    index_map = _index_map(fields, num_wires) if form > 1 else IndexMap.of(_layout(fields, num_wires))
+    index_map = _index_map(fields, num_wires)
     piece = whole(fields, "piece", 1, 1 << num_wires)
     if piece & (piece - 1):
         raise BadHeader(f"piece: expected a power of two, got {piece}")
@@ -96,18 +92,8 @@ def parsed(text: bytes, form: int = FORMAT) -> Header:
     return Header(num_wires, _DTYPES[name], index_map, piece, pieces, _norm(fields), about)
 
 
-def _layout(fields: Mapping[str, Any], num_wires: int) -> Layout:
-    """Return the layout of format 1."""
-    address = _field(fields, "address")
-    if not isinstance(address, list) or any(type(bit) is not int for bit in address):
-        raise BadHeader(f"address: expected a list of whole numbers, got {_short(address)}")
-    if len(address) != num_wires or sorted(address) != list(range(num_wires)):
-        raise BadHeader(f"address: expected each of 0 to {num_wires - 1} once, got {_short(address)}")
-    return Layout(tuple(address), whole(fields, "flip", 0, (1 << num_wires) - 1))
-
-
 def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
-    """Return the index map of format 2: a mask of one index bit for each wire."""
+    """Return the index map: a mask of one index bit for each wire."""
     told = _field(fields, "parities")
     if not isinstance(told, list) or len(told) != num_wires:
         raise BadHeader(f"parities: expected a list of {num_wires} masks, got {_short(told)}")
@@ -172,10 +158,8 @@ def whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
     return value
 
 
-def _norm(fields: Mapping[str, Any]) -> float | None:
-    value = fields.get("norm")
-    if value is None:
-        return None
+def _norm(fields: Mapping[str, Any]) -> float:
+    value = _field(fields, "norm")
     if type(value) not in (int, float) or not 0 <= value <= 1e100:
         raise BadHeader(f"norm: expected a number from 0 to 1e100, got {_short(value)}")
     return float(value)

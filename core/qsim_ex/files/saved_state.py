@@ -23,19 +23,16 @@ from numpy.typing import NDArray
 
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
-from qsim_ex.files.header import FORMAT, MOST_BYTES, BadHeader, Header, parsed
+from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
-from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.index_map import IndexMap
 
 if TYPE_CHECKING:
     from qsim_ex.placement.ranks import Ranks
 
 MAGIC = b"qsim-ex state 2\n"
-"""The first bytes of every file; the number is the version of the format, `header.FORMAT`."""
-
-_FORMATS = {b"qsim-ex state 1\n": 1, MAGIC: FORMAT}
+"""The first bytes of every file; the number is the version of the format."""
 
 ROOM = 4096
 """The header's length is a multiple of this, so that it can be written last, at the beginning."""
@@ -136,17 +133,9 @@ class SavedState:
         return values
 
     def check_norm(self) -> None:
-        """Raise `SavedStateError` unless the pieces that were read, which must be all pieces, have the expected norm.
-
-        The expected norm is the one that the file records, or 1 if it records none.
-        """
+        """Raise `SavedStateError` unless the pieces that were read, which must be all, have the recorded norm."""
         norm, told = math.sqrt(sum(self.weights.values())), self.header.norm
-        if told is None and abs(norm - 1) > BY_DTYPE[self.dtype].norm_tolerance:
-            raise SavedStateError(
-                f"{self.path}: expected a state of norm 1, got norm {norm:.9g}. If version 0.1 saved the state with "
-                "this norm, load it there, divide it by its norm, and save it again."
-            )
-        if told is not None and abs(norm - told) > _SAME * told:
+        if abs(norm - told) > _SAME * told:
             raise _damaged(self.path, f"expected amplitudes of norm {told:.9g}, as recorded, got norm {norm:.9g}")
 
 
@@ -283,15 +272,6 @@ def load_into(placement: Placement, saved: SavedState) -> None:
     saved.check_norm()
 
 
-def array_of(saved: SavedState) -> Amplitudes:
-    """Return all amplitudes of a file as one host array, in the file's order of indices; raises `SavedStateError`."""
-    values = np.empty(1 << saved.num_wires, dtype=saved.dtype)
-    for start, part in _parts(saved, 0, len(values)):
-        values[start : start + len(part)] = part
-    saved.check_norm()
-    return values
-
-
 def _parts(saved: SavedState, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
     """Yield `count` amplitudes from index `base` on, as (offset from `base`, values)."""
     zeros = np.zeros(min(saved.piece, count), dtype=saved.dtype)
@@ -311,8 +291,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     """
     size = file.seek(0, 2)
     file.seek(0)
-    form = _FORMATS.get(file.read(len(MAGIC)))
-    if form is None:
+    if file.read(len(MAGIC)) != MAGIC:
         raise SavedStateError(
             f"{path} is not a state saved by qsim-ex in a format that this version reads. Load a file that "
             "StateVector.save has written."
@@ -325,7 +304,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     if len(text) != length or zlib.crc32(text) != check:
         raise _damaged(path, "the checksum of its header is wrong")
     try:
-        header = parsed(text, form)
+        header = parsed(text)
     except BadHeader as error:
         raise _damaged(path, f"header: {error}") from error
     start, step = file.tell(), framed_bytes(header.piece, header.dtype)

@@ -40,7 +40,10 @@ class ParameterColumns:
         them and names the gate. Raises `ParameterError` where a value is not real, and `NeedsNumbers` for a formula
         that NumPy cannot compute.
         """
-        function, names = _array_function(expression, sympify)
+        try:
+            function, names = _array_function(expression, sympify)
+        except OverflowError:  # of Qiskit's hash, where parameters cancel and leave a negative number, as in v - v - 4
+            function, names = _array_function.__wrapped__(expression, sympify)
         arrays = [self.columns[name] for name in names]
         try:
             with np.errstate(all="ignore"):

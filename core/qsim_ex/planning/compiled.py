@@ -267,11 +267,11 @@ class _Planner:
         Also returns whether wires were moved, the lowest bits change from sweep to sweep, and tiles are subspaces, and
         how many bits are lowest.
         """
-        out = np.empty(2 * len(NAMES) + 9, dtype=np.int64)
+        out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
         self._calls.arrays(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes = out.tolist()
+        *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes, steps = out.tolist()
         changes = flip, end_flip, reordered, floats, linear, low
-        return PlanArrays(self, found, num_operands, size, program_bytes), changes
+        return PlanArrays(self, steps, found, num_operands, size, program_bytes), changes
 
     def stages(self) -> tuple[list[int], bool, int]:
         """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""

@@ -240,7 +240,7 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     with Ticker(call.cancel, options.progress, options.watch, work_of(made.size, gates, count)) as ticker:
         workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
-        kept.end(len(program.labels), collector.arrays)
+        kept.end(collector.arrays)
     if readout and collector.packed is not None:
         for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed, made.read)

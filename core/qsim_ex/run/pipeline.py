@@ -245,7 +245,7 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
 
             add_up(call.ranks, collector)
     if kept is not None:
-        kept.end(len(program.labels), collector.arrays)
+        kept.end(collector.arrays)
     if call.readout and collector.packed is not None:
         for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, call.readout, seed, program.read)

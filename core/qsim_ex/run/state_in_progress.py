@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit.ops import Save
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.files.header import mask, whole
 from qsim_ex.files.saved_state import load_into
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
@@ -66,7 +65,6 @@ class StateInProgress:
         self._plans = plans
         self._bindings = bindings
         self._trajectories = trajectories
-        self._labels = {node: k for k, node in enumerate(k for k, n in enumerate(program.nodes) if isinstance(n, Save))}
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
@@ -104,8 +102,7 @@ class StateInProgress:
         if state is None:
             return None
         try:
-            parts = whole(state.about, "parts", 0, _MOST)
-            at = self._position(state.about["at"], parts) if "at" in state.about else self._counted(parts)
+            at = self._position(state.about["at"], whole(state.about, "parts", 0, _MOST))
             if self.checkpoints.divided != self.checkpoints.levels:
                 at = replace(at, part=0, before=(*at.before, (self.checkpoints.divided, at.part)))
             binding = whole({"binding": 0, **state.about}, "binding", 0, self._bindings - 1) - unit.begin
@@ -149,7 +146,7 @@ class StateInProgress:
         n, address = next(iter(self._plans.values())).num_wires, told["address"]
         if not _are_whole(address, [n] * len(address)) or sorted(address) != list(range(n)):
             raise ValueError(f"expected a layout of {n} wires, got {address!r:.60}")
-        earlier = told.get("before", [])
+        earlier = told["before"]
         if type(earlier) is not list or not all(type(one) is list for one in earlier):
             raise ValueError(f"expected a list of levels and parts, got {earlier!r:.60}")
         before = tuple((Levels.from_json(levels), whole({"parts": k}, "parts", 0, _MOST)) for levels, k in earlier)
@@ -159,15 +156,6 @@ class StateInProgress:
         if node not in self._plans:
             raise ValueError(f"expected a segment of this program, got node {node}")
         return StoppedAt(node, parts, layout, mask("fresh", told["fresh"], n), before)
-
-    def _counted(self, parts: int) -> StoppedAt:
-        """Return the position after some parts of all plans together, as files of version 0.1 tell it."""
-        for node, plan in self._plans.items():
-            count = len(cut(plan))
-            if parts <= count:
-                return StoppedAt(node, parts, plan.start, plan.fresh)
-            parts -= count
-        raise ValueError(f"expected no more parts than the run has, got {parts} more")
 
     def plans_at(self, at: StoppedAt) -> list[Plan]:
         """Return the plans of the divisions before a position, and last the plan of which it counts the parts."""
@@ -205,18 +193,13 @@ class StateInProgress:
             )
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
-    def saved_before(self, node: int, binding: int) -> Amplitudes | None:
-        """Return the state that a run of version 0.1 has saved at a node; None if it is among the results so far.
-
-        Raises `SavedStateError` if it is neither there nor here.
-        """
-        found = self.checkpoints.kept(self._labels[node], binding)
-        if found is None and not self.checkpoints.found:
+    def require_results(self) -> None:
+        """Raise `SavedStateError` if the results so far are missing, which hold what the circuit has saved."""
+        if not self.checkpoints.found:
             raise SavedStateError(
                 f"{self.checkpoints.path} is damaged: the file of what was saved before it is missing. Remove it and "
                 "run again."
             )
-        return found
 
 
 def _are_whole(told: Any, below: Sequence[int]) -> bool:

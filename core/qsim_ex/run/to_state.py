@@ -53,6 +53,6 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
         worker = Worker(machine, program, request, collector, ticker, kept, 1)
         worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
         ticker.finish()
-    kept.end(0, collector.arrays)
+    kept.end(collector.arrays)
     assert collector.state is not None
     return StateVector.of(collector.state.single, where, options, program.touched)

@@ -101,9 +101,7 @@ class BranchTraversal:
             way.in_progress.restore(states.single, cut(plan), at.part)
             for node in range(at.node):
                 if isinstance(one := self._nodes[node], Save):
-                    amplitudes = way.in_progress.saved_before(node, self._unit.begin + int(branches.binding[0]))
-                    if amplitudes is not None:
-                        way.save(self._unit, one, amplitudes[None], branches)
+                    way.in_progress.require_results()
                 elif isinstance(one, Segment):
                     way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
         except BaseException:

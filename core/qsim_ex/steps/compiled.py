@@ -77,7 +77,7 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
     LOAD_COUNT,
 ) = range(18)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
-_, _DIAGONAL, _RENAME = range(3)
+MIX, DIAGONAL, RENAME = range(3)
 PRODUCT, EULER, FOLD = range(3)
 
 
@@ -121,8 +121,9 @@ class Memory:
 class PlanArrays:
     """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
 
-    owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`. size: how many
-    numbers there are while a CPU runs the number program, the operands included; `packed` are places among these.
+    owner: keeps the memory. handle: the struct PlanSteps in native code. found: address and length of each array.
+    num_operands: as in `Numbers`. size: how many numbers there are while a CPU runs the number program, the operands
+    included; `packed` are places among these.
     staged: whether the state has several levels, so that not all steps run one behind the other.
     """
 
@@ -139,8 +140,10 @@ class PlanArrays:
     start: NDArray[np.int32]
     end: NDArray[np.int32]
 
-    def __init__(self, owner: Owner, found: list[int], num_operands: int, size: int, program_bytes: int) -> None:
-        self.owner = owner
+    def __init__(
+        self, owner: Owner, handle: int, found: list[int], num_operands: int, size: int, program_bytes: int
+    ) -> None:
+        self.owner, self.handle = owner, handle
         self.num_operands = num_operands
         self.size = size
         self.staged = False
@@ -152,6 +155,12 @@ class PlanArrays:
     def bytes(self) -> int:
         """The bytes of all arrays, and of the number program."""
         return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
+
+    @cached_property
+    def sweep_places(self) -> dict[int, int]:
+        """The place of each sweep among all sweeps, by the number of its step."""
+        numbers = np.flatnonzero(self.steps[:, KIND] == SWEEP).tolist()
+        return {number: place for place, number in enumerate(numbers)}
 
     @cached_property
     def listed(self) -> ListedNumbers:
@@ -242,10 +251,10 @@ class PlanArrays:
         label: int,
     ) -> Item:
         when, name = _when(mask, value), self._labels[label]
-        if kind == _RENAME:
+        if kind == RENAME:
             return Rename(self.bits(words, num_bits), when, self._values(to, num_bits), name)
         reads = self._reads(words, num_bits, num_reads)
-        if kind == _DIAGONAL:
+        if kind == DIAGONAL:
             return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
         return Mix(self.bits(words, num_bits), reads, when, self._patterns[pattern], Slot(slot, count), name)
 
@@ -279,7 +288,7 @@ class PlanArrays:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
         out = np.empty(4, dtype=np.int64)
         begin, free = _keys()
-        made = begin(self.owner.handle, out.ctypes.data)
+        made = begin(self.handle, out.ctypes.data)
         words, count, ends, sweeps = out.tolist()
         whole = Memory(self, words, count, "i8").array().tobytes()
         bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]

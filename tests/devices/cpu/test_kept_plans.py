@@ -11,8 +11,7 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.devices.cpu import device
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import Cancelled
-from qsim_ex.kernels.cpu import compiled_sweeps
-from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
+from qsim_ex.kernels.cpu import encoded_plan
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
@@ -49,8 +48,8 @@ def test_encoding_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = circuit_of(FAMILIES["brick"].build(20, 0) * 20, 20)
     plan = make_plan(circuit.instructions, 20, Layout.identity(20), cpu.shape(np.complex64))
     assert len(plan.sweeps) > 64  # which are encoded at once
-    monkeypatch.setattr(compiled_sweeps, "_SLICE", 0)
-    encoded_plan.cache_clear()
+    monkeypatch.setattr(encoded_plan, "_SLICE", 0)
+    encoded_plan.encoded_plan.cache_clear()
     event.set()
     with cancelled_by(event), pytest.raises(Cancelled):
         cpu.prepare(plan.steps, 20, np.complex64)

@@ -12,7 +12,7 @@ from support.cuda.random_sweeps import numbers_of_rows, random_state, random_swe
 
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.interpret.program import encode
+from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
@@ -98,7 +98,7 @@ def check_interpreter(case, dtype):
     """Run a case by the interpreter."""
     itemsize = np.dtype(dtype).itemsize
     run = library(wrapped(interpreter.source(itemsize, None), "interpret", "launch"), "-O1").launch
-    written = encode(case.sweep, itemsize)
+    written = program_of(case.sweep, itemsize, False)
     numbers, stride = case.laid_out(written.numbers)
     count, *shape = case.tiles()
     lanes, threads = written.threads.bit_length() - 1, BY_ITEMSIZE[itemsize].threads

@@ -135,6 +135,19 @@ def test_saved_states_of_bindings() -> None:
         np.testing.assert_allclose(result.get_statevector(k).data, np.kron(one, zero), atol=1e-12)
 
 
+@pytest.mark.parametrize("left", [A - A - 4, -2.5 + 0 * A, 3 + A - A, A - A])
+def test_parameters_that_cancel(left: Any) -> None:
+    """An expression whose parameters cancel is its number, also one that is negative, which Qiskit cannot hash."""
+    circuit = QuantumCircuit(1, global_phase=left)
+    circuit.ry(A, 0)
+    circuit.rx(left, 0)
+    save_statevector(circuit)
+    found = QsimExBackend().run(circuit, parameter_binds=[{A: [0.3, 0.5]}]).result()
+    for k, value in enumerate((0.3, 0.5)):
+        alone = QsimExBackend().run(circuit.assign_parameters({A: value})).result()
+        np.testing.assert_allclose(found.get_statevector(k), alone.get_statevector(0), atol=1e-15)
+
+
 def test_a_parameter_that_must_be_a_number() -> None:
     """A circuit that cannot be translated with arrays is translated binding by binding, and is right."""
     circuit = QuantumCircuit(1)

@@ -11,7 +11,6 @@ from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.launch.pivoted import pivot
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write.emit import ROOM, emit
-from qsim_ex.kernels.cuda.write.style import STYLE
 
 
 def program(kernels):
@@ -21,11 +20,11 @@ def program(kernels):
     return "\n".join(f"namespace k{k} {{\n{text}\n}}" for k, text in enumerate(texts))
 
 
-def check(cases, dtype, room=ROOM, style=STYLE, tensor=False):
+def check(cases, dtype, room=ROOM, tensor=False):
     """Run each case (seed, bits, sweep, packed numbers, high) both ways round and compare."""
     dtype = np.dtype(dtype)
     real = np.float32 if dtype == np.complex64 else np.float64
-    kernels = [emit(sweep, dtype.itemsize, room, style, tensor=tensor) for _, _, sweep, _, _ in cases]
+    kernels = [emit(sweep, dtype.itemsize, room, tensor=tensor) for _, _, sweep, _, _ in cases]
     compiled = library(program(kernels))
     for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
         kernel = kernels[k]

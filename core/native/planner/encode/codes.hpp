@@ -1,5 +1,8 @@
-// The application of a matrix to rows: the rows it couples, and the source of each coefficient; see
-// qsim_ex.kernels.cpu.items, which this file reads like.
+// The application of a matrix to rows: the rows that it couples, and the source of each coefficient.
+//
+// A matrix consists of blocks, sets of values that it mixes among themselves: an iSWAP is one pair and two values that do
+// not change. A block whose entries are real or imaginary in the right places acts on real and imaginary planes separately
+// and costs half. All of this depends on the pattern alone and is computed once for each pattern.
 //
 // Coefficients are codes: 2k is the k-th float of the packed numbers (real parts at even k), 2k + 1 its negative, and
 // negative codes are constants.

@@ -1,7 +1,7 @@
 // The sweeps of a plan as byte strings that are equal exactly if the sweeps are, but for labels: kernels are known by them.
 
 #include "base/export.hpp"
-#include "planner/plan.hpp"
+#include "planner/steps.hpp"
 
 namespace {
 
@@ -38,8 +38,8 @@ void append(const Item& item, const Book& book, std::vector<qx::Int>& words) {
 }  // namespace
 
 // Returns the keys of a finished plan's sweeps; writes the address and the length of the keys' words, and of their ends.
-QX_EXPORT(plan_keys, (qx::Int planner, qx::Int* out)) {
-    const auto* plan = reinterpret_cast<const Planner*>(planner);
+QX_EXPORT(plan_keys, (qx::Int steps, qx::Int* out)) {
+    const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     auto* made = new SweepKeys;
     for (const Step& step : plan->steps.steps) {
         if (step.type != Step::sweep) continue;

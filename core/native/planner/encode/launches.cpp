@@ -287,8 +287,8 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 // Returns the programs of a finished plan's sweeps for GPUs, for amplitudes of `itemsize` bytes; writes the address and the
 // length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the
 // last program that may be read.
-QX_EXPORT(plan_programs, (qx::Int planner, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out)) {
-    const auto* plan = reinterpret_cast<const Planner*>(planner);
+QX_EXPORT(plan_programs, (qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out)) {
+    const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     auto* made = new SweepPrograms;
     ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
     for (const Step& step : plan->steps.steps)

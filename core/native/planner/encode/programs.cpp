@@ -8,7 +8,7 @@ namespace qx::plan {
 
 namespace {
 
-// Operations, as in qsim_ex.kernels.cuda.interpret.program; some have a body for each register bit.
+// Operations, as in interpreter_kernels/functions.cu; some have a body for each register bit.
 enum OpCode : std::uint32_t {
     end_op,
     exchange_op,

@@ -1,5 +1,8 @@
-// A sweep as a program of 32-bit words for the interpreter of GPUs; see qsim_ex.kernels.cuda.interpret.program, which this
-// file reads like and whose words it writes.
+// A sweep as a program of 32-bit words for the interpreter of GPUs: what interpreter_kernels/functions.cu reads.
+//
+// Everything that can be found out beforehand is found out here: which threads and registers an item concerns, in which
+// order the entries of a matrix are, and which body of the kernel runs it. Items without reads, and without conditions on
+// threads, have bodies with fixed registers; the others share a few that look everything up.
 #pragma once
 
 #include <algorithm>

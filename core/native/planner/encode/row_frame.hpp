@@ -1,4 +1,8 @@
-// Where rows are while a sweep runs; see qsim_ex.kernels.cpu.row_frame, which this file reads like.
+// Where rows are while a sweep runs: a CX between bits of a tile moves no amplitudes, only the frame.
+//
+// A row has positions, each with an index bit, and a number, which says where it lies in the tile. Both are bits, and the
+// frame is an affine map over GF(2) between them. A CX adds its control to its target's bits of the number, to its index
+// bits outside the tile, and to its inversion. So instructions run over other rows, and the tile is stored at other places.
 #pragma once
 
 #include <vector>

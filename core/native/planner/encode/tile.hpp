@@ -1,7 +1,7 @@
-// The places of a tile's bits while a sweep runs on a CPU, and the order in which its items run; see
-// qsim_ex.kernels.cpu.layout, which this file reads like.
+// The places of a tile's bits while a sweep runs on a CPU, and the order in which its items run.
 //
-// A bit is in the lanes of a vector or in the number of a row, and only row bits can be mixed.
+// A bit is in the lanes of a vector or in the number of a row, and only row bits can be mixed. So items are scheduled as
+// sweeps are: all items run that can, lanes and rows are exchanged, and the items run that can then.
 #pragma once
 
 #include "planner/tiles/sweep.hpp"

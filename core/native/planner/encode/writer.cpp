@@ -74,15 +74,7 @@ bool Encoder::advance() {
 void Writer::encode(const Step& sweep) {
     first_integer_ = out_.integers.size();
     coefficients_ = 0;
-    std::vector<TouchedBits> pending, ready;
-    std::size_t end = static_cast<std::size_t>(steps_.phases[sweep.end - 1].end);
-    for (std::size_t k = static_cast<std::size_t>(steps_.phases[sweep.begin].begin); k < end; ++k) {
-        const Item& item = steps_.items[k];
-        Mask mix = 0, all = when_mask(item);
-        for (Int j = 0; j < item.num_bits; ++j) mix |= bits_of(item)[j];
-        for (Int j = 0; j < item.num_reads; ++j) all |= reads_of(item)[j];
-        pending.push_back({&item, mix, all | mix});
-    }
+    std::vector<TouchedBits> pending = touched(sweep), ready;
     bool direct = layout_.first(static_cast<Mask>(sweep.tile), pending, lane_bits_);
     frame_.begin(layout_.rows.size());
     frame_changed();
@@ -115,6 +107,21 @@ void Writer::encode(const Step& sweep) {
     out_.geometry.push_back(geometry);
     auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
     out_.ends.push_back({size(out_.instructions), size(out_.fills), size(out_.integers), coefficients_});
+}
+
+// The items of all phases, in order.
+std::vector<TouchedBits> Writer::touched(const Step& sweep) const {
+    std::vector<TouchedBits> found;
+    if (sweep.begin == sweep.end) return found;
+    std::size_t end = static_cast<std::size_t>(steps_.phases[sweep.end - 1].end);
+    for (std::size_t k = static_cast<std::size_t>(steps_.phases[sweep.begin].begin); k < end; ++k) {
+        const Item& item = steps_.items[k];
+        Mask mix = 0, all = when_mask(item);
+        for (Int j = 0; j < item.num_bits; ++j) mix |= bits_of(item)[j];
+        for (Int j = 0; j < item.num_reads; ++j) all |= reads_of(item)[j];
+        found.push_back({&item, mix, all | mix});
+    }
+    return found;
 }
 
 // Notes the place of each index bit.

@@ -1,5 +1,6 @@
-// A sweep as arrays of integers: the program that the kernels of sweeps interpret; see qsim_ex.kernels.cpu.writer, which
-// this file reads like, and qsim_ex.kernels.cpu.encoding for the meaning of each integer.
+// A sweep as arrays of integers: the program that the kernels of sweeps interpret.
+//
+// Only structure is encoded, so it is done once; numbers are looked up when the sweep runs.
 #pragma once
 
 #include <memory>
@@ -55,6 +56,7 @@ class Writer {
   private:
     using Bits = const Mask*;  // the directions of an item
 
+    std::vector<TouchedBits> touched(const Step& sweep) const;
     void look();
     Int add(const std::vector<Int>& values);
     void columns(const Step& sweep);

@@ -12,7 +12,7 @@ from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.compiled_sweeps import EncodedPlan, encoded_plan
+from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, encoded_plan
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES
@@ -51,12 +51,11 @@ class EncodedSweeps:
         if isinstance(step, PlannedSweep) and step.arrays is not None:
             plan = self._encoded_plan(step.arrays)
             return NativeSweep(run_of(self.dtype, self.chosen), plan.program(step.number), plan)
-        from qsim_ex.kernels.cpu.encode import encode_in_python
+        from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
 
-        encoded = encode_in_python(step, self.num_bits, *self._vectors)
-        made = NativeSweep.of(run_of(self.dtype, self.chosen), encoded)
-        self.bytes += made.bytes
-        return made
+        alone = EncodedPlan(SweepArrays([step]), self.num_bits, *self._vectors)
+        self.bytes += alone.bytes
+        return NativeSweep(run_of(self.dtype, self.chosen), alone.program(0), alone)
 
     def _encoded_plan(self, arrays: PlanArrays) -> EncodedPlan:
         """Return the sweeps of the compiled plan that all steps are of, but for steps of another plan."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
 
@@ -39,24 +38,13 @@ def cached_bytes() -> int:
 class NativeSweep:
     """An encoded sweep as the interpreter takes it.
 
-    run_it: of `run_of`. program: the address of its program, see `encoding.PROGRAM`. owner: keeps what is there.
-    bytes: what the owner takes, if it is this sweep's alone.
+    run_it: of `run_of`. program: the address of its program, see `encoded_plan.PROGRAM`. owner: keeps what is there.
     """
 
-    __slots__ = ("_address", "_run", "bytes", "owner")
+    __slots__ = ("_address", "_run", "owner")
 
-    def __init__(self, run_it: Run, program: int, owner: object, size: int = 0) -> None:
-        self._run, self._address = run_it, program
-        self.owner, self.bytes = owner, size
-
-    @classmethod
-    def of(cls, run_it: Run, encoded: EncodedSweep) -> NativeSweep:
-        """Return an encoded sweep that is arrays of NumPy."""
-        parts = (encoded.instructions, encoded.fills, encoded.codes, encoded.integers, encoded.geometry)
-        instructions, fills, codes, integers, geometry = [part.ctypes.data for part in parts]
-        words = [instructions, len(encoded.instructions), fills, len(encoded.fills), codes, integers, geometry]
-        program = np.array([*words, encoded.coefficients], dtype=np.int64)
-        return cls(run_it, program.ctypes.data, (encoded, program), sum(part.nbytes for part in parts))
+    def __init__(self, run_it: Run, program: int, owner: object) -> None:
+        self._run, self._address, self.owner = run_it, program, owner
 
     def run(self, state: int, rows: int, numbers: NDArray[np.float64], high: int, threads: int) -> None:
         """Run the sweep on states that follow each other in memory, from the address `state` on.

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.compiled_programs import program_of
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
+from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe

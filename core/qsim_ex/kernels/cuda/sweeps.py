@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.compiled_programs import compiled_programs, program_of
+from qsim_ex.kernels.cuda.interpret.programs import plan_programs, program_of
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.first_launches import first_launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
@@ -25,9 +25,6 @@ from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
-
-if TYPE_CHECKING:
-    from qsim_ex.kernels.cuda.write.style import KernelStyle
 
 Packed = NDArray[np.complex128]
 
@@ -186,9 +183,10 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        if self.arrays is not None and getattr(numbers.numbers, "arrays", None) is self.arrays:
-            programs, self.arrays = compiled_programs(self.arrays, self.itemsize, runtime.tensor), None
-            self.at_once, self.numbers = first_launches(runtime, programs, self.num_bits), numbers.numbers
+        if getattr(numbers.numbers, "arrays", None) is self.arrays and self.arrays is not None:
+            arrays, self.arrays, self.numbers = self.arrays, None, numbers.numbers
+            programs = plan_programs(arrays, self.itemsize, runtime.tensor)
+            self.at_once = first_launches(runtime, arrays, programs, self.num_bits)
         if self.at_once is not None and numbers.numbers is self.numbers:
             return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
         if choose is not None:
@@ -225,11 +223,10 @@ class PreparedSweeps:
 
 
 class Sweeps:
-    """Prepares sweeps on one GPU and keeps the prepared plans; style: how their kernels are written."""
+    """Prepares sweeps on one GPU and keeps the prepared plans."""
 
-    def __init__(self, runtime: Runtime, style: KernelStyle | None = None) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._style = style
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
         self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
         self._interpreted: OrderedDict[tuple[Key, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
@@ -312,9 +309,8 @@ class Sweeps:
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> Kernel:
         from qsim_ex.kernels.cuda.write import emit  # no first run needs what writes kernels
-        from qsim_ex.kernels.cuda.write.style import STYLE
 
-        return emit.emit(sweep, itemsize, self._runtime.room, self._style or STYLE, tensor=self._runtime.tensor)
+        return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
         key = (key_of(sweep), itemsize)

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cuda.sweeps import case, check
 
-from qsim_ex.kernels.cuda.write.style import KernelStyle
-
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_every_number_of_bits_from_none_up(dtype):
@@ -33,22 +31,6 @@ def test_full_tiles():
 def test_numbers_that_do_not_fit_by_value_come_from_memory():
     """With little room for arguments all numbers are read from the table, and the result is the same."""
     check([case(20 + k, 8, 7, 2, 5, 1) for k in range(4)], np.complex64, room=32)
-
-
-STYLES = {
-    "ahead": KernelStyle(ahead=True),
-    "in step": KernelStyle(in_step=64),
-    "streamed": KernelStyle(streamed=True),
-    "tables in any order": KernelStyle(near_lanes=False),
-    "all": KernelStyle(more_blocks=-1, ahead=True, in_step=200, streamed=True),
-}
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_every_style_computes_the_same(style):
-    """However a kernel is written, with full tiles and small ones, it does what the sweep says."""
-    check([case(30 + k, 9, 7, 3, 4, 2) for k in range(6)] + [case(8, 14, 12, 3, 4)], np.complex64, style=STYLES[style])
-    check([case(40 + k, 13, 11, 2, 4, 1) for k in range(2)], np.complex128, style=STYLES[style])
 
 
 @settings(max_examples=12, deadline=None)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cuda.program_words import WORD
 from support.cuda.random_sweeps import maps
 from support.cuda.sweeps import case, check
 from support.directions import in_memory
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.kernels.cuda.interpret.program import encode
+from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import LANES, places, stored_order
-from qsim_ex.kernels.cuda.write.style import KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import arrange
 from qsim_ex.steps import Mix, Phase, Slot, Sweep
 from qsim_ex.steps.algebra import units
@@ -26,8 +26,6 @@ from qsim_ex.steps.algebra import units
 DTYPES = [np.complex64, np.complex128]
 BLOCKS = ("block", "block", "mix", "diagonal", "rename")
 TURNS = ("pair", "turn", "diagonal")
-LOAD, STORE = 4, 28
-"""Where a program says what thread bits add to a place in memory, two words each."""
 
 
 def drawn(seed, num_bits=14, size=10, fresh=0, low=LANES):
@@ -103,8 +101,12 @@ def test_lanes_touch_whole_lines(seed, itemsize):
     place = arrange(order[-4:], len(sweep.tile), itemsize, order=order)
     assert sorted(written.columns[position] for position in place.groups) == [1, 2, 4]
     assert written.pairs(place.groups[0])
-    words = encode(sweep, itemsize).words
-    assert [words[LOAD + 2 * k] for k in range(LANES)] == [words[STORE + 2 * k] for k in range(LANES)] == [1, 2, 4, 8]
+    words = program_of(sweep, itemsize, False).words
+    assert (
+        [words[WORD["LOAD"] + 2 * k] for k in range(LANES)]
+        == [words[WORD["STORE"] + 2 * k] for k in range(LANES)]
+        == [1, 2, 4, 8]
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -178,13 +180,6 @@ def test_rotations_that_leave_their_scale():
 def test_numbers_that_do_not_fit_by_value_come_from_memory():
     """With little room for arguments all numbers are read from the table, and the result is the same."""
     check([case(20 + k, 9, 7, 2, 4, 1, linear=True) for k in range(4)], np.complex64, room=32)
-
-
-@pytest.mark.parametrize("style", [KernelStyle(ahead=True), KernelStyle(streamed=True), KernelStyle(in_step=64)])
-def test_every_style(style):
-    """However a kernel is written, it does what the sweep says; what is not read in place is not fetched ahead."""
-    check([case(30 + k, 9, 7, 3, 3, 2, linear=True) for k in range(5)], np.complex64, style=style)
-    check([case(35, 13, 12, 2, 3, 0, linear=True)], np.complex64, style=style)
 
 
 @settings(max_examples=25, deadline=None)

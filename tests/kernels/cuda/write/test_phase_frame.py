@@ -16,7 +16,6 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, emit_rows
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.register_layout import LANES, banks, places, swizzle
-from qsim_ex.kernels.cuda.write.style import KernelStyle
 from qsim_ex.steps import Mix, Phase, Rename, Slot, Sweep
 
 DTYPES = [np.complex64, np.complex128]
@@ -121,10 +120,8 @@ def test_no_amplitude_moves_for_cx_alone():
     sweep = Sweep(tile, (Phase((), ()), Phase((8, 9, 10, 11), items), Phase((), ())), 0, 0)
     over = replace(sweep, load=(*tile_units(12), 1 << 12 | 1 << 7))
     assert all(map(is_cx, items))
-    assert "swap(" in emit(sweep, 8, style=KernelStyle(frames="maps")).source
-    assert "swap(" not in emit(over, 8, style=KernelStyle(frames="maps")).source
-    assert "swap(" not in emit(sweep, 8, style=KernelStyle(frames="all")).source
-    assert "swap(" in emit(over, 8, style=KernelStyle(frames="none")).source
+    assert "swap(" not in emit(sweep, 8).source
+    assert "swap(" not in emit(over, 8).source
     assert "swap(" not in emit_rows(over, 16).source
 
 
@@ -134,17 +131,16 @@ def tile_units(count):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("style", ["maps", "all"])
-def test_kernels_with_frames(dtype, style):
+@pytest.mark.parametrize("linear", [False, True], ids=["bits", "subspaces"])
+def test_kernels_with_frames(dtype, linear):
     """Kernels with many CX do what their sweep says, over subspaces and over bits."""
-    linear = style == "maps"
     given = [case(seed, 4 + seed % 8, 9, 1 + seed % 4, 8, 2, kinds=KINDS, linear=linear) for seed in range(36)]
-    written = [emit(sweep, 8, style=KernelStyle(frames=style)).source for _, _, sweep, *_ in given]
+    written = [emit(sweep, 8).source for _, _, sweep, *_ in given]
     for name in ("to", "from", *(["origin", "there"] if linear else [])):
         assert sum(f"{name} ^= (" in text for text in written) > 1, name
-    check(given, dtype, style=KernelStyle(frames=style))
+    check(given, dtype)
     given = [case(900 + seed, 12, 10, 1 + seed % 4, 6, 2, kinds=BLOCKS, linear=linear) for seed in range(6)]
-    check(given, dtype, style=KernelStyle(frames=style), tensor=True)
+    check(given, dtype, tensor=True)
 
 
 @settings(max_examples=25, deadline=None)
@@ -152,4 +148,4 @@ def test_kernels_with_frames(dtype, style):
 def test_any_sweep_with_frames(seed, num_bits, tile_bits, num_phases, double, linear):
     """Random sweeps with many CX agree with the definition."""
     made = case(seed, num_bits, tile_bits, num_phases, 7, 2, kinds=KINDS, linear=linear)
-    check([made], np.complex128 if double else np.complex64, style=KernelStyle(frames="all"))
+    check([made], np.complex128 if double else np.complex64)

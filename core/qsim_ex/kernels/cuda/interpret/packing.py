@@ -6,7 +6,6 @@ or double precision. A *take* is an array of positions in ``[re 0, im 0, re 1, i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,29 +48,19 @@ def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
     return taken
 
 
-def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int] | range:
-    """Return both parts of every entry of an item, constants included, from number `at` of `packed` numbers on."""
-    if reads:
-        return range(2 * at, 2 * (at + len(pattern)))
-    return placed(parts_of_all(pattern, reads), at, packed)
+def full(pattern: bytes, at: int, packed: int) -> list[int]:
+    """Return both parts of every entry of an item without reads, constants included.
 
-
-def placed(parts: Sequence[int], at: int, packed: int) -> list[int]:
-    """Return parts of an item's numbers, which begin at `at` of `packed` numbers, in the step's packed array."""
-    return [2 * at + part if part >= 0 else 2 * packed + ~part for part in parts]
-
-
-@functools.lru_cache(maxsize=4096)
-def parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
-    """Return for both parts of every entry its part of the item's numbers, or ~k for the constant k."""
-    numbers = {k: k for k in range(len(pattern))} if reads else numbered(pattern, 0)
+    at: the number of its first one, of `packed` numbers.
+    """
+    numbers = numbered(pattern, at)
     places: list[int] = []
     for k, entry in enumerate(pattern):
-        if k in numbers:
-            places += [2 * numbers[k], 2 * numbers[k] + 1]
-        else:
-            places += [~_AFTER[Entry(entry)], ~_AFTER[Entry.ZERO]]
-    return tuple(places)
+        real, imaginary = (
+            (2 * numbers[k], 2 * numbers[k] + 1) if k in numbers else (2 * packed + _AFTER[Entry(entry)], 2 * packed)
+        )
+        places += [real, imaginary]
+    return places
 
 
 def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: Any) -> NDArray[Any]:

@@ -14,25 +14,28 @@ import numpy as np
 
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.compiled_programs import CompiledPrograms
+from qsim_ex.kernels.cuda.interpret.programs import SweepPrograms
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.native.library import address, function
 from qsim_ex.precision import BY_ITEMSIZE
-from qsim_ex.steps.compiled import arrays_at
+from qsim_ex.steps.compiled import PlanArrays, arrays_at
 
 _ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
 """The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
 
 
-def first_launches(runtime: Runtime, programs: CompiledPrograms, num_bits: int) -> LaunchList | None:
-    """Return the launches of a plan; None if a step is no sweep, or a table's factors need a transfer of their own."""
+def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, num_bits: int) -> LaunchList | None:
+    """Return the launches of a plan whose sweeps have these programs.
+
+    None if a step is no sweep, or a table's factors need a transfer of their own.
+    """
     few, many = interpreter.FEW, interpreter.MANY
     limits = [most for _, most in BY_VALUE]
     given = np.array([num_bits, programs.itemsize, runtime.room, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
-    handle = _calls().lay_out(programs.arrays.owner.handle, programs.handle, address(given), address(out))
+    handle = _calls().lay_out(plan.owner.handle, programs.handle, address(given), address(out))
     if not handle:
         return None
     owner = _KeptLaunches(handle, programs)
@@ -61,7 +64,7 @@ def _text(number: int, itemsize: int) -> KernelText:
 class _KeptLaunches:
     """Launches in native code, and the programs that they point to."""
 
-    def __init__(self, handle: int, programs: CompiledPrograms) -> None:
+    def __init__(self, handle: int, programs: SweepPrograms) -> None:
         self._handle, self._programs = handle, programs
         self._free = _calls().free
 

@@ -123,48 +123,6 @@ __device__ __forceinline__ void by_cotangent_imaginary(amp& a, amp& b, const rea
     b.y = t * b.y + c.x;
 }
 """,
-    "by_tangent_real": """\
-__device__ __forceinline__ void by_tangent_real(amp& a, amp& b, const real t)  // (a, b) ← [1, t; -t, 1] (a, b)
-{
-    const amp c = a;
-    a.x += t * b.x;
-    a.y += t * b.y;
-    b.x -= t * c.x;
-    b.y -= t * c.y;
-}
-""",
-    "by_cotangent_real": """\
-__device__ __forceinline__ void by_cotangent_real(amp& a, amp& b, const real t)  // (a, b) ← [t, 1; -1, t] (a, b)
-{
-    const amp c = a;
-    a.x = t * c.x + b.x;
-    a.y = t * c.y + b.y;
-    b.x = t * b.x - c.x;
-    b.y = t * b.y - c.y;
-}
-""",
-    "by_reflected_tangent_real": """\
-__device__ __forceinline__ void by_reflected_tangent_real(  // (a, b) ← [1, t; t, -1] (a, b)
-    amp& a, amp& b, const real t)
-{
-    const amp c = a;
-    a.x += t * b.x;
-    a.y += t * b.y;
-    b.x = t * c.x - b.x;
-    b.y = t * c.y - b.y;
-}
-""",
-    "by_reflected_cotangent_real": """\
-__device__ __forceinline__ void by_reflected_cotangent_real(  // (a, b) ← [t, 1; 1, -t] (a, b)
-    amp& a, amp& b, const real t)
-{
-    const amp c = a;
-    a.x = t * c.x + b.x;
-    a.y = t * c.y + b.y;
-    b.x = c.x - t * b.x;
-    b.y = c.y - t * b.y;
-}
-""",
     "load": """\
 template <int count>
 __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ← numbers from a table, by pairs
@@ -179,25 +137,6 @@ __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ←
 """,
 }
 """Functions that kernels use by name; a kernel's source holds those that it calls."""
-
-AHEAD = """\
-__device__ __forceinline__ unsigned multiprocessors()
-{
-    unsigned count = 1;
-#ifdef __CUDA_ARCH__
-    asm("mov.u32 %0, %%nsmid;" : "=r"(count));
-#endif
-    return count;
-}
-
-__device__ __forceinline__ void fetch_ahead(const amp* at)  // a line of memory will soon be wanted
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
-#endif
-}
-"""
-"""What a kernel needs that asks for tiles ahead of their use."""
 
 
 def merged(classes: Iterable[int]) -> Entry:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.steps.step import Rename, Sweep
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ class PhaseText:
     lines: list[str] = field(default_factory=list)
     reads: bool = False
     shared: bool = False
-    work: int = 0
     tensor: bool = False
     usual: list[str] = field(default_factory=list)
     told: int = -1
@@ -97,18 +95,19 @@ class KernelBody:
     """The parts of a kernel's source, in the making.
 
     in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
+    pivoted: whether pairs of rotations are pivoted; see `pivots`.
     pivots: the rotations, and pairs of them, whose scale is left.
     products: numbers in `v` that the host multiplies, as records; see core/native/kernels/pivots.hpp.
     slots: where a tile's amplitudes are in shared memory; padded: whether these have gaps.
     """
 
     def __init__(
-        self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False, padded: bool = False
+        self, sweep: Sweep, itemsize: int, *, in_memory: bool = False, pivoted: bool = False, padded: bool = False
     ) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
-        self.style = style
         self.in_memory = in_memory
+        self.pivoted = pivoted
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()

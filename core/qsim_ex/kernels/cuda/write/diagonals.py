@@ -171,7 +171,7 @@ def _table(
         return []
     phase.reads = True
     real = all(met[c] in _REAL for c in needed)
-    order = _order(phase, elsewhere) if body.style.near_lanes else list(range(len(elsewhere)))
+    order = _order(phase, elsewhere)
     at = body.in_table(_taken(item.slot.at, order, real))
     lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
     moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}

@@ -10,24 +10,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
-from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
+from qsim_ex.kernels.cuda.write.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
-from qsim_ex.kernels.cuda.write.pivots import USEFUL, Kind, kind_of, scaled
+from qsim_ex.kernels.cuda.write.pivots import USEFUL, is_pair, scaled
 from qsim_ex.kernels.cuda.write.register_layout import (
-    LANES,
-    LINE_BYTES,
     RegisterLayout,
     outside,
     places,
@@ -38,7 +35,6 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     swizzle,
 )
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
@@ -67,15 +63,15 @@ def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False)
 
 
 @functools.lru_cache(maxsize=1024)
-def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STYLE, *, tensor: bool = False) -> Kernel:
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM, *, tensor: bool = False) -> Kernel:
     """Write the kernel of a sweep.
 
     room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
-    body = _written(sweep, itemsize, arranged, style, tensor)
+    body = _written(sweep, itemsize, arranged, tensor, pivoted=True)
     if body.pivots and not (len(body.pivots) in USEFUL and _fits(body, room)):
-        body = _written(sweep, itemsize, arranged, replace(style, pivots="none"), tensor)
+        body = _written(sweep, itemsize, arranged, tensor, pivoted=False)
     by_value = _fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
@@ -86,10 +82,10 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
 
 
 def _written(
-    sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], style: KernelStyle, tensor: bool
+    sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], tensor: bool, *, pivoted: bool
 ) -> KernelBody:
     """Return the parts of a sweep's source, with the statements of all phases."""
-    body = KernelBody(sweep, itemsize, style, padded=_padded_slots(sweep, style, tensor))
+    body = KernelBody(sweep, itemsize, pivoted=pivoted, padded=pivoted and _padded_slots(sweep, tensor))
     for number, place in enumerate(arranged):
         body.begin(place)
         dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
@@ -103,23 +99,26 @@ def _written(
     return body
 
 
-def _padded_slots(sweep: Sweep, style: KernelStyle, tensor: bool) -> bool:
-    """Return whether a kernel's slots have gaps, which nothing may XOR then: no frame, and no dense block."""
+def _padded_slots(sweep: Sweep, tensor: bool) -> bool:
+    """Return whether a kernel's slots have gaps: where pairs are pivoted, and nothing XORs slots.
+
+    Frames do, and dense blocks.
+    """
     items = [item for phase in sweep.phases for item in phase.items]
-    if style.padded == "none" or any(map(is_cx, items)):
+    if any(map(is_cx, items)):
         return False
     if tensor and len(sweep.tile) >= SMALLEST_TILE and any(block(phase) for phase in parted(sweep).phases):
         return False
-    return style.padded == "all" or (style.pivots != "none" and any(kind_of(item) is Kind.PAIR for item in items))
+    return any(map(is_pair, items))
 
 
 def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
-    """Return the items of the phase that is begun, in its frame if the style has one for the sweep."""
+    """Return the items of the phase that is begun, in its frame if it has a CX."""
     sweep, phase = body.sweep, body.phases[-1]
-    place, items, style = phase.place, phase.place.phase.items, body.style.frames
-    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    if style == "none" or (style == "maps" and read.is_bits and written.is_bits) or not any(map(is_cx, items)):
+    place, items = phase.place, phase.place.phase.items
+    if not any(map(is_cx, items)):
         return items
+    read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
     come, leave = [by_tile(place, sweep.tile, body.itemsize) for _ in range(2)]
     if first:
         come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
@@ -146,7 +145,7 @@ def _records(body: KernelBody) -> NDArray[np.int32]:
 def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
     arranged = places(sweep, itemsize)
-    body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
+    body = KernelBody(sweep, itemsize, in_memory=True)
     for number, place in enumerate(arranged):
         body.begin(place)
         items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
@@ -176,12 +175,8 @@ def _text(
         *frame.types(),
         "",
     ]
-    style = body.style
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    ahead = style.ahead and read.stays and _share(threads, itemsize)
-    prefetch = _ahead(sweep, threads, body) if ahead else []
-    functions = [AHEAD] if ahead else []
-    functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
+    functions = [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
     kernel = [
@@ -190,7 +185,6 @@ def _text(
         "{",
         *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1, body.slots),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
-        *prefetch,
         *frame.numbers(body.parted),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
     ]
@@ -210,7 +204,7 @@ def _text(
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
-        moves = Moves(sweep, phase, body.slots, style.streamed, frame.live, read, written)
+        moves = Moves(sweep, phase, body.slots, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         if number == last and moves.moved:
             kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
@@ -238,35 +232,11 @@ def _share(threads: int, itemsize: int) -> int:
 
 
 def _bounds(threads: int, body: KernelBody) -> str:
-    """Return the threads of a block that has the largest tile."""
-    held = _held(threads, body)
-    return f"{threads}, {held}" if held else str(threads)
-
-
-def _held(threads: int, body: KernelBody) -> int:
     """Return the launch bounds: threads, and for large tiles blocks of a multiprocessor, which limits registers."""
     row = BY_ITEMSIZE[body.itemsize]
     blocks = row.padded_blocks if body.slots.padded else row.blocks
-    return _share(threads, body.itemsize) * (blocks + body.style.more_blocks)
-
-
-def _ahead(sweep: Sweep, threads: int, body: KernelBody) -> list[str]:
-    """Prefetch the tile of the block that will follow; each thread prefetches its share of 128-byte lines.
-
-    Blocks all begin with loading, and blocks that began together compute together: memory would be idle.
-    """
-    line = spread("t", runs(sweep.tile[LANES:]), wide=True)
-    old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
-    lines = range(0, 1 << LANES, LINE_BYTES // body.itemsize)  # of the amplitudes that lie across the lanes
-    asked = " ".join(f"fetch_ahead(state + (other | line{f' | {at}' if at else ''}));" for at in lines)
-    return [
-        f"    const u64 next = b + {_held(threads, body)} * multiprocessors();",
-        f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
-        f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
-        f"        const u64 line = {line};",
-        f"        {asked}",
-        "    }",
-    ]
+    held = _share(threads, body.itemsize) * blocks
+    return f"{threads}, {held}" if held else str(threads)
 
 
 def _places_text(

@@ -13,7 +13,6 @@ from qsim_ex.kernels.cuda.write import diagonals, pivots, tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
 from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
 from qsim_ex.kernels.cuda.write.phase_frame import Flip, X, is_exchange
-from qsim_ex.kernels.cuda.write.pivots import Kind
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, one_line, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
@@ -33,14 +32,13 @@ _SELECTED = 5
 
 
 def write_all(body: KernelBody, items: Sequence[Item | Flip]) -> None:
-    """Append all items of a phase to it, which is being written; rotations are pivoted."""
+    """Append all items of a phase to it, which is being written; pairs of rotations are pivoted."""
     phase = body.phases[-1]
-    if body.style.pivots != "none" and not body.in_memory:
+    if body.pivoted:
         phase.pivots = pivots.pivots_of(body, phase, items)
-    pairs = {number: pivot for number, pivot in phase.pivots.items() if pivot.kind is Kind.PAIR}
-    if pairs:
+    if phase.pivots:
         phase.told = body.by_value([body.zero + 1])
-    for number, pivot in pairs.items():
+    for number, pivot in phase.pivots.items():
         pivot.usual = phase.told
         diagonals.leave_ratio(phase, items, number, pivot)
     behind: list[int] = []
@@ -66,8 +64,7 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
     usual = None
     match item:
         case Mix() if number in phase.pivots:
-            if phase.pivots[number].kind is Kind.PAIR:
-                usual = list(pivots.usual_lines(body, phase, phase.pivots[number], item.bits))
+            usual = list(pivots.usual_lines(body, phase, phase.pivots[number], item.bits))
             lines = list(pivots.lines(body, phase, phase.pivots[number], item.bits))
         case Mix():
             lines = _mix(body, phase, item)
@@ -79,11 +76,6 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
             lines = _flip(body, phase, item)
         case _:
             assert_never(item)
-    work = _multiply_adds(item, len(phase.names))
-    if body.style.in_step and phase.work and phase.work + work > body.style.in_step:
-        phase.add(["__syncthreads();"])
-        phase.work = 0
-    phase.work += work
     kind = type(item).__name__.lower()
     label = f"// {one_line(item.label) or kind}"
     phase.add([label, *_where(phase, item.when, lines)], None if usual is None else [label, *usual])
@@ -91,23 +83,9 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
 
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
     """Put the numbers of a matrix for the tensor cores into the table; return where they begin."""
-    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
+    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables))
     taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
     return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
-
-
-def _multiply_adds(item: Item | Flip, registers: int) -> int:
-    """Return about how many multiply-adds a thread spends on an item."""
-    match item:
-        case Mix():
-            count = len(item.pattern) >> len(item.reads)
-            return registers * 2 * sum(width(Entry(e)) for e in item.pattern[:count]) >> len(item.bits)
-        case Diagonal():
-            return 4 * registers
-        case Rename() | Flip():
-            return 0
-        case _:
-            assert_never(item)
 
 
 def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:

@@ -24,7 +24,6 @@ class Moves:
     sweep: Sweep
     phase: PhaseText
     slots: TileSlots
-    streamed: bool
     live: bool
     read: MemoryMap
     written: MemoryMap
@@ -42,7 +41,7 @@ class Moves:
     def load(self) -> list[str]:
         """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
         start = f"{'here' if self.read.stays else 'origin'} {self.read.joined} {{:#x}}"
-        amplitude = f"__ldcs(state + ({start}))" if self.streamed else f"state[{start}]"
+        amplitude = f"state[{start}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
         lines += self._flipped("origin", self.phase.first, self._steps(self.read))
@@ -61,7 +60,7 @@ class Moves:
     def store(self, names: list[int]) -> list[str]:
         """Return the stores; names: the variable of each register's amplitude."""
         start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
-        to = f"__stcs(state + ({start}), a{{}});" if self.streamed else f"state[{start}] = a{{}};"
+        to = f"state[{start}] = a{{}};"
         lines = self._flipped("there", self.phase.last, self._steps(self.written))
         lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
         return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines

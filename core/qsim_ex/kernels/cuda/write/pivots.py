@@ -1,10 +1,10 @@
-"""Rotations that kernels apply with half of the multiply-adds: one of their two numbers is made 1.
+"""Pairs of rotations that kernels apply with half of the multiply-adds: one of a rotation's two numbers is made 1.
 
 A rotation by φ is cos φ times a matrix of ones and ±tan φ, or sin φ times one of ones and ±cot φ, and one of the two
 has no number above 1. So each part of an amplitude takes one multiply-add, where it took two. The scale is left to the
 last rotation of a sweep, behind which all amplitudes are multiplied by the product. These numbers are made on the host
-(`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, those of reflections where
-there may be some, and that of any matrix. All threads take the same way.
+(`kernels.cuda.launch.pivoted`), and a kernel does not depend on them: it has both forms, and that of any matrix. All
+threads take the same way.
 
 RXX, RYY and their products are two rotations: of the amplitudes at which two bits are alike, and of those at which they
 differ. The first one gives the scale. By how much the second one's scale differs goes into a phase of the bits' parity,
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
@@ -28,48 +27,40 @@ from qsim_ex.kernels.cuda.write.phase_frame import Flip
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
 MOST = 64
-"""The rotations behind which their scale is applied: until then amplitudes grow by its inverse, 2^32 at most."""
+"""The pairs behind which their scale is applied: until then amplitudes grow by its inverse, 2^32 at most."""
 
 USEFUL = range(3, 33)
-"""The numbers of rotations that gain. With fewer a sweep gains less than its scale takes; with more its kernel, which
+"""The numbers of pairs that gain. With fewer a sweep gains less than its scale takes; with more its kernel, which
 has several forms of each, is read too slowly: with 64 pairs it took 1.4 times as long as matrices would."""
 
-WAYS = ("by_tangent", "by_cotangent", "by_reflected_tangent", "by_reflected_cotangent")
+WAYS = ("by_tangent_imaginary", "by_cotangent_imaginary")
 """The functions that apply a rotation; a kernel finds the number of one among its numbers, or another number."""
 
 
-class Kind(IntEnum):
-    """What is pivoted; core/native/kernels/pivots.hpp has the numbers of each kind."""
+PAIR, PRODUCT = 0, 1
+"""The first words of records: of a pair, see `Pivot.record`; and of a product of two complex numbers, behind which are
+the places in `v` of it and of both."""
 
-    PAIR = 0
-    IMAGINARY = 1
-    REAL = 2
+_PATTERN = pattern("r00i0ri00ir0i00r")
 
+_ENTRIES = 0, 3, 12, 15, 5, 6, 9, 10
+"""The entries of a pair's matrix that are not 0, first those at which its bits are alike."""
 
-PRODUCT = 3
-"""The first word of a record of a product of two complex numbers; then the places in `v` of it and of both."""
-
-_KINDS = {pattern("r00i0ri00ir0i00r"): Kind.PAIR, pattern("riir"): Kind.IMAGINARY, pattern("rrrr"): Kind.REAL}
-_ENTRIES = {Kind.PAIR: (0, 3, 12, 15, 5, 6, 9, 10), Kind.IMAGINARY: (0, 1, 2, 3), Kind.REAL: (0, 1, 2, 3)}
-"""The entries of a matrix that are not 0; of a pair first those at which its bits are alike."""
-
-_MADE = {Kind.PAIR: 6, Kind.IMAGINARY: 2, Kind.REAL: 2}
-"""What the host makes: of a rotation the number that is left and the way; of a pair the ratio of the scales, and 0."""
+_MADE = 6
+"""What the host makes: of both rotations the number that is left and the way, the ratio of their scales, and 0."""
 
 RATIO = 12
 """The place of a pair's ratio among its numbers; it is a complex number."""
 
 
-def kind_of(item: Item | Flip) -> Kind | None:
-    """Return what an item is if it may be a rotation, or two as RXX and RYY are; None for others."""
-    if not isinstance(item, Mix) or item.reads or item.when.mask:
-        return None
-    return _KINDS.get(item.pattern)
+def is_pair(item: Item | Flip) -> bool:
+    """Return whether an item may be two rotations as RXX and RYY are."""
+    return isinstance(item, Mix) and not item.reads and not item.when.mask and item.pattern == _PATTERN
 
 
 @dataclass
 class Pivot:
-    """A rotation, or a pair of rotations, in a kernel.
+    """A pair of rotations in a kernel.
 
     at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
     parity: the bits of a register whose sum says which rotation of a pair is its.
@@ -77,7 +68,6 @@ class Pivot:
     beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
 
-    kind: Kind
     at: int
     parity: int
     total: int = 0
@@ -92,32 +82,30 @@ class Pivot:
 
     def record(self) -> list[int]:
         """Return what the host has to know."""
-        return [self.kind, self.at, self.total, self.usual, len(self.folds) if self.beside else -1, *self.folds]
+        return [PAIR, self.at, self.total, self.usual, len(self.folds) if self.beside else -1, *self.folds]
 
 
 def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
-    """Return the rotations of a phase by the numbers of their items, with their numbers passed by value."""
+    """Return the pairs of a phase by the numbers of their items, with their numbers passed by value."""
     made: dict[int, Pivot] = {}
     for number, item in enumerate(items):
-        kind = kind_of(item)
-        if kind is not None and isinstance(item, Mix) and (kind is Kind.PAIR or body.style.pivots == "all"):
+        if isinstance(item, Mix) and is_pair(item):
             parity = phase.register(sum(1 << bit for bit in item.bits))
-            made[number] = Pivot(kind, body.by_value(_taken(item, kind, body.zero)), parity)
+            made[number] = Pivot(body.by_value(_taken(item, body.zero)), parity)
     return made
 
 
-def _taken(item: Mix, kind: Kind, zero: int) -> list[int]:
+def _taken(item: Mix, zero: int) -> list[int]:
     """Return the positions of an item's numbers in the packed array; zero: that of a 0, for what the host makes."""
     numbers = packing.numbered(item.pattern, item.slot.at)
-    return [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES[kind]] + [zero] * _MADE[kind]
+    return [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES] + [zero] * _MADE
 
 
 def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
-    """Yield the statements of a rotation, or of a pair of rotations."""
-    blocks = _blocks(phase, pivot, bits)
-    for block, pairs in enumerate(blocks):
-        entries, left = pivot.at + 4 * block, pivot.at + 4 * len(blocks) + 2 * block
-        yield from _rotation(body, pivot, pairs, entries, left, always=block == 1 and not pivot.beside)
+    """Yield the statements of a pair of rotations."""
+    for block, pairs in enumerate(_blocks(phase, bits)):
+        entries, left = pivot.at + 4 * block, pivot.at + 8 + 2 * block
+        yield from _rotation(body, pairs, entries, left, always=block == 1 and not pivot.beside)
 
 
 def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
@@ -125,7 +113,7 @@ def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence
 
     Amplitudes at which the bits are alike stay, and the others are turned by a tangent.
     """
-    _, pairs = _blocks(phase, pivot, bits)
+    _, pairs = _blocks(phase, bits)
     for a, b in pairs:
         if pivot.beside:
             yield body.call("by_tangent_imaginary", a, b, f"v[{pivot.at + 10}]")
@@ -133,26 +121,23 @@ def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence
             yield body.call("mix_imaginary", a, b, *(f"v[{pivot.at + k}]" for k in range(4, 8)))
 
 
-def _blocks(phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
-    """Return the pairs of amplitudes that each rotation of a pivot turns."""
-    masks = [phase.register(1 << bit) for bit in bits]
-    groups = [r for r in range(len(phase.names)) if not r & sum(masks)]
-    blocks = [(0, masks[0])] if pivot.kind != Kind.PAIR else [(0, sum(masks)), (masks[0], masks[1])]
-    return [[(f"a{phase.names[r | low]}", f"a{phase.names[r | high]}") for r in groups] for low, high in blocks]
+def _blocks(phase: PhaseText, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
+    """Return the amplitudes that the first rotation of a pair turns, two by two, and those that the second one does."""
+    low, high = (phase.register(1 << bit) for bit in bits)
+    groups = [r for r in range(len(phase.names)) if not r & (low | high)]
+    blocks = (0, low | high), (low, high)
+    return [[(f"a{phase.names[r | one]}", f"a{phase.names[r | other]}") for r in groups] for one, other in blocks]
 
 
 def _rotation(
-    body: KernelBody, pivot: Pivot, pairs: Sequence[tuple[str, str]], entries: int, left: int, *, always: bool
+    body: KernelBody, pairs: Sequence[tuple[str, str]], entries: int, left: int, *, always: bool
 ) -> Iterator[str]:
     """Yield the statements of one rotation of some pairs of amplitudes; always: whether it is a matrix in any case."""
-    real = pivot.kind == Kind.REAL
-    name = "mix_real" if real else "mix_imaginary"
-    matrix = [body.call(name, a, b, *(f"v[{entries + k}]" for k in range(4))) for a, b in pairs]
+    matrix = [body.call("mix_imaginary", a, b, *(f"v[{entries + k}]" for k in range(4))) for a, b in pairs]
     if always:
         yield from matrix
         return
-    for way, called in enumerate(WAYS if real else WAYS[:2]):
-        function = f"{called}_{'real' if real else 'imaginary'}"
+    for way, function in enumerate(WAYS):
         yield f"{'} else ' if way else ''}if (v[{left + 1}] == {way}) {{"
         yield from (f"    {body.call(function, a, b, f'v[{left}]')}" for a, b in pairs)
     yield "} else {"
@@ -161,7 +146,7 @@ def _rotation(
 
 
 def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
-    """Yield the statements that apply the scales of all rotations that have left theirs."""
+    """Yield the statements that apply the scales of all pairs that have left theirs."""
     total = body.by_value([body.zero + 1])
     for pivot in body.pivots:
         pivot.total = pivot.total or total
@@ -180,9 +165,7 @@ def beside(items: Sequence[Item | Flip], number: int) -> Iterator[int]:
             other = items[at]
             if isinstance(other, Diagonal):
                 yield at
-            elif set(other.bits) & set(item.bits) and not (
-                kind_of(other) is Kind.PAIR and set(other.bits) == set(item.bits)
-            ):
+            elif set(other.bits) & set(item.bits) and not (is_pair(other) and set(other.bits) == set(item.bits)):
                 break
 
 

@@ -39,53 +39,44 @@ _WORTH = 32
 """The multiply-adds per amplitude from which a matrix is faster on the tensor cores, whatever entries are zero."""
 
 
-def _is_block(item: Item, conditions: bool) -> bool:
-    """Return whether an item is for the tensor cores; conditions: whether one with a condition may be."""
+def _is_block(item: Item) -> bool:
+    """Return whether an item is for the tensor cores."""
     if not isinstance(item, Mix) or item.reads or len(item.bits) != BLOCK_BITS:
-        return False
-    if item.when.mask and not conditions:
         return False
     return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
 
 
-def block(phase: Phase, *, conditions: bool = True) -> Mix | None:
-    """Return the matrix of a phase for the tensor cores; None for another phase.
-
-    conditions: whether it may have one, which bodies in the interpreter may not.
-    """
+def block(phase: Phase) -> Mix | None:
+    """Return the matrix of a phase for the tensor cores; None for another phase."""
     item = phase.items[0] if len(phase.items) == 1 else None
-    return item if isinstance(item, Mix) and _is_block(item, conditions) else None
+    return item if isinstance(item, Mix) and _is_block(item) else None
 
 
-def parted(sweep: Sweep, *, conditions: bool = True) -> Sweep:
+def parted(sweep: Sweep) -> Sweep:
     """Return the sweep with phases of their own for the tensor cores, the first phase not being one.
 
-    Nor is the last one if it has a condition. conditions: as in `block`.
+    Nor is the last one if it has a condition.
     Their phases' other items go before and behind them; diagonals go to phases that exist anyway.
     """
-
-    def is_block(item: Item) -> bool:
-        return _is_block(item, conditions)
-
-    if len(sweep.tile) < SMALLEST_TILE or not any(is_block(item) for phase in sweep.phases for item in phase.items):
+    if len(sweep.tile) < SMALLEST_TILE or not any(_is_block(item) for phase in sweep.phases for item in phase.items):
         return sweep
     phases: list[Phase] = []
     for phase in sweep.phases:
-        if not any(map(is_block, phase.items)):
-            _append(phases, phase, conditions)
+        if not any(map(_is_block, phase.items)):
+            _append(phases, phase)
             continue
         others: list[Item] = []
         for item in phase.items:
-            if is_block(item):
-                _append(phases, _of(phase, others), conditions)
+            if _is_block(item):
+                _append(phases, _of(phase, others))
                 phases.append(Phase(phase.near, (item,)))
                 others = []
             else:
                 others.append(item)
-        _append(phases, _of(phase, others), conditions)
-    if block(phases[0], conditions=conditions):
+        _append(phases, _of(phase, others))
+    if block(phases[0]):
         phases.insert(0, Phase((), ()))
-    last = block(phases[-1], conditions=conditions)
+    last = block(phases[-1])
     if last and last.when.mask:
         phases.append(Phase((), ()))
     return replace(sweep, phases=tuple(phases))
@@ -96,10 +87,10 @@ def _of(phase: Phase, items: list[Item]) -> Phase:
     return Phase(() if all(isinstance(item, Diagonal) for item in items) else phase.near, tuple(items))
 
 
-def _append(phases: list[Phase], phase: Phase, conditions: bool) -> None:
+def _append(phases: list[Phase], phase: Phase) -> None:
     """Append a phase, merged with the last if one of the two needs no near bits."""
     last = phases[-1] if phases else None
-    if last and not block(last, conditions=conditions) and not (last.near and phase.near):
+    if last and not block(last) and not (last.near and phase.near):
         phases[-1] = Phase(last.near or phase.near, last.items + phase.items)
     elif phase.items:
         phases.append(phase)

@@ -1,15 +1,10 @@
-"""The programs of a compiled plan's sweeps, written by native code: core/native/planner/encode/programs.cpp.
-
-It reads like `program`.
-
-Written in Python, they took most of the host's time in a first run.
-"""
+"""The programs of sweeps for the interpreter, written by core/native/planner/encode/programs.cpp."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,45 +12,49 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.native.library import function
-from qsim_ex.steps.compiled import KIND, SWEEP, PlanArrays, PlannedSweep, arrays_at
+from qsim_ex.steps.compiled import PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
+
+if TYPE_CHECKING:
+    from qsim_ex.steps.sweep_arrays import SweepArrays
 
 _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends", "i8", 5))
 """The arrays of `qx_plan_programs`: name, type, and integers of a row; `ends` are structs ProgramEnd."""
 
 
 @lru_cache(maxsize=2)
-def compiled_programs(arrays: PlanArrays, itemsize: int, tensor: bool) -> CompiledPrograms:
+def plan_programs(arrays: PlanArrays, itemsize: int, tensor: bool) -> SweepPrograms:
     """Return the programs of all sweeps of a plan; cached, since sweeps are asked for one after the other."""
-    return CompiledPrograms(arrays, itemsize, tensor)
+    return SweepPrograms(arrays, itemsize, tensor)
 
 
 def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
-    """Return the program of a sweep, written by native code if that has planned it; tensor: see `encode`."""
+    """Return the program of a sweep; tensor: see `SweepPrograms`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
-        return compiled_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
-    from qsim_ex.kernels.cuda.interpret.program import encode
+        return plan_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
+    from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
 
-    return encode(sweep, itemsize, tensor)
+    return SweepPrograms(SweepArrays([sweep]), itemsize, tensor).program(0)
 
 
-class CompiledPrograms:
+class SweepPrograms:
     """The programs of a plan's sweeps, in memory of native code, which lives as long as this object.
 
-    handle: what native code calls them. itemsize: the bytes of an amplitude. tensor: see `encode`.
+    handle: what native code calls them. itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the
+    tensor cores.
     """
 
-    def __init__(self, arrays: PlanArrays, itemsize: int, tensor: bool) -> None:
+    def __init__(self, arrays: PlanArrays | SweepArrays, itemsize: int, tensor: bool) -> None:
         self.arrays, self.itemsize = arrays, itemsize
         self._calls = _calls()
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
-        self.handle = self._calls.encode(arrays.owner.handle, itemsize, tensor, MANY.words, out.ctypes.data)
+        self.handle = self._calls.encode(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()
 
     def program(self, number: int) -> SweepProgram:
         """Return the program of a sweep, by the number of its step."""
         words, shared, tables, ends = self._parts
-        place = self._place[number]
+        place = self.arrays.sweep_places[number]
         before = ends[place - 1, :3].tolist() if place else [0, 0, 0]
         *bounds, threads, skipped_bits = ends[place].tolist()
         a, b, c = map(slice, before, bounds)
@@ -64,11 +63,6 @@ class CompiledPrograms:
     @cached_property
     def _parts(self) -> list[NDArray[Any]]:
         return arrays_at(self, _ARRAYS, self._found)
-
-    @cached_property
-    def _place(self) -> dict[int, int]:
-        numbers = np.flatnonzero(self.arrays.steps[:, KIND] == SWEEP).tolist()
-        return {number: place for place, number in enumerate(numbers)}
 
     def __del__(self) -> None:
         self._calls.free(self.handle)
