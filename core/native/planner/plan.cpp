@@ -30,7 +30,7 @@ bool fit(const Book& book, const NumberProgram& program) {
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
-    : PlanSteps{{}, std::unique_ptr<Book>(new Book)}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
+    : PlanSteps{{}, std::make_unique<Book>()}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
       reader_(std::move(reader)), program_(reader_->num_operands()),
       canceller_(new Canceller(*book, reader_->size(), shape_.rules)),
       controls_(new Controls(*book, program_, reader_->size(), shape_.rules)),

@@ -29,7 +29,7 @@ void read(std::vector<Value>& into, const qx::Int*& given) {
 // Returns sweeps whose rows stand in arrays; see qsim_ex.steps.sweep_arrays for their order. given: the address and the
 // number of rows of each.
 QX_EXPORT(sweeps_read, (const qx::Int* given)) {
-    auto* made = new PlanSteps{{}, std::unique_ptr<Book>(new Book)};
+    auto* made = new PlanSteps{{}, std::make_unique<Book>()};
     read(made->steps.steps, given), read(made->steps.phases, given), read(made->steps.items, given);
     read(made->book->words, given), read(made->book->values, given);
     const auto bytes = next<char>(given);
