@@ -94,7 +94,7 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
 
 def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = False) -> list[Path]:
     """Compile what has changed, and return all objects of the library, or those of the tests alone."""
-    folder = OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
+    folder = _folder(architecture, compiler, sanitize)
     flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",))]
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
     command, _ = _commands(architecture, compiler)
@@ -113,11 +113,16 @@ def build_tests(compiler: str = "", sanitize: str = "") -> Path:
     architecture = platform.machine()
     made = [*objects(architecture, compiler, sanitize), *objects(architecture, compiler, sanitize, tests=True)]
     command, _ = _commands(architecture, compiler)
-    program = made[-1].parent / "tests"
+    program = _folder(architecture, compiler, sanitize) / "tests"
     _run(
         [*command, *([f"-fsanitize={sanitize}"] if sanitize else []), *map(str, made), "-lpthread", "-o", str(program)]
     )
     return program
+
+
+def _folder(architecture: str, compiler: str, sanitize: str) -> Path:
+    """Return where the objects of a way of compiling lie."""
+    return OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
 
 
 def doctest() -> Path:

@@ -5,6 +5,8 @@
 // lane by lane before anything is summed across them: that is fast, and it rounds little. So a sum depends neither on
 // the number of threads or rows nor on the width of vectors; no product is fused with an addition here either.
 
+#include "kernels/sums.hpp"
+
 #include <cmath>
 
 #include "base/array.hpp"
@@ -15,6 +17,10 @@
 namespace {
 
 using qx::Int;
+using qx::sums::Along;
+using qx::sums::Marginal;
+using qx::sums::Paulis;
+using qx::sums::Search;
 
 // Adds up neighbours in `total` whose places differ in one bit, of value `half`; returns the new length of `total`.
 Int folded(double* total, Int length, Int half) {
@@ -23,13 +29,6 @@ Int folded(double* total, Int length, Int half) {
         for (Int j = 0; j < half; ++j) total[to + j] = total[begin + j] + total[begin + half + j];
     return to;
 }
-
-// Which marginal is asked for: that of `bits`, over the indices whose bits in `mask` are `value`. A state of 2^num_bits
-// amplitudes is read in blocks of 2^width; a unit of 2^share for each group adds up some of its blocks.
-struct Marginal {
-    Int num_bits, width, share, mask, value, count;
-    const Int* bits;
-};
 
 // How the amplitudes of a state are added up. folded: the bits of a place in a block that are summed over, descending.
 // bins: for each value of its other bits the bin, or -1 to skip it; group_bin: for each value of the bits above a block
@@ -96,12 +95,6 @@ void marginals(const Real* state, const Marginal& of, const Bins& to, Int first,
     }
 }
 
-// Which sums along directions are asked for: see kernels/along.py. A unit is a group and one of 2^share parts of the steps.
-struct Along {
-    Int base, num_lanes, summed, num_steps, share;
-    const Int *lanes, *groups, *steps;
-};
-
 template <class Real>
 void along(const Real* state, const Along& of, Int first, Int last, double* out) {
     const Int width = Int{1} << of.num_lanes, walked = of.num_steps - of.share, blocks = Int{1} << walked;
@@ -164,11 +157,6 @@ double signed_sum(const double* values, Int length, Int z, double* aside) {
     return aside[0];
 }
 
-struct Paulis {
-    Int size, x, num_zs, num_above, width, units;
-    const Int *zs, *above, *of;
-};
-
 template <class Real>
 void paulis(const Real* state, const Paulis& of, Int first, Int last, double* out) {
     const Int width = of.width, inside = width - 1, length = of.size / of.units;
@@ -202,13 +190,6 @@ void paulis(const Real* state, const Paulis& of, Int first, Int last, double* ou
                     signed_sum(totals + (2 * of.of[k] + half) * width, width, of.zs[k], aside);
     }
 }
-
-// What is searched: the values of `bits` behind each base, whose targets are those of its run.
-struct Search {
-    const Int *bits, *bases, *runs;
-    const double* targets;
-    Int num_bits;
-};
 
 template <class Real>
 void search(const Real* state, const Search& of, Int first, Int last, Int* found) {

@@ -1,5 +1,7 @@
 // Tests of sums over amplitudes, against loops over all of them, with each instruction set that this processor has.
 
+#include "kernels/sums.hpp"
+
 #include <doctest.h>
 
 #include <bit>
@@ -11,27 +13,15 @@
 #include "kernels/sets.test.hpp"
 
 using qx::Int;
+using qx::sums::Marginal;
+using qx::sums::Paulis;
+using qx::sums::Search;
 
 namespace {
 
 using Number = std::complex<double>;
 template <class Real>
 using Amplitudes = std::vector<std::complex<Real>>;
-
-// As kernels/sums.cpp has them.
-struct Marginal {
-    Int num_bits, width, share, mask, value, count;
-    const Int* bits;
-};
-struct Paulis {
-    Int size, x, num_zs, num_above, width, units;
-    const Int *zs, *above, *of;
-};
-struct Search {
-    const Int *bits, *bases, *runs;
-    const double* targets;
-    Int num_bits;
-};
 
 template <class Real>
 Amplitudes<Real> drawn(std::mt19937_64& random, std::size_t size) {
@@ -57,11 +47,11 @@ constexpr double near = 1e-12;
 
 }  // namespace
 
-QX_DECLARE(marginals, (const void*, Int, const void*, double*, Int, Int, Int, Int, Int));
+QX_DECLARE(marginals, (const void*, Int, const Marginal*, double*, Int, Int, Int, Int, Int));
 QX_DECLARE(inner, (const void*, const void*, Int, Int, Int, double*, Int, Int, Int, Int, Int));
-QX_DECLARE(paulis, (const void*, Int, const void*, double*, Int, Int, Int, Int, Int));
-QX_DECLARE(small_paulis, (const void*, Int, const void* const*, Int, double*));
-QX_DECLARE(search, (const void*, Int, const void*, Int*, Int, Int, Int, Int, Int));
+QX_DECLARE(paulis, (const void*, Int, const Paulis*, double*, Int, Int, Int, Int, Int));
+QX_DECLARE(small_paulis, (const void*, Int, const Paulis* const*, Int, double*));
+QX_DECLARE(search, (const void*, Int, const Search*, Int*, Int, Int, Int, Int, Int));
 
 TEST_CASE("marginals are sums of squares over all bits but those asked for, where a condition holds") {
     constexpr Int bits = 7, width = 4;
@@ -159,7 +149,7 @@ TEST_CASE("sums of Pauli strings are those of their definition") {
                 check(out);
             });
             qx::each_set(small_paulis_sets, [&](auto kernel) {
-                const void* parts[] = {&form};
+                const Paulis* parts[] = {&form};
                 std::vector<double> out(12);
                 kernel(state.data(), single, parts, 1, out.data());
                 check(out);
