@@ -112,6 +112,8 @@ def build_tests(compiler: str = "", sanitize: str = "") -> Path:
     """
     architecture = platform.machine()
     made = [*objects(architecture, compiler, sanitize), *objects(architecture, compiler, sanitize, tests=True)]
+    if sanitize:  # whose runtime has operators new and delete of its own
+        made = [one for one in made if one.name != "runtime.o"]
     command, _ = _commands(architecture, compiler)
     program = _folder(architecture, compiler, sanitize) / "tests"
     _run(

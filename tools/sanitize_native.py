@@ -98,8 +98,7 @@ def run(sanitize: str, tests: Sequence[str]) -> int:
     folder = native.ROOT / "build" / SANITIZERS[sanitize]
     library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
     program = native.build_tests(COMPILER, sanitize)
-    # Sorting in tests takes memory by an operator new that base/runtime.cpp does not replace as it does its delete.
-    alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": "detect_leaks=1:alloc_dealloc_mismatch=0"}
+    alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": "detect_leaks=1"}
     if status := subprocess.run(["setarch", "-R", str(program)], env=alone, check=False).returncode:
         return status
     ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))
