@@ -46,7 +46,7 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel with the native library, and with the kernels where they are wanted.
+    """Build a wheel with the native library, and with GPU kernels where `_wanted` says so.
 
     The setting ``target=aarch64`` is for another machine, ``kernels=all`` for one with a GPU where this one has none.
     """

@@ -99,7 +99,7 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
     command, _ = _commands(architecture, compiler)
     version = _version(compiler)
-    chosen = test_jobs if tests else jobs
+    chosen = jobs_of_tests if tests else jobs
     todo = list(chosen(architecture, bool(compiler), source_digest()))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
@@ -265,7 +265,7 @@ def jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
             yield Job(source, f".{name}.o", flags)
 
 
-def test_jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:  # noqa: ARG001 - as `jobs`
+def jobs_of_tests(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:  # noqa: ARG001 - as `jobs`
     """Yield the compilation of each test, as the sources that are no kernels are compiled."""
     oldest = next(iter(SETS[architecture].values()))
     own = () if oldest == "generic" else (_for(oldest, foreign),)

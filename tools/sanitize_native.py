@@ -28,6 +28,8 @@ TESTS = (
     "tests/circuit",
     "tests/planning/test_compiled.py",
     "tests/planning/test_drawn_plans.py",
+    "tests/planning/test_resumed.py",
+    "tests/planning/test_rules.py",
     "tests/planning/test_ways.py",
     "tests/planning/linear",
     "tests/planning/numbers",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cuda.definition import run_sweep
+from support.cuda.definition import error_of, run_sweep
 from support.cuda.emulator import call, library, wrapped
 from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 
@@ -74,7 +74,7 @@ class Case:
             assert (held[: 1 << self.num_bits] == 7).all()
             assert (held[-(1 << self.num_bits) :] == 7).all()
             for k in np.flatnonzero(self.compared):
-                error = np.linalg.norm(got[k] - self.want[k]) / max(np.linalg.norm(self.want[k]), 1e-30)
+                error = error_of(got[k], self.want[k], self.psi[k])
                 assert error < (2e-5 if self.real is np.float32 else 1e-12), f"row {k}: {error} for {self.sweep}"
 
 

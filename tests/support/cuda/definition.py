@@ -72,3 +72,11 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
     moved = np.empty_like(psi)
     moved[in_memory(everywhere, sweep.stores)] = psi
     return np.where(visited, moved, before)
+
+
+def error_of(got, want, psi):
+    """The distance of what a sweep makes of a state from the definition, relative to the larger of both norms.
+
+    Matrices that are drawn may take all of a state away; what rounding leaves then has no digits that agree.
+    """
+    return np.linalg.norm(got - want) / max(np.linalg.norm(want), np.linalg.norm(psi))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.cuda.definition import run_sweep
+from support.cuda.definition import error_of, run_sweep
 from support.cuda.emulator import call, library, wrapped
 
 from qsim_ex.kernels.cuda.interpret.interpreter import capacity_for, source
@@ -21,7 +21,7 @@ def check_program(program, sweep, numbers, psi, num_bits, high=0):
         blocks = 1 << num_bits - program.skipped_bits
         given = arguments(program, numbers, capacity, num_bits, high, psi.dtype)
         call(interpreter(psi.dtype, capacity), blocks, program.threads, backwards, got, *given)
-        error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
+        error = error_of(got, want, psi)
         assert error < (2e-5 if psi.dtype == np.complex64 else 1e-12), f"{error} for {sweep}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.cuda.definition import run_sweep
+from support.cuda.definition import error_of, run_sweep
 from support.cuda.emulator import call, library, wrapped
 from support.cuda.random_sweeps import random_state, random_sweep
 
@@ -39,7 +39,7 @@ def check(cases, dtype, room=ROOM, tensor=False):
             whole = np.uint64(high << num_bits)
             run = getattr(compiled, f"run{k}")
             call(run, 1 << num_bits - kernel.skipped_bits, kernel.threads, backwards, got, table, whole, values)
-            error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
+            error = error_of(got, want, psi)
             assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernel.source}"
 
 

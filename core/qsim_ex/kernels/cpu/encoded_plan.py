@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qsim_ex.steps.sweep_arrays import SweepArrays
 
 PROGRAM = 8
-"""The integers of an encoded sweep as kernels take it: the struct Program of core/native/encoding.hpp."""
+"""The integers of an encoded sweep as kernels take it: the struct Program of core/native/kernels/encoding.hpp."""
 
 NUM_INSTRUCTIONS = 1
 """Which of them is the number of its instructions."""
