@@ -112,7 +112,7 @@ class Mpi:
             try:
                 self._wait(requests, (other,), statuses, size=max(len(out), len(into)), control=told, while_there=told)
             except self._mpi.Exception as error:
-                if all(status.Get_error() != self._mpi.ERR_TRUNCATE for status in statuses):
+                if not self._cut(error, statuses):
                     raise
                 raise ValueError(
                     f"exchange: expected {len(into)} bytes from rank {other}, got more; pass arrays of one shape and "
@@ -127,6 +127,14 @@ class Mpi:
                 )
 
         return end
+
+    def _cut(self, error: Any, statuses: list[Any]) -> bool:
+        """Return whether requests failed since a message was longer than the memory for it."""
+        kind = self._mpi.Get_error_class  # codes of MPICH have more bits than their class
+        found = {kind(error.Get_error_code())}
+        if self._mpi.ERR_IN_STATUS in found:
+            found = {kind(status.Get_error()) for status in statuses}
+        return self._mpi.ERR_TRUNCATE in found
 
     def reaches(self, other: int) -> bool:
         """Return whether this rank and another one can reach each other's memory, so that `swap` is possible."""
