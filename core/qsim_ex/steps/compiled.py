@@ -7,7 +7,7 @@ kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -287,12 +287,11 @@ class PlanArrays:
     def keys(self) -> list[Key]:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
         out = np.empty(4, dtype=np.int64)
-        begin, free = _keys()
-        made = begin(self.handle, out.ctypes.data)
+        made = function("plan_keys")(self.handle, out.ctypes.data)
         words, count, ends, sweeps = out.tolist()
         whole = Memory(self, words, count, "i8").array().tobytes()
         bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
-        free(made)
+        function("plan_free_keys")(made)
         parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
         return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
 
@@ -315,12 +314,6 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
         array = Memory(owner, address, length * row, kind).array()
         made.append(array.reshape(-1, row) if row > 1 else array)
     return made
-
-
-@lru_cache(maxsize=1)
-def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
-    """Return the functions of core/native/planner/encode/keys.cpp."""
-    return function("plan_keys"), function("plan_free_keys")
 
 
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:

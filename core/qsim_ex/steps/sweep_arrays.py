@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -28,14 +27,14 @@ class SweepArrays:
     """
 
     def __init__(self, sweeps: Sequence[Sweep]) -> None:
-        self._free, self.handle = _calls().free, 0
+        self._free, self.handle = function("sweeps_free"), 0
         self.sweep_places = {number: number for number in range(len(sweeps))}
         written = _Written()
         for sweep in sweeps:
             written.sweep(sweep)
         arrays = written.arrays()
         given = np.array([part for array in arrays for part in (address(array), len(array))], dtype=np.int64)
-        self.handle = _calls().read(address(given))
+        self.handle = function("sweeps_read")(address(given))
         self.bytes = sum(array.nbytes for array in arrays)
 
     def __del__(self) -> None:
@@ -106,15 +105,3 @@ def _stored(sweep: Sweep) -> tuple[int, ...]:
     """Return the columns of the map by which a sweep writes, of all bits that it moves; () for that of `load`."""
     known = max(len(sweep.store), len(sweep.load), *[bit + 1 for bit in sweep.tile[-1:]])
     return sweep.stores(range(known)) if sweep.store else ()
-
-
-class _SweepCalls(NamedTuple):
-    """The functions of core/native/planner/encode/sweep_arrays.cpp."""
-
-    read: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _SweepCalls:
-    return _SweepCalls(function("sweeps_read"), function("sweeps_free"))
