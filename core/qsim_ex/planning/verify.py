@@ -214,7 +214,7 @@ def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     for bit, own in enumerate(every):
         _check(not own & sweep.fresh & ~tile & ~(1 << bit), "a fresh bit outside the tile is in no other direction")
         alone = [mask for mask in every if mask >> bit & 1] == [own]
-        _check(alone or not sweep.fresh & tile >> bit & 1, "a fresh bit is in no direction but its own")
+        _check(alone or not (sweep.fresh & tile) >> bit & 1, "a fresh bit is in no direction but its own")
 
 
 def _phase(phase: Phase, sweep: Sweep, shape: Shape) -> None:
