@@ -176,8 +176,9 @@ def _planned(
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
-            *(fitted.tile, fitted.near, fitted.low, fitted.edge),
-            *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
+            *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
+            *(_UNBOUNDED if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+            *(fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
             *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
@@ -234,7 +235,7 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     from qsim_ex.precision import SINGLE
 
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
-    within = H200.launch, H200.trade, SINGLE.phase_work, SINGLE.permuted_work
+    within = H200.launch, H200.trade, SINGLE.exchange_work, SINGLE.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 

@@ -21,13 +21,13 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Exchange, Layout, Levels, Migration, Numbers, Phase, Plan, Shape, Stage, Sweep
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Numbers, Plan, RegisterBlock, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.plan import begins_alike
 from qsim_ex.steps.step import ZeroFill
 
-H200_SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
-TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
+H200_SHAPE = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20)
+TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, start=2)
 
 
 def new_state_plan(instructions: tuple[Instruction, ...], num_wires: int, levels: Levels) -> Plan:
@@ -175,7 +175,7 @@ def test_bytes_of_an_exchange_by_hand() -> None:
 
 
 def test_a_tile_is_stored_where_it_was_read() -> None:
-    """A tile that is stored elsewhere, or whose last phase mixes what goes to the lanes, breaks the plan's rules."""
+    """A tile that is stored elsewhere, or whose last register block mixes what goes to lanes, breaks the rules."""
     plan = make_plan(layers(8, 2).instructions, 8, Layout.identity(8), TINY)
     first = plan.sweeps[0]
 
@@ -186,12 +186,12 @@ def test_a_tile_is_stored_where_it_was_read() -> None:
             stages=(replace(stage, steps=(replace(first, store=columns_on(first.tile, units(to))), *stage.steps[1:])),),
         )
 
-    low, near = first.tile[0], first.phases[-1].near
+    low, near = first.tile[0], first.register_blocks[-1].registers
     other = next(bit for bit in first.tile if bit in near)
     verify(stored(*first.tile))
     with pytest.raises(PlanError, match="where it was read"):
         verify(stored(*first.tile[:-1], first.tile[-1] + 1))
-    with pytest.raises(PlanError, match="last phase"):
+    with pytest.raises(PlanError, match="last register block"):
         verify(stored(*({low: other, other: low}.get(bit, bit) for bit in first.tile)))
 
 
@@ -229,8 +229,8 @@ def test_a_tile_of_directions_is_a_subspace() -> None:
 
 def test_a_fresh_bit_of_a_tile_flips_alone() -> None:
     """A fresh bit of the tile breaks the rules if it is in the direction of another bit, and only then."""
-    sweep = Sweep((0, 1, 2), (Phase((1, 2), ()),), 0, 0, load=columns_on((0, 1, 2), (1, 2 | 4, 4)))
-    shape = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2)
+    sweep = Sweep((0, 1, 2), (RegisterBlock((1, 2), ()),), 0, 0, load=columns_on((0, 1, 2), (1, 2 | 4, 4)))
+    shape = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2)
 
     def plan(fresh: int) -> Plan:
         stage = Stage((replace(sweep, fresh=fresh),), fresh=fresh)
@@ -249,7 +249,7 @@ GOLDEN = Path(__file__).parent / "qft_38.txt"
 
 def test_explain_reads_well() -> None:
     """A QFT of 38 wires on 4 GPUs with host memory is explained in the words of qft_38.txt."""
-    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, phases=False)
+    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, register_blocks=False)
     text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
     assert text + "\n" == GOLDEN.read_text(encoding="utf-8")
 
@@ -297,7 +297,7 @@ def test_all_devices_work_on_a_state_whose_wires_are_not_all_mixed() -> None:
         one, two = rng.permutation(wires - 1)[:2].tolist()
         builder.gate("rx", [one], 0.3).gate("cx", [one, two]).gate("cp", [two, wires - 1], 0.2).gate("ry", [two], 0.1)
     circuit = builder.build()
-    shape = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=18)
+    shape = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=18)
     plan = make_plan(
         circuit.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, Levels(wires - 1, 1, 8), True
     )

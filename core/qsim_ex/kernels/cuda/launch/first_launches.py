@@ -1,7 +1,7 @@
 """The launches of a plan whose sweeps are all interpreted, laid out by core/native/planner/encode/launches.cpp.
 
-A new structure's first run makes no Python object for a phase or a number: the planner's arrays become programs, takes,
-recipes of tables, and the words of `run_words`.
+A new structure's first run makes no Python object for a register block or a number: the planner's arrays become
+programs, takes, recipes of tables, and the words of `run_words`.
 """
 
 from __future__ import annotations
