@@ -18,7 +18,7 @@ namespace qx::plan::naive {
 using Number = std::complex<double>;
 using State = std::vector<Number>;
 
-inline constexpr double near = 1e-9;
+inline constexpr double near_enough = 1e-9;
 
 inline double distance(const State& one, const State& other) {
     double largest = one.size() == other.size() ? 0 : 1e9;
@@ -116,7 +116,8 @@ inline State applied(const Piece& piece, const Book& book, const State& numbers,
                 const Index entry = (block * size + row) * size + column;
                 const Number given = numbers[book.place(piece.source, entry)];
                 factor = value_of(classes[entry], given);
-                honest = honest && (classes[entry] == zero || classes[entry] == one || std::abs(factor - given) < near);
+                honest =
+                    honest && (classes[entry] == zero || classes[entry] == one || std::abs(factor - given) < near_enough);
             }
             out[to] += factor * state[x];
         }
