@@ -2,7 +2,7 @@
 
 #include "planner/linear/coordinates.hpp"
 
-#include "planner/linear/framed.test.hpp"
+#include "planner/naive.test.hpp"
 
 using namespace qx::plan;
 using namespace qx::plan::naive;
@@ -33,7 +33,7 @@ State mapped(const State& state, const Map& columns) {
 TEST_CASE("work on positions is the work along directions, and leaves each amplitude where the map back says") {
     for (unsigned seed = 0; seed < 200; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(drawn_work(drawn, 12), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 12), size, drawn.book, false);
         const Map before = drawn_map(drawn);
         Span tile(units(low));
         std::vector<Oriented> basis;

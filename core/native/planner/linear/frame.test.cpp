@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "planner/linear/framed.test.hpp"
 #include "planner/linear/goals.hpp"
+#include "planner/naive.test.hpp"
 
 using namespace qx::plan;
 using namespace qx::plan::naive;
@@ -38,7 +38,7 @@ TEST_CASE("a CX changes a frame as it changes bits, and directions stay dual to 
 TEST_CASE("framed work moves no amplitude for a CX, and ends in the state of the work seen through the frame") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 20);
+        const std::vector<Piece> work = work_with_cx(drawn, 20);
         const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
         const FramedWork made(work, size, drawn.book, false);
         REQUIRE(made.fits());
@@ -54,7 +54,7 @@ TEST_CASE("framed work moves no amplitude for a CX, and ends in the state of the
 TEST_CASE("framed work of a new state leaves out what its zeros decide") {
     for (unsigned seed = 0; seed < 100; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 15);
+        const std::vector<Piece> work = work_with_cx(drawn, 15);
         State state(std::size_t{1} << size);
         state[0] = 1;
         const State expected = applied(work, drawn.book, drawn.operands, state);
@@ -68,7 +68,7 @@ TEST_CASE("framed work of a new state leaves out what its zeros decide") {
 TEST_CASE("a frame that is turned back inverts no bit") {
     for (unsigned seed = 0; seed < 40; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 12);
+        const std::vector<Piece> work = work_with_cx(drawn, 12);
         State state = drawn.state();
         const State expected = applied(work, drawn.book, drawn.operands, state);
         FramedWork made(work, size, drawn.book, false);

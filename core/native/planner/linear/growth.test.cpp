@@ -2,7 +2,7 @@
 
 #include "planner/linear/growth.hpp"
 
-#include "planner/linear/framed.test.hpp"
+#include "planner/naive.test.hpp"
 
 using namespace qx::plan;
 using namespace qx::plan::naive;
@@ -23,7 +23,7 @@ TEST_CASE("tiles have room for the directions of their work, all of which runs i
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
         const bool grows = seed % 2;
-        const FramedWork work(drawn_work(drawn, 30), size, drawn.book, grows);
+        const FramedWork work(work_with_cx(drawn, 30), size, drawn.book, grows);
         const Order order(work);
         const Shape shape = shape_of(seed % 3 != 0, seed % 5 ? 60 : 1);
         GrowingSpace space(work, order, shape, grows, 1);

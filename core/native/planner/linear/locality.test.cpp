@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "planner/linear/framed.test.hpp"
+#include "planner/naive.test.hpp"
 
 using namespace qx::plan;
 using namespace qx::plan::naive;
@@ -30,7 +30,7 @@ bool lies_in(const FramedWork& work, Index number, const Span& near) {
 TEST_CASE("work whose directions are near runs before what is left behind, and the state is the same") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(drawn_work(drawn, 20), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 20), size, drawn.book, false);
         const Order order(work);
         const Span near({1 + drawn.mask() % 31, 1 + drawn.mask() % 31});
         Numbers ready, left;
@@ -50,7 +50,7 @@ TEST_CASE("work whose directions are near runs before what is left behind, and t
 TEST_CASE("directions are chosen with which some work runs, and no more than asked for") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(drawn_work(drawn, 20), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 20), size, drawn.book, false);
         if (!work.size()) continue;
         const Order order(work);
         for (int capacity = 1; capacity <= 3; ++capacity) {

@@ -11,19 +11,6 @@ namespace {
 
 constexpr int size = 7;
 
-std::vector<Piece> drawn_work(Drawn& drawn, int count) {
-    std::vector<Piece> work;
-    for (int k = 0; k < count; ++k) {
-        const int target = drawn.bit();
-        switch (drawn.below(3)) {
-            case 0: work.push_back(drawn.cx(drawn.other(target), target)); break;
-            case 1: work.push_back(drawn.turn(target)); break;
-            default: work.push_back(drawn.phases(any_phase));
-        }
-    }
-    return work;
-}
-
 Levels levels_of(int local, int peers, int slice, int ranks = 0) { return {local, peers, slice, ranks, false, {}}; }
 
 // Divides work; the last state that the divider was in.
@@ -43,7 +30,7 @@ Divider::State divided(const std::vector<Piece>& work, const Levels& levels, Mas
 TEST_CASE("stages run all work once, mix no more bits than are local, and do what the work does in its own order") {
     for (unsigned seed = 0; seed < 120; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 25);
+        const std::vector<Piece> work = work_with_cx(drawn, 25);
         const Levels levels =
             levels_of(3 + static_cast<int>(seed % 3), static_cast<int>(seed % 3), static_cast<int>(seed % 2), seed % 5 == 4);
         Division division;
