@@ -106,15 +106,7 @@ def save_probabilities(
     conditional: bool = False,
 ) -> QuantumCircuit:
     """Save the probabilities of all values of some qubits (default all), ``qubits[0]`` least significant."""
-    return _append(
-        circuit,
-        "save_probabilities",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
+    return _append(circuit, "save_probabilities", qubits, label, pershot, conditional, unnormalized)
 
 
 def save_probabilities_dict(
@@ -126,15 +118,7 @@ def save_probabilities_dict(
     conditional: bool = False,
 ) -> QuantumCircuit:
     """Save the probabilities of some qubits as a dictionary of those that are not zero."""
-    return _append(
-        circuit,
-        "save_probabilities_dict",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
+    return _append(circuit, "save_probabilities_dict", qubits, label, pershot, conditional, unnormalized)
 
 
 def save_expectation_value(
@@ -147,16 +131,7 @@ def save_expectation_value(
     conditional: bool = False,
 ) -> QuantumCircuit:
     """Save the expectation value of a Hermitian operator on some qubits."""
-    return _append(
-        circuit,
-        "save_expval",
-        qubits,
-        label,
-        params=_terms(operator),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
+    return _append(circuit, "save_expval", qubits, label, pershot, conditional, unnormalized, params=_terms(operator))
 
 
 def save_expectation_value_variance(
@@ -170,14 +145,7 @@ def save_expectation_value_variance(
 ) -> QuantumCircuit:
     """Save the expectation value and the variance of a Hermitian operator on some qubits; means are of each alone."""
     return _append(
-        circuit,
-        "save_expval_var",
-        qubits,
-        label,
-        params=_terms(operator),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
+        circuit, "save_expval_var", qubits, label, pershot, conditional, unnormalized, params=_terms(operator)
     )
 
 
@@ -202,14 +170,7 @@ def save_amplitudes_squared(
 ) -> QuantumCircuit:
     """Save the probabilities of some basis values: whole numbers, or strings in hexadecimal (0x…) or binary."""
     return _append(
-        circuit,
-        "save_amplitudes_sq",
-        None,
-        label,
-        params=_values(params),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
+        circuit, "save_amplitudes_sq", None, label, pershot, conditional, unnormalized, params=_values(params)
     )
 
 
@@ -222,15 +183,7 @@ def save_density_matrix(
     conditional: bool = False,
 ) -> QuantumCircuit:
     """Save the density matrix of some qubits (default all), reduced from the state and averaged over all shots."""
-    return _append(
-        circuit,
-        "save_density_matrix",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
+    return _append(circuit, "save_density_matrix", qubits, label, pershot, conditional, unnormalized)
 
 
 def save_unitary(circuit: QuantumCircuit, label: str = "unitary", pershot: bool = False) -> QuantumCircuit:

@@ -222,7 +222,10 @@ def always_in_frame(patch: pytest.MonkeyPatch) -> None:
 
     def edit(sweep: Sweep) -> Sweep:
         return replace(
-            sweep, phases=tuple([replace(phase, items=tuple(map(item_of, phase.items))) for phase in sweep.phases])
+            sweep,
+            register_blocks=tuple(
+                [replace(block, items=tuple(map(item_of, block.items))) for block in sweep.register_blocks]
+            ),
         )
 
     edited(patch, "linear", lambda plan: with_sweeps(plan, edit))
@@ -232,7 +235,9 @@ def overtaking(patch: pytest.MonkeyPatch) -> None:
     """Where parities are far, work runs before other work that waits and with which it does not commute."""
 
     def edit(sweep: Sweep) -> Sweep:
-        return replace(sweep, phases=tuple([replace(phase, items=phase.items[::-1]) for phase in sweep.phases]))
+        return replace(
+            sweep, register_blocks=tuple([replace(block, items=block.items[::-1]) for block in sweep.register_blocks])
+        )
 
     edited(patch, "far parities", lambda plan: with_sweeps(plan, edit))
 
