@@ -7,12 +7,13 @@ A save names a row of `KINDS` (what is kept) and a subtype (how the values of se
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.instruction import PartNumbers, StateNode, mask_of
 from qsim_ex.errors import CircuitError, nearest
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _AVERAGE: tuple[How, ...] = ("average", "accum", "list", "c_average", "c_accum",
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Save:
+class Save(StateNode):
     """Save a value of the state at this point under `label`.
 
     wires: the wires that the value depends on, ``wires[0]`` the least significant bit of a value's index; None: all
@@ -73,6 +74,35 @@ class Save:
         """Whether values of many trajectories are added up."""
         return self.how.endswith(("average", "accum"))
 
+    @property
+    def acts_on(self) -> int:
+        """The wires that its value depends on, if they are named."""
+        return mask_of(self.wires or ())
+
+    @property
+    def on_every_wire(self) -> bool:
+        """Whether its value depends on all wires, whichever these are."""
+        return not self.wires
+
+    @property
+    def reads_every_bit(self) -> bool:
+        """Whether its value is kept for each value of the classical bits."""
+        return self.by_memory
+
+    @property
+    def in_order(self) -> bool:
+        """Whether amplitudes have been put in the order of the wires to be read."""
+        return KINDS[self.what].in_order
+
+    def renumbered(self, numbers: PartNumbers) -> Save:
+        """Return it in the numbers of a part."""
+        return replace(self, wires=numbers.wires(self.wires or ()))
+
+    def describe(self) -> str:
+        """Return in words what is saved."""
+        kept = "the state" if self.what == "statevector" else f"the {self.what} of the state"
+        return f"{kept} is saved as {self.label!r}"
+
     def depends_on(self, num_wires: int) -> tuple[int, ...]:
         """Return the wires that the value depends on, of a circuit with `num_wires` wires."""
         return tuple(range(num_wires)) if self.wires is None else self.wires
@@ -94,7 +124,7 @@ class SaveKind:
     some_wires: whether it is of some wires; otherwise it is of all wires, in order.
     asks: the field of `Save` that it needs, beside the wires.
     shape: returns the shape of a value of k wires. dtype: the type of its numbers; None: that of the amplitudes.
-    gates_only: whether only gates may stand before the save.
+    gates_only: whether only gates may stand before the save. in_order: whether reading it puts the wires in order.
     """
 
     hows: tuple[How, ...]
@@ -103,6 +133,7 @@ class SaveKind:
     asks: Literal["observable", "values"] | None = None
     dtype: type[np.generic] | None = None
     gates_only: bool = False
+    in_order: bool = False
 
 
 def _number(_save: Save, _wires: int) -> tuple[int, ...]:
@@ -126,7 +157,7 @@ def _matrix(_save: Save, wires: int) -> tuple[int, ...]:
 
 
 KINDS: dict[What, SaveKind] = {
-    "statevector": SaveKind(_SINGLE, _vector),
+    "statevector": SaveKind(_SINGLE, _vector, in_order=True),
     "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64),
     "expectation_value": SaveKind(_AVERAGE, _number, some_wires=True, asks="observable", dtype=np.float64),
     "expectation_value_variance": SaveKind(_AVERAGE, _pair, some_wires=True, asks="observable", dtype=np.float64),

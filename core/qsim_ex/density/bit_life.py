@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 
-from qsim_ex.circuit.ops import Conditional, Measure, Save, Structure
+from qsim_ex.circuit.ops import Conditional, Measure, Save
+from qsim_ex.circuit.structure import Structure
 
 
 class BitLife:

@@ -36,18 +36,18 @@ from qsim_ex.circuit.ops import (
     Reset,
     Save,
     SetState,
-    Structure,
     When,
     conjugate,
     mask_of,
     pattern,
-    structure_of,
     wires_of,
 )
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.density.bit_life import BitLife
 from qsim_ex.density.conditions import assigned, cubes, joined
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
+from qsim_ex.program.memory import ColumnCounter
 from qsim_ex.program.readings import ReadingTracker
 
 Complex = NDArray[np.complex128]
@@ -155,7 +155,7 @@ class Doubler:
         self._observed = asked.observed or any(isinstance(i, Save) for i in structure.instructions)
         self._readout = readout
         groups = tuple(sorted({error.clbits for error in readout}))
-        self._reader = ReadingTracker(groups, structure.instructions)
+        self._reader = ReadingTracker(groups, structure.instructions, ColumnCounter())
         self._made: list[Instruction] = []
         self._bits = 0
         self._places: Places = {}
@@ -359,7 +359,7 @@ class Doubler:
         for clbit in clbits:
             if not self._reader.misreads(clbit):
                 continue
-            reading, new = self._reader.reading(clbit, {})
+            reading, new = self._reader.reading(clbit, lambda _: None)
             matrix = matrix_of(self._readout, reading.clbits, reading.measurement) if new else None
             if matrix is None:
                 continue

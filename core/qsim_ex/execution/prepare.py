@@ -8,7 +8,7 @@ from typing import Any, assert_never, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
@@ -75,9 +75,10 @@ def plans_of(
                 place = not plans and fresh == every
                 plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
-            case SetState() | Save(what="statevector"):
-                start, fresh = Layout.identity(num_wires), 0
-            case BranchPoint() | Save() | Fork() | Jump() | RoundBegin() | Join():
+            case StateNode():
+                if node.in_order:
+                    start, fresh = Layout.identity(num_wires), 0
+            case BranchPoint() | Fork() | Jump() | RoundBegin() | Join():
                 pass
             case _:
                 assert_never(node)

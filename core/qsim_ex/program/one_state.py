@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qsim_ex.circuit.ops import Instruction, Measure, Save, SetState, Structure, wires_acted_on, wires_of
+from qsim_ex.circuit.ops import Instruction, Measure, Save, SetState, title_of, wires_of
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program, RandomInstruction
@@ -33,12 +34,11 @@ def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instru
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
         acting = (k for k in later if not isinstance(instructions[k], Save))
-        place = next((k for k in acting if wires_acted_on(instructions[k]) & wires), place)
+        place = next((k for k in acting if instructions[k].acts_on & wires), place)
     instruction = instructions[place]
-    name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
     numbers = wires_of(wires)
     acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
     return NotSupported(
         f"expected a circuit with one final state, got {first_random.feature}, which makes the final state random: "
-        f"instruction {place} ({name}) acts on {acted}; use Simulator.run or Simulator.run_batch."
+        f"instruction {place} ({title_of(instruction)}) acts on {acted}; use Simulator.run or Simulator.run_batch."
     )

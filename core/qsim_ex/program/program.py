@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import Expression
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
@@ -104,7 +105,7 @@ class Join:
     depth: int
 
 
-Node = Segment | BranchPoint | SetState | Save | Fork | Jump | RoundBegin | Join
+Node = Segment | BranchPoint | StateNode | Fork | Jump | RoundBegin | Join
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -133,7 +134,7 @@ class Level(Protocol):
         """The readings that are made after the choices."""
 
     @property
-    def end(self) -> Save | SetState | None:
+    def end(self) -> StateNode | None:
         """What happens after the work, if it is no branch point."""
 
 

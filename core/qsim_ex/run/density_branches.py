@@ -156,7 +156,7 @@ def run_branches(call: BatchCall) -> BatchResult:
         )
     circuit, bound = call.circuit, call.bound
     measured = measures(call) or any(
-        isinstance(one, Store) and one.writes_bits for one in circuit.structure.instructions
+        isinstance(one, Store) and bool(one.written_bits) for one in circuit.structure.instructions
     )
     request = replace(call.checked(certain(call), measured), trajectories=1)
     separation = separation_of(circuit.structure, bool(call.observables), call.groups, "together")

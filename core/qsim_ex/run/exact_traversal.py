@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import as_bits, evaluate
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.noise.readout import matrix_of
-from qsim_ex.circuit.ops import ALWAYS, Save, SetState
+from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.density.questions import DensityRows
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.errors import LoopError, NotSupported, OutOfMemory
@@ -171,10 +172,8 @@ class ExactTraversal(BranchTraversal):
         match self._nodes[at]:
             case Segment() as segment:
                 self._work(at, segment, group)
-            case Save() as save:
-                self._way.save(self._unit, save, self._values(at, save, group.states, group.branches), group.branches)
-            case SetState() as given:
-                self._set(given, group.states, group.branches)
+            case StateNode() as one:
+                self._on_state(at, one, group.states, group.branches)
             case BranchPoint() as point:
                 return self._divide(at, point, group)
             case Fork(condition, otherwise):

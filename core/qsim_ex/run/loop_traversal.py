@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import evaluate
-from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.errors import LoopError
 from qsim_ex.placement.batch import Batch, States
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
@@ -131,11 +131,8 @@ class LoopTraversal(BranchTraversal):
         match self._nodes[at]:
             case Segment() as segment:
                 self._run(at, segment, group.states, group.branches, None)
-            case Save() as save:
-                values = self._values(at, save, group.states, group.branches)
-                self._way.save(self._unit, save, values, group.branches, group.place)
-            case SetState() as given:
-                self._set(given, group.states, group.branches)
+            case StateNode() as one:
+                self._on_state(at, one, group.states, group.branches, group.place)
             case BranchPoint() as point:
                 self._choose(point, group)
             case Fork(condition, otherwise):

@@ -33,7 +33,6 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
-from qsim_ex.program.readings import unwritten_bits
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
@@ -132,7 +131,7 @@ def run_batch(
     """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    readout = without(readout, unwritten_bits(circuit.structure)) if readout else ()
+    readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     several = launcher.LAUNCHED or connection.CONNECTED.is_set()
     turn = connection.in_turn(options.processes) if several else nullcontext()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Channel, Save, SetState
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Channel
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
@@ -176,11 +177,8 @@ def _explained(
                     next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
                 )
                 lines.append(told)
-            case Save(label, what):
-                kept = "the state" if what == "statevector" else f"the {what} of the state"
-                lines.append(f"{kept} is saved as {label!r}")
-            case SetState():
-                lines.append("all wires are put into a given state, and the state before is discarded")
+            case StateNode():
+                lines.append(node.describe())
             case Fork():
                 lines.append("shots for which a condition does not hold go another way")
             case RoundBegin():
