@@ -18,7 +18,7 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import MARKERS, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Initialize, Instruction, Measure, Op, Permutation, mask_of
+from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save
 from qsim_ex.native.library import function
 
 
@@ -108,27 +108,50 @@ class Structure:
         """
         if (wires := self.gate_wires) is not None:
             return self.gates_end > 0 and wires.mixed == (1 << self.num_qubits) - 1 and wires.groups < 2
-        kinds = [*map(type, self.instructions)]
-        if not {Op} <= {*kinds} <= {Op, Measure}:
+        return self.kinds <= {Op, Measure} and self.joins_all and self.measures_last(observed=False)
+
+    @cached_property
+    def joins_all(self) -> bool:
+        """Whether operations and channels without a condition mix every wire and join all, and none is reset.
+
+        So no wire is idle at any time. An operation whose controls may never be 1 is not taken to mix anything.
+        """
+        if not self.kinds <= {Op, Permutation, Channel, Measure, Conditional, Save}:
             return False
-        midway = Measure in kinds[: -1 - kinds[::-1].index(Op)]
-        every = (1 << self.num_qubits) - 1
-        mixed = measured = 0
-        joined: list[int] = []  # disjoint masks of wires that gates have joined
-        for instruction in self.instructions:
-            if isinstance(instruction, Measure):
-                measured |= mask_of(instruction.wires)
-            elif isinstance(instruction, Op):
-                own = mask_of(instruction.mixes)
-                if own & measured:
-                    return False
-                mixed |= own
-                acted = instruction.acts_on
-                if not any(acted & ~mask == 0 for mask in joined) and acted:  # 0 is a global phase, which joins nothing
-                    joined = _with(acted, joined)
-                if mixed == every and joined == [every] and not midway:
-                    return True
+        every, mixed = (1 << self.num_qubits) - 1, 0
+        joined: list[int] = []  # disjoint masks of wires that are joined
+        waiting: set[tuple[int, int]] = set()  # what is mixed if all of some controls are
+        for one in {id(one): one for one in self.instructions}.values():
+            if type(one) not in (Op, Permutation, Channel):
+                continue
+            acted = one.acts_on
+            if acted and not any(acted & ~mask == 0 for mask in joined):  # 0 is a global phase, which joins nothing
+                joined = _with(acted, joined)
+            if type(one) is Op and one.when.value:
+                waiting.add((one.mixed_wires, one.when.value))
+            else:
+                mixed |= one.mixed_wires
+        left = True
+        while left and mixed != every:
+            found = [(mixes, controls) for mixes, controls in waiting if not controls & ~mixed]
+            left = any(mixes & ~mixed for mixes, _ in found)
+            for mixes, _ in found:
+                mixed |= mixes
         return mixed == every and len(joined) < 2
+
+    def measures_last(self, *, observed: bool) -> bool:
+        """Whether all measurements can surely be moved to the end; observed: see `divide.program_of`."""
+        if Measure not in self.kinds:
+            return True
+        if not self.kinds <= {Op, Permutation, Channel, Measure}:
+            return False
+        measured = 0
+        for one, acted in zip(self.instructions, self.acted, strict=True):
+            if type(one) is Measure:
+                measured |= acted
+            elif measured and measured & (acted if observed else one.mixed_wires):
+                return False
+        return True
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickling or copying returns the one object of the process.

@@ -40,6 +40,9 @@ def separation_of(
         return None  # a state of all wires is set, or saved
     if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
+    narrow = structure.num_qubits <= thresholds.now.narrow  # then no lives take turns
+    if structure.joins_all and (narrow or structure.measures_last(observed=observed)):
+        return None
     return _Separator(structure, observed, groups).separation(how)
 
 
