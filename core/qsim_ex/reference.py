@@ -30,6 +30,7 @@ from qsim_ex.circuit.ops import (
     Save,
     SetState,
 )
+from qsim_ex.circuit.saves import SAVE_KINDS
 
 Vector = NDArray[np.complex128]
 Matrix = NDArray[np.complex128]
@@ -265,8 +266,6 @@ def saved_value(save: Save, psi: Vector) -> NDArray[Any]:
             return np.abs(chosen) ** 2
         case "probabilities":
             return rho.diagonal().real
-        case "density_matrix":
-            return rho
         case "expectation_value" | "expectation_value_variance":
             matrix = _observable(save, len(wires))
             mean = np.trace(matrix @ rho).real
@@ -275,8 +274,10 @@ def saved_value(save: Save, psi: Vector) -> NDArray[Any]:
             return np.array([mean, np.trace(matrix @ matrix @ rho).real - mean**2])
         case "unitary":
             raise ValueError("expected the save of a value of a state, got that of a unitary; use unitary_at.")
-        case _:
-            assert_never(save.what)
+        case what:
+            of_density = SAVE_KINDS[what].of_density
+            assert of_density is not None
+            return np.asarray(of_density(save, rho[np.newaxis])[0])
 
 
 def _observable(save: Save, num_wires: int) -> Matrix:

@@ -42,6 +42,7 @@ from qsim_ex.circuit.ops import (
     pattern,
     wires_of,
 )
+from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.density.bit_life import BitLife
 from qsim_ex.density.conditions import assigned, cubes, joined
@@ -56,7 +57,6 @@ Places = dict[int, int]
 """Classical bit -> the wire that holds its value; a bit that is 0 is missing."""
 
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL, Known.ROOT, Known.MINUS_ROOT})
-_NO_AMPLITUDES = ("statevector", "amplitudes", "unitary")
 
 _FLIP = np.array([0, 1, 1, 0], dtype=np.complex128)
 _SUM = np.array([1, 1, 0, 0], dtype=np.complex128)
@@ -393,7 +393,7 @@ class Doubler:
 
 def check_mixed(save: Save) -> None:
     """Check that a mixed state has the value that is saved; raises `NotSupported`."""
-    if save.what in _NO_AMPLITUDES:
+    if not SAVE_KINDS[save.what].of_mixed:
         raise NotSupported(
             f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
             "method='density_matrix'; save the density matrix, or leave method out."

@@ -28,7 +28,7 @@ from qsim_ex.circuit.ops import (
     Save,
     mask_of,
 )
-from qsim_ex.circuit.saves import KINDS
+from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.division import Division
 from qsim_ex.program.levels import BlockLevels, OpenLevel
@@ -328,7 +328,7 @@ class BasicBlock:
 
     def _save(self, place: int, save: Save) -> None:
         division = self._division
-        if KINDS[save.what].gates_only:
+        if SAVE_KINDS[save.what].gates_only:
             division.check_gates(place, save)
         level = self.levels.reached(0)
         if save.by_memory:
