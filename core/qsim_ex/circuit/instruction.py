@@ -105,6 +105,11 @@ class StateNode(Answers):
         """Whether states are in one piece, with wire w on index bit w, after it."""
         return False
 
+    @property
+    def beginning(self) -> tuple[tuple[int, ...], int] | None:
+        """Where the state before is discarded, the wires and the operand of the state that is made; else None."""
+        return None
+
     def describe(self) -> str:
         """Return in words what happens there."""
         raise NotImplementedError

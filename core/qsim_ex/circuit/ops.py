@@ -345,6 +345,11 @@ class SetState(_OnWires, StateNode):
         """Amplitudes are written in the order of the wires."""
         return True
 
+    @property
+    def beginning(self) -> tuple[tuple[int, ...], int]:
+        """The wires and the operand of the state."""
+        return self.wires, self.operand
+
     def describe(self) -> str:
         """Return in words what happens."""
         return "all wires are put into a given state, and the state before is discarded"

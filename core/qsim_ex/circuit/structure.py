@@ -73,6 +73,21 @@ class Structure:
         return self.has_control_flow or any(one.read_bits or one.reads_every_bit for one in self.instructions)
 
     @property
+    def is_noisy(self) -> bool:
+        """Whether there is a channel."""
+        return Channel in self.kinds
+
+    @property
+    def has_saves(self) -> bool:
+        """Whether a value of the state is saved."""
+        return Save in self.kinds
+
+    @property
+    def only_gates(self) -> bool:
+        """Whether gates are all there is."""
+        return self.kinds <= {Op, Permutation}
+
+    @property
     def is_certain(self) -> bool:
         """Whether gates and initial states are all there is, so that nothing is random."""
         return self.kinds <= {Op, Permutation, Initialize}

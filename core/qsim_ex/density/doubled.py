@@ -152,7 +152,7 @@ class Doubler:
         self._n = asked.num_wires
         self._total = asked.total
         # Whether the state between instructions matters, and not only the bits that are read at the end.
-        self._observed = asked.observed or any(isinstance(i, Save) for i in structure.instructions)
+        self._observed = asked.observed or structure.has_saves
         self._readout = readout
         groups = tuple(sorted({error.clbits for error in readout}))
         self._reader = ReadingTracker(groups, structure.instructions, ColumnCounter())

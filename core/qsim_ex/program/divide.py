@@ -88,7 +88,7 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         saves=(),
         memory={},
     )
-    program.__dict__["nodes"] = program.make_nodes()  # planning needs them at once
+    program.__dict__.update(nodes=program.make_nodes(), segment_places=(0,))  # planning needs them at once
     return program
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, wires_of
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.program.choices import Choice, Reading
 from qsim_ex.program.gathered import Piece, segment_from
-from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, Segment
+from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, Segment, Work
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class OpenLevel:
 
     def plain(self) -> Segment:
         """Return work that has no choices among it as a segment whose operands are the circuit's."""
-        return Segment(tuple(piece for piece in self.work if isinstance(piece, Op | Permutation | Initialize)))
+        return Segment(cast(tuple[Work, ...], tuple(self.work)))
 
 
 class BlockLevels:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qsim_ex.circuit.ops import Instruction, Measure, Save, SetState, title_of, wires_of
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Instruction, Measure, Save, title_of, wires_of
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.divide import program_of
@@ -18,7 +19,7 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
     wires that were touched.
     """
     program = program_of(structure, True, touched)
-    if touched and any(isinstance(node, SetState) for node in program.nodes):
+    if touched and any(isinstance(node, StateNode) and node.beginning is not None for node in program.nodes):
         raise NotSupported(
             "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
             "begin with that state instead (StateVector(…, initial=amplitudes))."

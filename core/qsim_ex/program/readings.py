@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from qsim_ex.circuit.ops import Instruction, Measure
+from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
 from qsim_ex.program.memory import Column, ColumnCounter
@@ -23,8 +23,7 @@ class ReadingTracker:
     def __init__(self, groups: Groups, instructions: Sequence[Instruction], columns: ColumnCounter) -> None:
         self._columns = columns
         self._group = {clbit: group for group in groups for clbit in group}
-        measures = (i for i in instructions if isinstance(i, Measure)) if groups else ()
-        self._all = Counter(clbit for measure in measures for clbit in measure.clbits)
+        self._all = Counter(clbit for one in (instructions if groups else ()) for clbit in one.written_bits)
         self._times: Counter[int] = Counter()  # how often each bit was measured so far
         self._readings: dict[tuple[int, ...], Reading] = {}  # of the present values of the bits
         self._read: set[tuple[int, ...]] = set()  # the groups that were read, then or before

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.ops import Begin, Instruction, Reset, Save, wires_of
+from qsim_ex.circuit.ops import Begin, Instruction, Reset, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
 from qsim_ex.program.lives import Life, Lives
@@ -73,7 +73,7 @@ class _Separator:
         self._groups = groups
         simplifier = Simplifier(structure, {clbit for group in groups for clbit in group})
         self._placed, self._phases, self._gathers = simplifier.placed, tuple(simplifier.phases), simplifier.gathers
-        self._saves = any(isinstance(instruction, Save) for instruction in structure.instructions)
+        self._saves = structure.has_saves
         self._lives = Lives(self._placed, groups, observed)
         self._partition = Partition(self._lives, self._saves)
 

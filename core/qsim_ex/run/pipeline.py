@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
@@ -94,7 +93,7 @@ class BatchCall:
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else, by a method of our choice."""
         asked = self.shots is not None and self.trajectories is None and not self.observables
-        return asked and self.options.method == "automatic" and Channel in self.circuit.structure.kinds
+        return asked and self.options.method == "automatic" and self.circuit.structure.is_noisy
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""

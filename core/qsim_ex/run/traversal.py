@@ -93,8 +93,7 @@ class BranchTraversal:
         """Continue the one branch in progress of an earlier run, and all branches that come from it."""
         way = self._way
         assert way.in_progress is not None
-        segment = self._nodes[at.node]
-        assert isinstance(segment, Segment)
+        segment = way.program.segment_at(at.node)
         plan = way.in_progress.plans_at(at)[-1] if at.before else self._plan(at.node, segment, at.start, at.fresh)
         states = self._begin(1)
         assert states.single is not None
