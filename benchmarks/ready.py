@@ -18,7 +18,7 @@ import numpy as np
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps
 from qsim_ex.execution.prepare import plans_of

@@ -16,7 +16,7 @@ from qsim_ex import BatchResult, Circuit, CircuitBuilder, Options, PauliSum, Res
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.saves import KINDS, What
+from qsim_ex.circuit.saves import SAVE_KINDS, What
 from qsim_ex.devices import discover
 from qsim_ex.execution import checkpoints
 from qsim_ex.run.machine import Machine
@@ -30,19 +30,19 @@ SHOTS = 60
 def arguments(what: What) -> dict[str, Any]:
     """Arguments of a save of this kind."""
     return {
-        **({"wires": SOME} if KINDS[what].some_wires else {}),
-        **({"observable": SUM} if KINDS[what].asks == "observable" else {}),
-        **({"values": [0, 5, 127, 64]} if KINDS[what].asks == "values" else {}),
+        **({"wires": SOME} if SAVE_KINDS[what].some_wires else {}),
+        **({"observable": SUM} if SAVE_KINDS[what].asks == "observable" else {}),
+        **({"values": [0, 5, 127, 64]} if SAVE_KINDS[what].asks == "values" else {}),
     }
 
 
-STATE_KINDS = [what for what, row in KINDS.items() if not row.gates_only]
+STATE_KINDS = [what for what, row in SAVE_KINDS.items() if not row.gates_only]
 
 
 def save_all(builder: CircuitBuilder, point: str = "", kinds: list[What] = STATE_KINDS) -> CircuitBuilder:
     """Save every kind in every way."""
     for what in kinds:
-        for how in KINDS[what].hows:
+        for how in SAVE_KINDS[what].hows:
             builder.save(f"{point}{what} {how}", what, how=how, **arguments(what))
     builder.save(f"{point}all wires", "density_matrix")
     return builder.save(f"{point}wide", "density_matrix", wires=[3, 6, 1, 0])
@@ -136,7 +136,7 @@ def check_each(made: Circuit, result: Result, tolerance: float = 1e-10) -> None:
                 assert min(differences(value, one) for one in possible) < tolerance
         assert len(each) == sum(map(len, grouped.values()))
         close(sum(of.sum(axis=0) for of in grouped.values()), each.sum(axis=0), 100 * tolerance)
-        for how in KINDS[what].hows:
+        for how in SAVE_KINDS[what].hows:
             close(result.saved[f"{what} {how}"], put_together(how, each, grouped), 100 * tolerance)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
+from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
@@ -325,4 +325,4 @@ def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers
 def lows(num_bits: int, low: int) -> tuple[int, ...]:
     """Return the choices of the lowest bits of a new state that `ways` tries beside those that are lowest already."""
     chance = random.Random(0)
-    return tuple(mask_of(tuple(chance.sample(range(num_bits), low))) for _ in range(TRIES))
+    return tuple(sum(1 << bit for bit in chance.sample(range(num_bits), low)) for _ in range(TRIES))

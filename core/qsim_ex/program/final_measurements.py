@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from qsim_ex.circuit.ops import Begin, Conditional, Instruction, Measure, Op, Save, mask_of, wires_acted_on
+from qsim_ex.circuit.control import Store
+from qsim_ex.circuit.ops import Begin, Instruction, Measure, Save, mask_of
+
+Group = tuple[int, ...]
 
 
-def moved_to_the_end(
-    instructions: Sequence[Instruction], observed: bool, together: Callable[[tuple[int, ...]], Iterable[int]]
-) -> list[int]:
+def moved_to_the_end(instructions: Sequence[Instruction], observed: bool, group_of: Mapping[int, Group]) -> list[int]:
     """Return for each instruction the mask of wires whose measurement there can be moved to the end.
 
     An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
 
-    observed: see `program_of`. together: returns some bits, and all others that are read with them.
+    observed: see `program_of`. group_of: the group of each bit with a readout error; all bits of one are read together.
     """
     later, found = 0, []
-    needed: set[int] = set()  # classical bits that a condition reads before they are written again
+    needed: set[int] = set()  # bits that are read before they are written again, or misread before a store writes one
     for instruction in reversed(instructions):
         found.append(~later)
         match instruction:
             case Measure(wires, clbits, kept):
                 if kept:
                     found[-1] = 0
-                    later |= mask_of(wires)
                 elif needed:
-                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in needed))
+                    found[-1] &= ~mask_of(tuple([w for w, c in zip(wires, clbits, strict=True) if c in needed]))
                 needed.difference_update(clbits)
-            case Conditional(operation, clbits):
-                needed.update(together(clbits))
-                later |= wires_acted_on(operation) if observed else mask_of(operation.mixes)
-            case Op(mixes) if not observed:
-                later |= mask_of(mixes)
+                later |= instruction.mixed_wires
             case Begin():
                 pass
             case Save():
                 later = -1  # the saved state is the one after the measurement
+            case Store():
+                needed.difference_update(instruction.written_bits)
+                needed.update(misread_with(instruction.written_bits, group_of), instruction.read_bits)
             case _:
-                later |= wires_acted_on(instruction)
+                later |= instruction.acts_on if observed else instruction.mixed_wires
+                if read := instruction.read_bits:
+                    needed.update(read, misread_with(read, group_of))
     found.reverse()
     return found
+
+
+def misread_with(clbits: Iterable[int], group_of: Mapping[int, Group]) -> Iterator[int]:
+    """Yield those of some bits that are misread, and all others that are misread with them."""
+    for clbit in clbits:
+        yield from group_of.get(clbit, ())

@@ -6,7 +6,7 @@ in a basis state, so it may belong to another part of the circuit, or be held in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import Conditional, Measure, Op, Reset, Save, mask_of
@@ -198,8 +198,5 @@ def _measured_at_the_end(
     else:
         return None
 
-    def together(clbits: tuple[int, ...]) -> Iterable[int]:
-        return {other for clbit in clbits for other in group.get(clbit, (clbit,))}
-
-    moved = moved_to_the_end([one.instruction for one in placed], observed, together)
+    moved = moved_to_the_end([one.instruction for one in placed], observed, group)
     return [mask & mask_of(one.wires) for mask, one in zip(moved, placed, strict=True)]

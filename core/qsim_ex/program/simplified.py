@@ -26,12 +26,10 @@ from qsim_ex.circuit.ops import (
     Reset,
     Save,
     SetState,
-    Structure,
     When,
-    wires_acted_on,
     wires_of,
 )
-from qsim_ex.program.choices import num_streams
+from qsim_ex.circuit.structure import Structure
 
 Entries = NDArray[np.int64] | None
 
@@ -51,12 +49,12 @@ class Placed:
     @property
     def wires(self) -> tuple[int, ...]:
         """The wires that it acts on, ascending."""
-        return wires_of(wires_acted_on(self.instruction))
+        return wires_of(self.instruction.acts_on)
 
     @property
     def streams(self) -> range:
         """Its streams of random numbers."""
-        return range(self.stream, self.stream + num_streams(self.instruction))
+        return range(self.stream, self.stream + self.instruction.streams)
 
     @property
     def clbits(self) -> tuple[int, ...]:
@@ -88,7 +86,7 @@ class Simplifier:
         self._stream = 0
         for instruction in structure.instructions:
             self._follow(instruction)
-            self._stream += num_streams(instruction)
+            self._stream += instruction.streams
 
     def _follow(self, instruction: Instruction) -> None:
         match instruction:
@@ -116,7 +114,7 @@ class Simplifier:
                 assert_never(instruction)
 
     def _put(self, instruction: Instruction, entries: Entries = None) -> None:
-        acted = wires_acted_on(instruction)
+        acted = instruction.acts_on
         self._alive |= acted
         self._used |= acted
         self._touched |= 0 if isinstance(instruction, Save) else acted

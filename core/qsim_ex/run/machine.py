@@ -93,10 +93,8 @@ class Machine:
 
     def plan_on(self, levels: Levels, node: int, layout: Layout, fresh: int) -> Plan:
         """Return the plan of the segment at a node for states that were divided by other levels."""
-        nodes = self._program.nodes
-        segment = nodes[node]
-        assert isinstance(segment, Segment)
-        foreseen = self.plans_on(levels)[0][sum(isinstance(one, Segment) for one in nodes[:node])]
+        segment = self._program.segment_at(node)
+        foreseen = self.plans_on(levels)[0][self._program.segment_places.index(node)]
         if (foreseen.start, foreseen.fresh) == (layout, fresh):
             return foreseen
         given = None if levels.local >= self._num_wires else levels

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Channel, Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
@@ -21,7 +20,7 @@ from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import told_of_runs
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.run.plan_charts import chart_of
@@ -138,7 +137,7 @@ def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) 
 
 def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     """Return a line on the shots of a circuit, if they have a way of their own."""
-    if options.method != "automatic" or Channel not in circuit.structure.kinds:
+    if options.method != "automatic" or not circuit.structure.is_noisy:
         return []
     from qsim_ex.run import narrow_density
 
@@ -170,25 +169,13 @@ def _explained(
     interprets = device.kind == "gpu" and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
     for node in program.nodes:
-        match node:
-            case Segment():
-                told = explain_plan(
-                    next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
-                )
-                lines.append(told)
-            case Save(label, what):
-                kept = "the state" if what == "statevector" else f"the {what} of the state"
-                lines.append(f"{kept} is saved as {label!r}")
-            case SetState():
-                lines.append("all wires are put into a given state, and the state before is discarded")
-            case Fork():
-                lines.append("shots for which a condition does not hold go another way")
-            case RoundBegin():
-                lines.append("the rounds of a loop begin here")
-            case BranchPoint() | Jump() | Join():
-                pass
-            case _:
-                assert_never(node)
+        if isinstance(node, Segment):
+            told = explain_plan(
+                next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
+            )
+            lines.append(told)
+        elif words := node.describe():
+            lines.append(words)
     if found and deployment.in_one_piece and device.kind == "gpu":
         lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
     if migrates:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.execution.prepare import plan_of

@@ -26,7 +26,7 @@ class Request:
 
     shots: None samples nothing. trajectories: their number if the program has branches, else 1.
     observables: their expectation values are taken. readout: the readout errors of classical bits.
-    streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
+    streams: for each binding, the key of each stream of random numbers (see `Answers.streams`); the stream's own
         number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
     given: the bits that other parts of the circuit have measured, uint8 [bindings, trajectories, bits].
     """
