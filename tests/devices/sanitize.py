@@ -37,7 +37,7 @@ from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
-ANY, TURNS, USUAL = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
+ANY, TURNS, USUAL = ("mix", "diagonal", "permute"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
 WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 

@@ -44,7 +44,7 @@ class Planned(NamedTuple):
     without: Callable[[int, tuple[str, ...]], Plan | None]
 
 
-GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
+GPU = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20)
 
 
 def is_same(one: Plan, other: Plan) -> bool:

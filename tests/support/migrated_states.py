@@ -20,7 +20,7 @@ from qsim_ex.placement.migrated import Migrated
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep, ZeroFill
 
-MACHINE = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2)
+MACHINE = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2)
 """A shape so small that windows of three bits have sweeps."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, cast
 
@@ -177,8 +176,9 @@ def _planned(
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
-            *(fitted.tile, fitted.near, fitted.low, fitted.edge),
-            *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
+            *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
+            *(_UNBOUNDED if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+            *(fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
             *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
@@ -194,7 +194,7 @@ def _planned(
             *(() if levels is None else _rates(levels)),
         ]
     )
-    planner = _Planner(_calls(), instructions, given, rates)
+    planner = _Planner(instructions, given, rates)
     planner.run(num_wires if levels is None else levels.local)
     return planner
 
@@ -235,28 +235,29 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     from qsim_ex.precision import SINGLE
 
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
-    within = H200.launch, H200.trade, SINGLE.phase_work, SINGLE.permuted_work
+    within = H200.launch, H200.trade, SINGLE.exchange_work, SINGLE.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
-    def __init__(
-        self, calls: _Calls, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]
-    ) -> None:
-        self._calls = calls
-        self.handle = 0
+    def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
+        _pass_thresholds()
+        self._free, self.handle = function("plan_free"), 0
         ops, types = _as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
-        self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
+        self.handle = function("plan_begin")(
+            ops, 0 if types is None else address(types), address(given), address(rates)
+        )
 
     def run(self, local: int) -> None:
         """Plan to the end; raises `NotSupported` or `PlanError` if that cannot be. local: how many bits are local."""
-        while (state := self._calls.advance(self.handle, _SLICE)) > 0:
+        advance = function("plan_advance")
+        while (state := advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
-                self._calls.read(self.handle)
+                function("plan_read")(self.handle)
         if state:
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read
@@ -268,7 +269,7 @@ class _Planner:
         how many bits are lowest.
         """
         out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
-        self._calls.arrays(self.handle, out.ctypes.data)
+        function("plan_arrays")(self.handle, out.ctypes.data)
         *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes, steps = out.tolist()
         changes = flip, end_flip, reordered, floats, linear, low
         return PlanArrays(self, steps, found, num_operands, size, program_bytes), changes
@@ -276,45 +277,23 @@ class _Planner:
     def stages(self) -> tuple[list[int], bool, int]:
         """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""
         out = np.empty(4, dtype=np.int64)
-        self._calls.stages(self.handle, out.ctypes.data)
+        function("plan_stages")(self.handle, out.ctypes.data)
         at, count, parities, left = out.tolist()
         return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
 
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed number program, which this object keeps."""
         out = np.empty(2 * len(LISTED), dtype=np.int64)
-        self._calls.listed(self.handle, out.ctypes.data)
+        function("plan_listed")(self.handle, out.ctypes.data)
         return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:
         if self.handle:
-            self._calls.free(self.handle)
+            self._free(self.handle)
 
 
-class _Calls(NamedTuple):
-    """The functions of core/native/planner/plan.cpp."""
-
-    begin: Callable[..., int]
-    read: Callable[..., int]
-    advance: Callable[..., int]
-    arrays: Callable[..., int]
-    stages: Callable[..., int]
-    listed: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    thresholds.tell()
-    return _Calls(
-        function("plan_begin"),
-        function("plan_read"),
-        function("plan_advance"),
-        function("plan_arrays"),
-        function("plan_stages"),
-        function("plan_listed"),  # with the lock held
-        function("plan_free"),
-    )
+_pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
+"""Passes the thresholds of rewriting to native code before its first plan; tests pass theirs when they set them."""
 
 
 _OP, _PERMUTATION, _INITIALIZE = range(3)

@@ -53,8 +53,8 @@ def fresh_before(stage: Stage, num_wires: int) -> int:
             return stage.fresh
         case Exchange(swaps):
             to = list(range(num_wires))
-            for near, far in swaps:
-                to[near], to[far] = far, near
+            for local, device in swaps:
+                to[local], to[device] = device, local
         case Migration(bits, swaps):
             rest = list(range(num_wires))
             for one, other in swaps:

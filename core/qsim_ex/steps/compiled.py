@@ -7,7 +7,7 @@ kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -24,8 +24,8 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Phase,
-    Rename,
+    Permute,
+    RegisterBlock,
     Slot,
     Step,
     Sweep,
@@ -38,7 +38,7 @@ Key = Hashable
 
 NAMES = (
     ("steps", "i8", 18),
-    ("phases", "i8", 3),
+    ("register_blocks", "i8", 3),
     ("items", "i8", 11),
     ("packed", "u4", 1),
     ("words", "u8", 1),
@@ -77,7 +77,7 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
     LOAD_COUNT,
 ) = range(18)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
-MIX, DIAGONAL, RENAME = range(3)
+MIX, DIAGONAL, PERMUTE = range(3)
 PRODUCT, EULER, FOLD = range(3)
 
 
@@ -128,7 +128,7 @@ class PlanArrays:
     """
 
     steps: Integers
-    phases: Integers
+    register_blocks: Integers
     items: Integers
     packed: NDArray[np.uint32]
     words: NDArray[np.uint64]
@@ -193,10 +193,10 @@ class PlanArrays:
         reads = self._reads(row[WORDS], row[BITS], row[READS])
         return DenseMatrix(bits, reads, _when(row[MASK], row[VALUE]), label)
 
-    def made_phases(self, begin: int, end: int) -> tuple[Phase, ...]:
-        """Return some phases with their items."""
-        rows = self.phases[begin:end].tolist()
-        return tuple(Phase(wires_of(near), self._items(first, last)) for near, first, last in rows)
+    def made_blocks(self, begin: int, end: int) -> tuple[RegisterBlock, ...]:
+        """Return some register blocks with their items."""
+        rows = self.register_blocks[begin:end].tolist()
+        return tuple(RegisterBlock(wires_of(registers), self._items(first, last)) for registers, first, last in rows)
 
     def packed_places(self) -> tuple[Integers, ...]:
         """Return the entries of the number buffer that each step is given."""
@@ -251,8 +251,8 @@ class PlanArrays:
         label: int,
     ) -> Item:
         when, name = _when(mask, value), self._labels[label]
-        if kind == RENAME:
-            return Rename(self.bits(words, num_bits), when, self._values(to, num_bits), name)
+        if kind == PERMUTE:
+            return Permute(self.bits(words, num_bits), when, self._values(to, num_bits), name)
         reads = self._reads(words, num_bits, num_reads)
         if kind == DIAGONAL:
             return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
@@ -287,12 +287,11 @@ class PlanArrays:
     def keys(self) -> list[Key]:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
         out = np.empty(4, dtype=np.int64)
-        begin, free = _keys()
-        made = begin(self.handle, out.ctypes.data)
+        made = function("plan_keys")(self.handle, out.ctypes.data)
         words, count, ends, sweeps = out.tolist()
         whole = Memory(self, words, count, "i8").array().tobytes()
         bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
-        free(made)
+        function("plan_free_keys")(made)
         parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
         return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
 
@@ -317,12 +316,6 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
     return made
 
 
-@lru_cache(maxsize=1)
-def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
-    """Return the functions of core/native/planner/encode/keys.cpp."""
-    return function("plan_keys"), function("plan_free_keys")
-
-
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
     """Return the byte strings that stand one behind the other."""
     whole, bounds = data.tobytes(), [0, *ends.tolist()]
@@ -342,11 +335,11 @@ class PlannedSweep(Sweep):
     arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
     """
 
-    __slots__ = ("_phases", "arrays", "number")
+    __slots__ = ("_blocks", "arrays", "number")
 
     arrays: PlanArrays | None
     number: int
-    _phases: tuple[Phase, ...] | None
+    _blocks: tuple[RegisterBlock, ...] | None
 
     @classmethod
     def of(cls, arrays: PlanArrays, number: int) -> Self:
@@ -354,7 +347,7 @@ class PlannedSweep(Sweep):
         made, put = cls.__new__(cls), object.__setattr__
         put(made, "arrays", arrays)
         put(made, "number", number)
-        put(made, "_phases", None)
+        put(made, "_blocks", None)
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -371,19 +364,19 @@ class PlannedSweep(Sweep):
         return getattr(self, name)
 
     @property
-    def phases(self) -> tuple[Phase, ...]:
-        """The phases, in order."""
-        if self._phases is None:
+    def register_blocks(self) -> tuple[RegisterBlock, ...]:
+        """The register blocks, in order."""
+        if self._blocks is None:
             assert self.arrays is not None
             begin, end = self.arrays.steps[self.number, BEGIN : END + 1].tolist()
-            object.__setattr__(self, "_phases", self.arrays.made_phases(begin, end))
-        assert self._phases is not None
-        return self._phases
+            object.__setattr__(self, "_blocks", self.arrays.made_blocks(begin, end))
+        assert self._blocks is not None
+        return self._blocks
 
-    @phases.setter
-    def phases(self, phases: tuple[Phase, ...]) -> None:
+    @register_blocks.setter
+    def register_blocks(self, register_blocks: tuple[RegisterBlock, ...]) -> None:
         object.__setattr__(self, "arrays", None)
-        object.__setattr__(self, "_phases", phases)
+        object.__setattr__(self, "_blocks", register_blocks)
 
     def __eq__(self, other: object) -> bool:
         """Return whether another sweep has the same fields, compiled or not."""
@@ -413,14 +406,14 @@ def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
 
 
 def key_of(sweep: Sweep) -> Key:
-    """Return what is equal for equal sweeps: of a compiled plan's sweep, bytes, for which no phase is made."""
+    """Return what is equal for equal sweeps: of a compiled plan's sweep, bytes, for which no register block is made."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return sweep.arrays.keys[sweep.number]
     return sweep
 
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:
-    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
+    return sweep.tile, sweep.register_blocks, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
 
 
 class NativeNumbers(Numbers):

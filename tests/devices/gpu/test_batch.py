@@ -155,7 +155,7 @@ def test_numbers_that_are_not_loaded(gpu, dtype, compile):
 
 
 def test_steps_that_go_row_by_row(gpu, dtype):
-    """Matrices wider than a phase, permutations, spreads and clears use each row's own numbers."""
+    """Matrices wider than a register block, permutations, spreads and clears use each row's own numbers."""
     plan = check_plan(gpu, dtype, 7, 3, "never", wide=True)
     assert any(isinstance(step, DenseMatrix) for step in plan.steps)
     check_plan(gpu, dtype, 7, 3, "never", wide=True, shared=True)

@@ -23,7 +23,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Euler, Layout, Product, Shape
 
-WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 APART = replace(WIDE, table=1)
 """The same, where phases of different parities are no table."""
 

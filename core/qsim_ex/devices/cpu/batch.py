@@ -1,7 +1,8 @@
 """Batches on the CPU: threads share the rows, and compiled code loops over them where there are many.
 
 One thread runs all sweeps of a state that fits into a tile's cache, so many small states are as fast as their
-arithmetic. Steps that are rare in a batch (matrices wider than a phase, permutations, initial states) go row by row.
+arithmetic. Steps that are rare in a batch (matrices wider than a register block, permutations, initial states) go row
+by row.
 """
 
 from __future__ import annotations

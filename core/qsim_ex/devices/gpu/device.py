@@ -288,10 +288,10 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
     row = BY_ITEMSIZE[itemsize]
     return Shape(
         tile=row.tile_bits,
-        near=REGISTERS,
+        registers=REGISTERS,
         low=LANES,
         edge=LANES,
-        phases=None,
+        most_blocks=None,
         dense=REGISTERS,
         start=_START,
         balance=row.pass_work,
@@ -305,7 +305,7 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         seen=_SEEN,
         transposed=row.permuted_work,
         counted=row.counted_work,
-        exchanged=row.phase_work,
+        exchanged=row.exchange_work,
         fewer=row.fewer_lows,
         scattered=row.scattered,
     )

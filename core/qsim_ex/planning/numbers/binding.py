@@ -7,7 +7,6 @@ do not depend on the other rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
@@ -117,13 +116,7 @@ class _Binder:
     def _run(self, buffer: Complex, *, tables: bool) -> None:
         rows, places, incidence, _ = self._program
         addresses = rows.ctypes.data, len(rows), places.ctypes.data, incidence.ctypes.data
-        _native()(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables)
-
-
-@lru_cache(maxsize=1)
-def _native() -> Callable[..., int]:
-    """Return the binder in native code."""
-    return function("plan_bind")
+        function("plan_bind")(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables)
 
 
 class ProgramArrays(NamedTuple):

@@ -168,7 +168,7 @@ def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
     """Matrices of dense blocks are multiplied row by row, and made in parts where a kernel takes them from a table."""
     monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, True), block_made=0))
     loop = Loop(partial(products, layers=12), dtype, compile, tensor=True)
-    items = [item for step in loop.plan.steps for phase in step.phases for item in phase.items]
+    items = [item for step in loop.plan.steps for block in step.register_blocks for item in block.items]
     blocks = sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items)
     assert 512 * blocks > 4000
     for seed in range(3):
