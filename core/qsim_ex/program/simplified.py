@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.control import ControlFlow
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import (
     Begin,
     Channel,
@@ -25,7 +26,6 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
-    SetState,
     When,
     wires_of,
 )
@@ -109,8 +109,8 @@ class Simplifier:
                 self._reset(wires)
             case Conditional():
                 self._conditional(instruction)
-            case SetState() | Begin():
-                raise AssertionError("circuits that set the state of all wires, and parts, are not separated")
+            case StateNode() | Begin():
+                raise AssertionError("circuits with nodes on the state of all wires, and parts, are not separated")
             case ControlFlow():
                 raise AssertionError("the parts of circuits with control flow stay together")
             case _:
