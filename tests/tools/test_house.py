@@ -14,7 +14,7 @@ from tools.house.sources import ENGINE, Finding, Rule, Source
 HOUSE = {
     "program/divide.py": "node = Segment(work)\npoint = BranchPoint((), ())\nmade = Program((node, point))\n",
     "execution/prepare.py": (
-        "from qsim_ex.planning.numbers.binding import fill\n\n\n"
+        "from qsim_ex.planning.coefficients.binding import fill\n\n\n"
         "def prepare(plan, device):\n    return device.prepare(plan.steps)\n"
     ),
     "run/repeated.py": "ready = device.prepare(plan.steps)\n",
@@ -126,7 +126,7 @@ def test_an_engine_that_does_everything_once_passes(rule: Any) -> None:
         (once.one_divider, "program/second.py", "Program(())"),
         (once.one_prepare, "run/a.py", "device.prepare(plan.steps)"),
         (once.one_prepare, "state/a.py", "self.device.prepare_batch(plan.steps)"),
-        (once.one_prepare, "run/a.py", "from qsim_ex.planning.numbers.binding import fill_batch"),
+        (once.one_prepare, "run/a.py", "from qsim_ex.planning.coefficients.binding import fill_batch"),
         (once.one_executor, "run/a.py", "for step in plan.steps:\n    device.run(buffer, bits, step)"),
         (once.one_executor, "placement/a.py", "for k, one in enumerate(stage.steps):\n    if k:\n        launch(one)"),
         (once.one_executor, "placement/executor.py", "for step in steps:\n    target.run_batch(step)"),

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Step
 
 Buffer = Any
