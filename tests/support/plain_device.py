@@ -55,6 +55,8 @@ class PlainDevice(Batches):
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    in_host_memory = True
+    interprets = False
     grows = True
     name = "plain"
     description = "NumPy by definition"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tools.diagram import ENGINE_CONTRACT
-from tools.house import measured, names, once, shape, tables, words
+from tools.house import measured, names, once, placements, shape, tables, words
 from tools.house.__main__ import lines
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
@@ -94,6 +94,17 @@ def test_a_class_name_that_stands_twice_is_found(text: str) -> None:
 def test_class_names_of_frameworks_are_their_own() -> None:
     """A package of a framework may use a name that the engine has."""
     assert not names.class_names([*_one("class A: pass"), Source.parse("qsim_ex_cirq/a.py", "class A: pass")]).findings
+
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+
+
+def test_questions_for_the_kind_of_a_device_are_found() -> None:
+    """A comparison of a kind with "cpu" or "gpu" is found outside devices/; that of an option is none."""
+    asked = 'a = device.kind == "cpu" or where.device.kind in ("gpu",)\n'
+    assert len(placements.devices_asked(_one(asked)).findings) == 2
+    assert placements.devices_asked(_one(asked, "devices/cpu/a.py")).findings == ()
+    assert placements.devices_asked(_one('a = options.device == "cpu" or save.kind == "state"')).findings == ()
 
 
 # --- once ------------------------------------------------------------------------------------------------------------

@@ -6,28 +6,7 @@ Wires are given as masks, whose bit w is wire w.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Protocol, Self
-
-
-@lru_cache(maxsize=65536)
-def wires_of(mask: int) -> tuple[int, ...]:
-    """Return the wires in a mask, ascending; cached, since planning calls it many times."""
-    wires = []
-    while mask:
-        low = mask & -mask
-        wires.append(low.bit_length() - 1)
-        mask ^= low
-    return tuple(wires)
-
-
-@lru_cache(maxsize=65536)
-def mask_of(wires: tuple[int, ...]) -> int:
-    """Return the mask of some wires as an `int`, whatever integers the wires are; cached as `wires_of` is."""
-    mask = 0
-    for wire in wires:
-        mask |= 1 << int(wire)
-    return mask
 
 
 class PartNumbers(Protocol):

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from qsim_ex.circuit.control import Marker, Record, Store
 from qsim_ex.circuit.instruction import Answers, PartNumbers, StateNode
-from qsim_ex.circuit.instruction import mask_of as mask_of  # noqa: PLC0414
-from qsim_ex.circuit.instruction import wires_of as wires_of  # noqa: PLC0414
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 
 
@@ -93,6 +92,26 @@ class When(NamedTuple):
 
 
 ALWAYS = When(0, 0)
+
+
+@lru_cache(maxsize=65536)
+def wires_of(mask: int) -> tuple[int, ...]:
+    """Return the wires in a mask, ascending; cached, since planning calls it many times."""
+    wires = []
+    while mask:
+        low = mask & -mask
+        wires.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(wires)
+
+
+@lru_cache(maxsize=65536)
+def mask_of(wires: tuple[int, ...]) -> int:
+    """Return the mask of some wires as an `int`, whatever integers the wires are; cached as `wires_of` is."""
+    mask = 0
+    for wire in wires:
+        mask |= 1 << int(wire)
+    return mask
 
 
 class _OpFields(NamedTuple):

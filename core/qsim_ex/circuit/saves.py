@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.instruction import PartNumbers, StateNode, mask_of
+from qsim_ex.circuit.instruction import PartNumbers, StateNode
 from qsim_ex.errors import CircuitError, nearest
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Save(StateNode):
     @property
     def acts_on(self) -> int:
         """The wires that its value depends on, if they are named."""
-        return mask_of(self.wires or ())
+        return sum(1 << wire for wire in self.wires or ())
 
     @property
     def on_every_wire(self) -> bool:

@@ -18,7 +18,7 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.control import MARKERS, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save
+from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save, mask_of
 from qsim_ex.native.library import function
 
 
@@ -38,39 +38,47 @@ class Structure:
     @cached_property
     def kinds(self) -> frozenset[type]:
         """The classes of the instructions."""
-        return frozenset(map(type, self.instructions))
+        return frozenset(map(type, self.distinct))
+
+    @cached_property
+    def distinct(self) -> tuple[Instruction, ...]:
+        """The instructions, each object once: gates and channels that come again are one."""
+        return tuple({id(one): one for one in self.instructions}.values())
 
     @cached_property
     def acted(self) -> tuple[int, ...]:
-        """The mask of the wires of each instruction; gates and channels that come again are asked once."""
-        acted = {key: one.acts_on for key, one in {id(one): one for one in self.instructions}.items()}
-        return tuple(map(acted.__getitem__, map(id, self.instructions)))
+        """The mask of the wires of each instruction."""
+        return tuple(map(self._acted.__getitem__, map(id, self.instructions)))
+
+    @cached_property
+    def _acted(self) -> dict[int, int]:
+        """The mask of the wires of each distinct instruction, by its identity."""
+        return {id(one): one.acts_on for one in self.distinct}
 
     @cached_property
     def first_streams(self) -> tuple[int, ...]:
         """The first stream of random numbers of each instruction, and behind them the number of all streams."""
-        return tuple(accumulate([one.streams for one in self.instructions], initial=0))
+        return tuple(accumulate([0 if type(one) is Op else one.streams for one in self.instructions], initial=0))
 
     @cached_property
     def on_every_wire(self) -> bool:
         """Whether the state of all wires is set, or saved."""
-        return any(one.on_every_wire for one in self.instructions if isinstance(one, StateNode))
+        return any(one.on_every_wire for one in self.distinct if isinstance(one, StateNode))
 
     @cached_property
     def measures(self) -> bool:
         """Whether there is a measurement, even of no wires, or a store into classical bits."""
-        return Measure in self.kinds or any(one.written_bits for one in self.instructions if type(one) is Store)
+        return Measure in self.kinds or any(one.written_bits for one in self.distinct)
 
     @cached_property
     def unwritten_bits(self) -> frozenset[int]:
         """The classical bits that no measurement and no store writes, so that they are 0 and nothing reads them."""
-        writing = (one.written_bits for one in self.instructions if type(one) in (Measure, Store))
-        return frozenset(range(self.num_clbits)).difference(*writing)
+        return frozenset(range(self.num_clbits)).difference(*[one.written_bits for one in self.distinct])
 
     @cached_property
     def reads_bits(self) -> bool:
         """Whether classical bits are read before the end; those of blocks and loops where they are measured."""
-        return self.has_control_flow or any(one.read_bits or one.reads_every_bit for one in self.instructions)
+        return self.has_control_flow or any(one.read_bits or one.reads_every_bit for one in self.distinct)
 
     @property
     def is_noisy(self) -> bool:
@@ -136,16 +144,18 @@ class Structure:
         every, mixed = (1 << self.num_qubits) - 1, 0
         joined: list[int] = []  # disjoint masks of wires that are joined
         waiting: set[tuple[int, int]] = set()  # what is mixed if all of some controls are
-        for one in {id(one): one for one in self.instructions}.values():
+        for one in self.distinct:
             if type(one) not in (Op, Permutation, Channel):
                 continue
-            acted = one.acts_on
+            acted = self._acted[id(one)]
             if acted and not any(acted & ~mask == 0 for mask in joined):  # 0 is a global phase, which joins nothing
                 joined = _with(acted, joined)
-            if type(one) is Op and one.when.value:
-                waiting.add((one.mixed_wires, one.when.value))
+            if type(one) is not Op:
+                mixed |= acted
+            elif one.when.value:
+                waiting.add((mask_of(one.mixes), one.when.value))
             else:
-                mixed |= one.mixed_wires
+                mixed |= mask_of(one.mixes)
         left = True
         while left and mixed != every:
             found = [(mixes, controls) for mixes, controls in waiting if not controls & ~mixed]

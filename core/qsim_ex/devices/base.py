@@ -30,6 +30,8 @@ class Device(Protocol):
     """A processor with memory of its own."""
 
     kind: Literal["cpu", "gpu"]
+    in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
+    interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"

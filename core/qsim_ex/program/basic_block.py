@@ -31,9 +31,10 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.division import Division
+from qsim_ex.program.gathered import Piece
 from qsim_ex.program.levels import BlockLevels, OpenLevel
 from qsim_ex.program.memory import Column
-from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RecordWrite
+from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, RecordWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,9 @@ class BasicBlock:
                 if self._flags:
                     self._conditioned(instruction, acted, (), (0,))
                 else:
-                    self.levels.soonest(acted).work.append(instruction)
+                    self._work(acted).append(instruction)
             case Permutation():
-                self.levels.soonest(acted).work.append(instruction)
+                self._work(acted).append(instruction)
             case Channel():
                 self._channel(place, instruction, acted)
             case Conditional():
@@ -155,7 +156,7 @@ class BasicBlock:
             case Initialize(wires, _, cleared):
                 if not cleared:
                     self._reset(place, wires, "initialising wires that were used before")
-                self.levels.soonest(acted).work.append(instruction)
+                self._work(acted).append(instruction)
             case Measure():
                 self._measure(place, instruction, final)
                 return  # a measurement alone leaves |0⟩ as it is
@@ -182,15 +183,25 @@ class BasicBlock:
         self._division.used |= acted
         self._division.touched |= acted
 
+    def _work(self, acted: int) -> list[Piece]:
+        """Return the work of the level that some wires have reached, and raise all of them to it."""
+        levels = self.levels
+        return (levels.every[0] if levels.single else levels.at(levels.reached(acted), acted)).work
+
+    def _random(self, feature: str, place: int, wires: int) -> None:
+        """Note the first instruction with a random outcome."""
+        if self._division.first_random is None:
+            self._division.first_random = RandomInstruction(feature, place, wires)
+
     def _conditional(self, place: int, conditional: Conditional, acted: int) -> None:
         """Put an operation under a condition after the branch points of its bits; in a whole circuit others are 0."""
         operation, clbits, values = conditional.operation, conditional.clbits, conditional.values
         sources = tuple([self._read_value(clbit) for clbit in clbits])
         if not self._division.whole or any(source is not None for source in sources):
-            self._division.random("an operation under a classical condition", place, acted)
+            self._random("an operation under a classical condition", place, acted)
             self._conditioned(operation, acted, sources, values)
         elif 0 in values:
-            self.levels.soonest(acted).work.append(operation)
+            self._work(acted).append(operation)
 
     def _conditioned(self, operation: Op, acted: int, sources: tuple[Column, ...], values: tuple[int, ...]) -> None:
         """Put a gate under the conditions of its own and of the blocks of gates around it."""
@@ -218,14 +229,14 @@ class BasicBlock:
 
     def _channel(self, place: int, channel: Channel, acted: int) -> None:
         division = self._division
-        division.random("a noise channel", place, acted)
+        self._random("a noise channel", place, acted)
         early = channel.mixed and self._alone
         stream, number = division.structure.first_streams[place], len(division.choices)
         wires, at, count = channel.wires, channel.operand, channel.count
         choice = Choice("channel", number, stream, wires, at, count, early, channel.product)
         if early:
             division.choices.append(choice)
-            self.levels.soonest(acted).work.append(choice)
+            self._work(acted).append(choice)
         else:
             self._ask(choice, self.levels.reached(acted))
 
@@ -246,7 +257,7 @@ class BasicBlock:
             elif not division.used >> wire & 1:
                 self._write(clbit, None)
             else:
-                division.random("measurement in the middle of a circuit", place, 1 << wire)
+                self._random("measurement in the middle of a circuit", place, 1 << wire)
                 self._write(clbit, len(division.choices))
                 if measure.kept:
                     self._write(measure.kept[k], len(division.choices))
@@ -287,7 +298,7 @@ class BasicBlock:
     def _reset(self, place: int, wires: Sequence[int], feature: str) -> None:
         division = self._division
         if used := mask_of(tuple(wires)) & division.used:
-            division.random(feature, place, used)
+            self._random(feature, place, used)
         for k, wire in enumerate(wires):
             if division.used >> wire & 1:
                 self._project("reset", place, k, wire)

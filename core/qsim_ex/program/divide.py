@@ -138,7 +138,8 @@ class _Divider:
         last = -1 if flow is None else flow.last
         put: Callable[..., None] = block.put if flow is None else flow.put
         final = [0] * (last + 1)
-        final += moved_to_the_end(structure.instructions[last + 1 :], self._observed, self._division.group_of)
+        after = structure.instructions[last + 1 :], structure.acted[last + 1 :]
+        final += moved_to_the_end(*after, self._observed, self._division.group_of)
         for place, (one, acted, ended) in enumerate(zip(structure.instructions, structure.acted, final, strict=True)):
             put(place, one, acted, ended)
             if self._keeps_levels:

@@ -56,11 +56,6 @@ class Division:
         bits = {*self.memory.bits, *self.written} if self.whole else self.written
         return {clbit: column for clbit in sorted(bits - self.measured.keys()) if (column := value(clbit)) is not None}
 
-    def random(self, feature: str, place: int, wires: int) -> None:
-        """Note an instruction with a random outcome."""
-        if self.first_random is None:
-            self.first_random = RandomInstruction(feature, place, wires)
-
     def groups_measured(self, clbits: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the groups of misread bits of a measurement among blocks; raises `NotSupported` for a part of one."""
         if self.whole:

@@ -10,23 +10,29 @@ from qsim_ex.circuit.ops import Begin, Instruction, Measure, Save, mask_of
 Group = tuple[int, ...]
 
 
-def moved_to_the_end(instructions: Sequence[Instruction], observed: bool, group_of: Mapping[int, Group]) -> list[int]:
-    """Return for each instruction the mask of wires whose measurement there can be moved to the end.
+def moved_to_the_end(
+    instructions: Sequence[Instruction], acted: Sequence[int], observed: bool, group_of: Mapping[int, Group]
+) -> list[int]:
+    """Return for each measurement the mask of wires whose measurement there can be moved to the end; else anything.
 
     An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
 
-    observed: see `program_of`. group_of: the group of each bit with a readout error; all bits of one are read together.
+    acted: the mask of each instruction's wires. observed: see `program_of`. group_of: the group of each bit with a
+        readout error; all bits of one are read together.
     """
-    later, found = 0, []
+    kinds = [*map(type, instructions)]
+    first = kinds.index(Measure) if Measure in kinds else len(kinds)
+    later, found = 0, [0] * first
     needed: set[int] = set()  # bits that are read before they are written again, or misread before a store writes one
-    for instruction in reversed(instructions):
+    for place in range(len(instructions) - 1, first - 1, -1):
+        instruction = instructions[place]
         found.append(~later)
         match instruction:
-            case Measure(wires, clbits, kept):
+            case Measure(measured, clbits, kept):
                 if kept:
                     found[-1] = 0
                 elif needed:
-                    found[-1] &= ~mask_of(tuple([w for w, c in zip(wires, clbits, strict=True) if c in needed]))
+                    found[-1] &= ~mask_of(tuple([w for w, c in zip(measured, clbits, strict=True) if c in needed]))
                 needed.difference_update(clbits)
                 later |= instruction.mixed_wires
             case Begin():
@@ -37,10 +43,10 @@ def moved_to_the_end(instructions: Sequence[Instruction], observed: bool, group_
                 needed.difference_update(instruction.written_bits)
                 needed.update(misread_with(instruction.written_bits, group_of), instruction.read_bits)
             case _:
-                later |= instruction.acts_on if observed else instruction.mixed_wires
+                later |= acted[place] if observed else instruction.mixed_wires
                 if read := instruction.read_bits:
                     needed.update(read, misread_with(read, group_of))
-    found.reverse()
+    found[first:] = reversed(found[first:])
     return found
 
 

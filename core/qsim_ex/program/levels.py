@@ -45,16 +45,20 @@ class OpenLevel:
 
 
 class BlockLevels:
-    """The levels of a block; every: those that are open. lowest: that after the last node on all wires."""
+    """The levels of a block.
+
+    every: those that are open. lowest: that after the last node on all wires. single: whether there is one level.
+    """
 
     def __init__(self) -> None:
         self.every = [OpenLevel()]
         self.lowest = 0
+        self.single = True
         self._of: dict[int, int] = {}
 
     def reached(self, wires: int) -> int:
         """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
-        if len(self.every) == 1 and not self.lowest:
+        if self.single:
             return 0
         if not wires:
             return max(self._of.values(), default=self.lowest)
@@ -64,17 +68,14 @@ class BlockLevels:
         """Return a level, and raise some wires to it."""
         while len(self.every) <= level:
             self.every.append(OpenLevel())
+            self.single = False
         if level:
             for wire in wires_of(wires):
                 self._of[wire] = level
         return self.every[level]
 
-    def soonest(self, wires: int) -> OpenLevel:
-        """Return the level that some wires have reached, and raise all of them to it."""
-        return self.at(self.reached(wires), wires)
-
     def close(self, level: int, node: StateNode) -> None:
         """Put a node after the work of a level, and all that follows after it."""
         self.at(level, 0).end = node
         self._of.clear()
-        self.lowest = level + 1
+        self.lowest, self.single = level + 1, False

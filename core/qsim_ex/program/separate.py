@@ -128,7 +128,7 @@ class _Separator:
         return tuple(reversed(found))
 
     def _instruction(self, one: int | Begin) -> Placed:
-        return Placed(one, 0) if isinstance(one, Begin) else self._placed[one]
+        return Placed(one, 1 << one.wire, 0) if isinstance(one, Begin) else self._placed[one]
 
     def _together(self, wires: tuple[int, ...]) -> Separation:
         """Return all instructions as one part with the given wires."""

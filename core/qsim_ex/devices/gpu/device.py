@@ -54,6 +54,8 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
+    in_host_memory = False
+    interprets = True
     grows = True
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
