@@ -32,7 +32,7 @@ circuits, 16 to 28 bits).
 
 
 class Promise(NamedTuple):
-    """What plans over subspaces have to promise.
+    """What plans in a CNOT frame have to promise.
 
     cx_ratio: one is tried from so many times `Shape.cx_ratio` (`cx_ratio_there`) CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
@@ -48,7 +48,7 @@ class Promise(NamedTuple):
 
 PROMISE = Promise(cx_ratio=1.0, piece=2.0, gain=0.85)
 ANY_PROMISE = Promise(cx_ratio=0.0, piece=0.0, gain=float("inf"))
-"""For tests: wherever there is a plan over subspaces, it is taken."""
+"""For tests: wherever there is a plan in a CNOT frame, it is taken."""
 
 PARITIES = -1
 """−1: parities of bits are far where that is faster. To count what that gains, 0: they never are. For tests, another

@@ -177,7 +177,7 @@ class Shape:
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
         amplitudes are there. (Not shown either, nor are the next three.)
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
-    cx_ratio: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried.
+    cx_ratio: the number of CX for each other piece of work that mixes bits from which plans in a CNOT frame are tried.
         Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
         gains.
