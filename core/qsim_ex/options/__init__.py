@@ -11,6 +11,8 @@ import numpy as np
 
 from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
+from qsim_ex.options.methods import Method
 from qsim_ex.options.network import layers_of
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
@@ -20,7 +22,6 @@ ProgressCallback = Callable[[int, int], None]
 NetworkName = Literal["auto", "switch", "mesh"]
 Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, link) or (bits, link, bytes per second)
 HostMemory = Literal["auto", "whole", "spread"]
-Method = Literal["automatic", "statevector", "density_matrix"]
 Processes = int | Literal["auto", "never"]
 
 

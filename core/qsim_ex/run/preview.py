@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Channel, Save, SetState
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
@@ -13,6 +13,7 @@ from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
+from qsim_ex.options.methods import UNDER, USUAL
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.stage_cost import H200, Rates
@@ -23,12 +24,13 @@ from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.program.separate import separation_of
-from qsim_ex.program.separation import SeparatePart, Separation
+from qsim_ex.program.separation import Separation
+from qsim_ex.run.methods.method import RunMethod, loaded
+from qsim_ex.run.pipeline import BatchCall, way_of
 from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.density.doubled import Doubled
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
@@ -54,8 +56,8 @@ def _parts(
 
     The separation is None if there is one part.
     """
-    if options.method == "density_matrix":
-        return _doubled(circuit, options)
+    if (parts := _method(options).parts) is not None:
+        return parts(circuit, options)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
         return None, [(circuit, program_of(circuit.structure, False, 0, ()))]
@@ -71,34 +73,6 @@ def _parts(
         operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
         found.append((Circuit.of_structure(part.structure, operands), part.program(False)))
     return separation, found
-
-
-def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
-    """Return what `_parts` does for density matrices."""
-    from qsim_ex.circuit.parameters.bindings import Bindings
-    from qsim_ex.density.branching import in_blocks
-    from qsim_ex.run.density import doubled_for
-    from qsim_ex.run.density_parts import are_apart
-
-    circuit = in_blocks(circuit)
-
-    def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
-        one = circuit
-        if part is not None:
-            operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
-            one = Circuit.of_structure(part.structure, operands)
-        made = doubled_for(one, Bindings.of(one.operands))
-        return made, (Circuit.of_structure(made.structure, made.operands(one.operands)), program_of(made.structure))
-
-    if not options.separate:
-        return None, [of(None)[1]]
-    separation = separation_of(circuit.structure, how="apart")
-    if separation is not None and are_apart(separation) and not options.divides:
-        parts = [of(part) for part in separation.parts]
-        if not any(made.bits for made, _ in parts):
-            return separation, [found for _, found in parts]
-    separation = separation_of(circuit.structure, how="together")
-    return separation, [of(None if separation is None else separation.parts[0])[1]]
 
 
 def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
@@ -136,13 +110,18 @@ def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     return Explanation("\n".join([*lines, *_of_shots(circuit, options)]), charts)
 
 
-def _of_shots(circuit: Circuit, options: Options) -> list[str]:
-    """Return a line on the shots of a circuit, if they have a way of their own."""
-    if options.method != "automatic" or Channel not in circuit.structure.kinds:
-        return []
-    from qsim_ex.run import narrow_density
+def _method(options: Options) -> RunMethod:
+    """Return the method under the options that runs what no other suits."""
+    method: RunMethod = loaded(USUAL[options.method].name).METHOD
+    return method
 
-    return [narrow_density.DESCRIPTION] if narrow_density.suits(circuit.structure) else []
+
+def _of_shots(circuit: Circuit, options: Options) -> list[str]:
+    """Return a line on the shots of a circuit, if a method of their own draws them."""
+    call = BatchCall.of_shots(circuit, options)
+    rows = [row for row in UNDER[options.method][:-1] if row.only_if is None or getattr(call, row.only_if)]
+    methods: list[RunMethod] = [loaded(row.name).METHOD for row in rows]
+    return [one.adds for one in methods if one.adds and one.suits is not None and one.suits(call) is not None]
 
 
 def _explained(
@@ -158,14 +137,11 @@ def _explained(
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
     if machine is not None:
         lines.append(machine.describe(deployment))
-    if options.method == "density_matrix":
-        lines.append(f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits")
+    if (heads := _method(options).heads) is not None:
+        lines.append(heads(circuit))
     lines += program.describe(entropy(program, circuit.operands[0]))
-    if program.branches and options.method != "density_matrix":
-        from qsim_ex.run import trajectories
-
-        if trajectories.suits(program, device, deployment, options):
-            lines.append(trajectories.DESCRIPTION)
+    if program.branches and USUAL[options.method].draws:
+        lines += filter(None, [way_of([(device, deployment)], program, options).description])
     following = iter(found)
     interprets = device.kind == "gpu" and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
