@@ -74,7 +74,13 @@ class Simulator:
         With the method 'density_matrix' it is that of a density matrix. Raises `OutOfMemory`, `DeviceError`.
         """
         wires = check.count(num_wires, "num_wires")
-        return assign(USUAL[self.options.method].index_bits * wires, self.options)
+        index_bits = USUAL[self.options.method].index_bits
+        if not index_bits:
+            raise OptionError(
+                f"placement: expected a method with amplitudes, got method={self.options.method!r}, which has none to "
+                "place; use method='statevector'."
+            )
+        return assign(index_bits * wires, self.options)
 
     def run(
         self,

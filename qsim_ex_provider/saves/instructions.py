@@ -238,6 +238,20 @@ def save_unitary(circuit: QuantumCircuit, label: str = "unitary", pershot: bool 
     return _append(circuit, "save_unitary", None, label, pershot)
 
 
+def save_stabilizer(
+    circuit: QuantumCircuit, label: str = "stabilizer", pershot: bool = False, conditional: bool = False
+) -> QuantumCircuit:
+    """Save the stabilizer state, a `StabilizerState`, with ``method="stabilizer"``; return the circuit."""
+    return _append(circuit, "save_stabilizer", None, label, pershot, conditional)
+
+
+def save_clifford(
+    circuit: QuantumCircuit, label: str = "clifford", pershot: bool = False, conditional: bool = False
+) -> QuantumCircuit:
+    """Save the tableau of the state, a `Clifford`, with ``method="stabilizer"``; return the circuit."""
+    return _append(circuit, "save_clifford", None, label, pershot, conditional)
+
+
 def set_statevector(circuit: QuantumCircuit, state: Any) -> QuantumCircuit:
     """Put all qubits into a state, whatever their state is; return the circuit.
 

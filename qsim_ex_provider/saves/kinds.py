@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit.quantum_info import DensityMatrix, Operator, Statevector
+from qiskit.quantum_info import Clifford, DensityMatrix, Operator, StabilizerState, Statevector
 from qiskit.result import ProbDistribution
 
 NEGLIGIBLE = 1e-10
@@ -38,6 +38,14 @@ def _kets(values: NDArray[Any]) -> dict[str, complex]:
     return {hex(k): complex(values[k]) for k in np.flatnonzero(np.abs(values) > NEGLIGIBLE).tolist()}
 
 
+def _clifford(tableau: NDArray[Any]) -> Clifford:
+    return Clifford(tableau.astype(bool))
+
+
+def _stabilizer_state(tableau: NDArray[Any]) -> StabilizerState:
+    return StabilizerState(_clifford(tableau))
+
+
 SAVES: Mapping[str, SaveForm] = {
     "save_statevector": SaveForm("statevector", "statevector", Statevector),
     "save_statevector_dict": SaveForm("statevector", "statevector", _kets),
@@ -52,12 +60,12 @@ SAVES: Mapping[str, SaveForm] = {
     "save_amplitudes_sq": SaveForm("amplitudes_squared", "amplitudes_squared", np.asarray, averages=True),
     "save_density_matrix": SaveForm("density_matrix", "density_matrix", DensityMatrix, "some", averages=True),
     "save_unitary": SaveForm("unitary", "unitary", Operator),
+    "save_stabilizer": SaveForm("stabilizer", "stabilizer", _stabilizer_state),
+    "save_clifford": SaveForm("stabilizer", "clifford", _clifford),
 }
 """All save instructions, by Aer's names."""
 
 NOT_SUPPORTED: Mapping[str, str] = {
-    "save_clifford": "save_unitary or save_statevector",
-    "save_stabilizer": "save_statevector",
     "save_superop": "save_unitary, or save_density_matrix after the channel",
     "save_matrix_product_state": "save_statevector",
     "set_density_matrix": "set_statevector, and channels for what is mixed",

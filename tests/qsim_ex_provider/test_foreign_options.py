@@ -142,7 +142,7 @@ def test_available_devices_and_methods() -> None:
 
 @pytest.mark.parametrize(
     ("method", "instead"),
-    [("unitary", r"save_unitary\(circuit\)"), ("superop", "save_density_matrix"), ("stabilizer", "Aer")],
+    [("unitary", r"save_unitary\(circuit\)"), ("superop", "save_density_matrix"), ("extended_stabilizer", "Aer")],
 )
 def test_another_method_of_aer_is_refused_with_what_to_do(method: str, instead: str) -> None:
     """A method that Aer alone has is refused with the way to what it is asked for, if there is one."""

@@ -27,6 +27,7 @@ What = Literal[
     "amplitudes_squared",
     "density_matrix",
     "unitary",
+    "stabilizer",
 ]
 """What is kept: the name of a row of `KINDS`."""
 
@@ -94,7 +95,8 @@ class SaveKind:
     some_wires: whether it is of some wires; otherwise it is of all wires, in order.
     asks: the field of `Save` that it needs, beside the wires.
     shape: returns the shape of a value of k wires. dtype: the type of its numbers; None: that of the amplitudes.
-    gates_only: whether only gates may stand before the save.
+    gates_only: whether only gates may stand before the save. method: the only method that keeps it, in the words of the
+    option; None: any that has amplitudes.
     """
 
     hows: tuple[How, ...]
@@ -103,6 +105,7 @@ class SaveKind:
     asks: Literal["observable", "values"] | None = None
     dtype: type[np.generic] | None = None
     gates_only: bool = False
+    method: str | None = None
 
 
 def _number(_save: Save, _wires: int) -> tuple[int, ...]:
@@ -125,6 +128,10 @@ def _matrix(_save: Save, wires: int) -> tuple[int, ...]:
     return 1 << wires, 1 << wires
 
 
+def _tableau(_save: Save, wires: int) -> tuple[int, ...]:
+    return 2 * wires, 2 * wires + 1
+
+
 KINDS: dict[What, SaveKind] = {
     "statevector": SaveKind(_SINGLE, _vector),
     "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64),
@@ -134,6 +141,7 @@ KINDS: dict[What, SaveKind] = {
     "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64),
     "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128),
     "unitary": SaveKind(("single", "list"), _matrix, gates_only=True),
+    "stabilizer": SaveKind(_SINGLE, _tableau, dtype=np.uint8, method="stabilizer"),
 }
 """All kinds of values, by name."""
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Method = Literal["automatic", "statevector", "density_matrix"]
+Method = Literal["automatic", "statevector", "density_matrix", "stabilizer"]
 """The values of the option `method`."""
 
 
@@ -19,10 +19,10 @@ class MethodRow:
 
     name: of its file in `run/methods/`. method: what results call it, in Aer's words. under: the values of the option
     under which it may be taken. suits: what it is for, in words.
-    index_bits: how many index bits a wire has in its state. draws: whether noise is drawn, so that results are means
-    over trajectories. only_if: the property of a call (`run.pipeline.BatchCall`) without which it is not asked whether
-    it suits; None: it is always asked. instead_of_state: what to use where a state vector is asked for; None: it makes
-    one.
+    index_bits: how many index bits a wire has in its state; 0: it has no amplitudes. draws: whether it draws noise
+    trajectory by trajectory, with a state for each. only_if: the property of a call (`run.pipeline.BatchCall`) without
+    which it is not asked whether it suits; None: it is always asked. instead_of_state: what to use where a state vector
+    is asked for; None: it makes one.
     """
 
     name: str
@@ -42,6 +42,16 @@ METHODS: tuple[MethodRow, ...] = (
         ("automatic",),
         "shots of up to 5 noisy wires without measurements on the way, drawn from their exact density matrix",
         only_if="draws_noise",
+    ),
+    MethodRow(
+        "stabilizer",
+        "stabilizer",
+        ("automatic", "stabilizer"),
+        "Clifford gates, Pauli noise, measurements, resets and Pauli gates under conditions, on up to 10,000 wires",
+        index_bits=0,
+        draws=False,
+        only_if="may_be_heavy",
+        instead_of_state="use Simulator.run or run_batch, and save what='stabilizer'",
     ),
     MethodRow(
         "density_matrix",

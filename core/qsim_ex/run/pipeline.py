@@ -17,19 +17,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import Channel
+from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
+from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
-from qsim_ex.options.methods import UNDER
+from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
@@ -94,6 +96,11 @@ class BatchCall:
         return groups_of(self.circuit.structure, self.readout) if self.readout else ()
 
     @property
+    def may_be_heavy(self) -> bool:
+        """Whether there are so many wires that looking at every gate for a method pays, or something is saved."""
+        return self.circuit.num_qubits > thresholds.now.light or Save in self.circuit.structure.kinds
+
+    @property
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else."""
         asked = self.shots is not None and self.trajectories is None and not self.observables
@@ -144,16 +151,23 @@ def run_batch(
 
             if shared_out(call):
                 return run_shared(call)
-        method: RunMethod
         *asked, usual = UNDER[options.method]
         for row in asked:
-            if row.only_if is None or getattr(call, row.only_if):
-                method = loaded(row.name).METHOD
-                if method.suits is not None and (why := method.suits(call)) is not None:
-                    return _chosen(method.run(call), why)
-        method = loaded(usual.name).METHOD
+            if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
+                return _chosen(suited.run(), suited.why)
+        method = _method(usual)
         run = method.run if method.run_joined is None or not circuit.structure.all_joined else method.run_joined
-        return run(call)
+        try:
+            return run(call)
+        except OutOfMemory as error:
+            if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
+                raise OutOfMemory(" ".join([str(error), *words])) from error
+            raise
+
+
+def _method(row: MethodRow) -> RunMethod:
+    found: RunMethod = loaded(row.name).METHOD
+    return found
 
 
 def _chosen(found: BatchResult, why: str) -> BatchResult:

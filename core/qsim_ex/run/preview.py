@@ -13,11 +13,11 @@ from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
-from qsim_ex.options.methods import UNDER, USUAL
+from qsim_ex.options.methods import UNDER, USUAL, MethodRow
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.stage_cost import H200, Rates
-from qsim_ex.planning.cost.summary import PlanSummary
+from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import told_of_runs
 from qsim_ex.program.divide import program_of
@@ -25,7 +25,7 @@ from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
-from qsim_ex.run.methods.method import RunMethod, loaded
+from qsim_ex.run.methods.method import RunMethod, Suited, loaded
 from qsim_ex.run.pipeline import BatchCall, way_of
 from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.steps.plan import Plan
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 def plans(circuit: Circuit, options: Options) -> list[Plan]:
     """Return the plans of the segments of a circuit, part by part; the device may be absent."""
+    if _without_plans(circuit, options) is not None:
+        return []
     return [plan for part, program in _parts(circuit, options)[1] for plan in _plans(part, program, options)[0]]
 
 
@@ -56,7 +58,7 @@ def _parts(
 
     The separation is None if there is one part.
     """
-    if (parts := _method(options).parts) is not None:
+    if (parts := _method(USUAL[options.method]).parts) is not None:
         return parts(circuit, options)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
@@ -78,6 +80,8 @@ def _parts(
 def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
     """Return the costs of the plans of a circuit, on this machine or on another one."""
     options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
+    if _without_plans(circuit, options) is not None:
+        return NO_WORK
     totals = []
     rates = rates.shared(options.virtual_peers)
     for part, program in _parts(circuit, options, machine)[1]:
@@ -89,6 +93,8 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
 def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     options = options if machine is None else machine.options(options)
+    if (told := _without_plans(circuit, options)) is not None:
+        return Explanation("\n".join(told))
     separation, parts = _parts(circuit, options, machine)
     if separation is None:
         told, charts = _explained(*parts[0], options, machine)
@@ -110,18 +116,33 @@ def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     return Explanation("\n".join([*lines, *_of_shots(circuit, options)]), charts)
 
 
-def _method(options: Options) -> RunMethod:
-    """Return the method under the options that runs what no other suits."""
-    method: RunMethod = loaded(USUAL[options.method].name).METHOD
+def _method(row: MethodRow) -> RunMethod:
+    """Return the method of a row."""
+    method: RunMethod = loaded(row.name).METHOD
     return method
+
+
+def _suited(circuit: Circuit, options: Options) -> list[tuple[RunMethod, Suited]]:
+    """Return the methods that would take a circuit's shots of their own accord."""
+    call = BatchCall.of_shots(circuit, options)
+    rows = [row for row in UNDER[options.method][:-1] if row.only_if is None or getattr(call, row.only_if)]
+    found = [(method, method.suits(call)) for method in map(_method, rows)]
+    return [(method, suited) for method, suited in found if suited is not None]
+
+
+def _without_plans(circuit: Circuit, options: Options) -> list[str] | None:
+    """Return what a run does in words, if its method has no plans."""
+    usual = _method(USUAL[options.method])
+    chosen, why = next(((method, f" ({suited.why})") for method, suited in _suited(circuit, options)), (usual, ""))
+    if chosen.explains is None:
+        return None
+    first, *others = chosen.explains(BatchCall.of_shots(circuit, options))
+    return [f"{first}{why}", *others]
 
 
 def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     """Return a line on the shots of a circuit, if a method of their own draws them."""
-    call = BatchCall.of_shots(circuit, options)
-    rows = [row for row in UNDER[options.method][:-1] if row.only_if is None or getattr(call, row.only_if)]
-    methods: list[RunMethod] = [loaded(row.name).METHOD for row in rows]
-    return [one.adds for one in methods if one.adds and one.suits is not None and one.suits(call) is not None]
+    return [method.adds for method, _ in _suited(circuit, options) if method.adds]
 
 
 def _explained(
@@ -137,7 +158,7 @@ def _explained(
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
     if machine is not None:
         lines.append(machine.describe(deployment))
-    if (heads := _method(options).heads) is not None:
+    if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
     lines += program.describe(entropy(program, circuit.operands[0]))
     if program.branches and USUAL[options.method].draws:

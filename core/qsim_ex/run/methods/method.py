@@ -87,22 +87,37 @@ class ProgramWay:
 
 
 @dataclass(frozen=True, slots=True)
+class Suited:
+    """A call that a method takes of its own accord: the reason in words, and what runs it."""
+
+    why: str
+    run: Callable[[], BatchResult]
+
+
+def _never(_call: BatchCall) -> None:
+    """Return that a method takes no call of its own accord."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunMethod:
     """One method.
 
-    run: runs a call; raises before it allocates memory what the method does not take. suits: the reason why a call that
-    may be run by several methods is run by this one; None if it is not. run_joined: runs a call whose gates join all
-    wires, of which nothing needs to be found out; None: `run` does. parts: the parts of a circuit with their
+    run: runs a call; raises before it allocates memory what the method does not take. suits: why a call that several
+    methods may run is run by this one, and what runs it; None if it is not. run_joined: runs a call whose gates join
+    all wires, of which nothing needs to be found out; None: `run` does. parts: the parts of a circuit with their
     programs, as they are planned; None: as of state vectors. adds: what `explain` adds for circuits that it suits.
-    heads: what it says of each part before its plans.
+    heads: what it says of each part before its plans. explains: what it says in place of plans. would_suit: what a call
+    that does not fit in memory needs to be run by this method; None if it never would.
     """
 
     run: Callable[[BatchCall], BatchResult]
-    suits: Callable[[BatchCall], str | None] | None = None
+    suits: Callable[[BatchCall], Suited | None] = _never
     run_joined: Callable[[BatchCall], BatchResult] | None = None
     parts: Callable[[Circuit, Options], Parts] | None = None
     adds: str = ""
     heads: Callable[[Circuit], str] | None = None
+    explains: Callable[[BatchCall], list[str]] | None = None
+    would_suit: Callable[[BatchCall], str | None] = _never
 
 
 @lru_cache(maxsize=16)

@@ -26,7 +26,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.density_table import DensityTable, table_of
-from qsim_ex.run.methods.method import ProgramWay, RunMethod
+from qsim_ex.run.methods.method import ProgramWay, RunMethod, Suited
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, executed
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import WorkUnit
@@ -41,11 +41,11 @@ _enabled = True
 """Tests of trajectories set this to False."""
 
 
-def suits(call: BatchCall) -> str | None:
-    """Return why the shots of a call are drawn here; None if they are not."""
+def suits(call: BatchCall) -> Suited | None:
+    """Return why the shots of a call are drawn here, and what draws them; None if they are not."""
     if not _enabled or table_of(call.circuit.structure) is None:
         return None
-    return "shots of so few noisy wires are drawn from their exact density matrix"
+    return Suited("shots of so few noisy wires are drawn from their exact density matrix", lambda: run(call))
 
 
 def run(call: BatchCall) -> BatchResult:
