@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from support.chi_square import probability
 from support.clifford_circuits import clifford_circuit
 
 from qsim_ex import Circuit, CircuitBuilder, PauliString, PauliSum, Simulator, errors, reference
@@ -26,19 +26,6 @@ DRAWN = int(os.environ.get("QSIM_EX_CLIFFORDS", "60"))
 
 SHOTS = 2000
 STABILIZER = Simulator(method="stabilizer")
-
-
-def probability(counts: dict[int, int], exact: dict[int, float]) -> float:
-    """Return how probable counts are that differ as much from their distribution; outcomes seldom found are one."""
-    total = sum(counts.values())
-    assert all(exact.get(value, 0) > 1e-12 for value in counts)
-    pairs = [(counts.get(value, 0), p * total) for value, p in exact.items()]
-    often, seldom = [pair for pair in pairs if pair[1] >= 5], [pair for pair in pairs if pair[1] < 5]
-    if sum(expected for _, expected in seldom) >= 5:
-        often.append((sum(found for found, _ in seldom), sum(expected for _, expected in seldom)))
-    if len(often) < 2:
-        return 1.0
-    return float(chi2.sf(sum((found - expected) ** 2 / expected for found, expected in often), len(often) - 1))
 
 
 def drawn(seed: int, **how: Any) -> Circuit:
