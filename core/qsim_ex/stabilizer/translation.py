@@ -98,7 +98,7 @@ class ShotPaulis:
 
 
 @dataclass(eq=False, slots=True)
-class _Waiting:
+class _LateMeasurement:
     """A measurement at the end that waits for the observables: its wire, and its bit unless that is written again."""
 
     wire: int
@@ -125,7 +125,7 @@ class _Translator:
         self.misreadings = Misreadings.of(self.structure, self.readout)
         self.values = Values(self.lines, self.structure.num_qubits, is_random(self.structure))
         self.blocks = Blocks()
-        self.waiting: list[_Waiting] = []
+        self.waiting: list[_LateMeasurement] = []
         self.between: list[tuple[int, ShotPaulis]] = []  # each behind so many lines
 
     def everything(self, observables: Sequence[PauliSum]) -> Translation:
@@ -308,7 +308,7 @@ class _Translator:
             for one in self.waiting:
                 one.clbit = None if one.clbit == clbit else one.clbit
             if waits >> wire & 1:
-                self.waiting.append(_Waiting(wire, clbit, flips))
+                self.waiting.append(_LateMeasurement(wire, clbit, flips))
             else:
                 self._measured(wire, flips)
                 self.bits[clbit] = Parity(frozenset((self.records - 1,)))

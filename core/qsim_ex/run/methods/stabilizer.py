@@ -32,8 +32,8 @@ from qsim_ex.run.outcome import means
 from qsim_ex.run.pipeline import BatchCall, seeds_of
 from qsim_ex.run.request import checked_request
 from qsim_ex.run.sampled_answers import SampledAnswers
+from qsim_ex.run.stim_samples import samples_of
 from qsim_ex.stabilizer.gates import INSTALL, is_installed, stim_module
-from qsim_ex.stabilizer.sampling import samples_of
 from qsim_ex.stabilizer.translation import Translation, fits, is_random, translated
 from qsim_ex.steps.layout import Levels
 
