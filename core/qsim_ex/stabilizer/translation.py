@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
@@ -346,6 +347,7 @@ def _at_the_end(structure: Structure) -> dict[int, int]:
     return {place: mask for place, mask in enumerate(masks) if isinstance(instructions[place], Measure) and mask}
 
 
+@lru_cache(maxsize=256)
 def is_random(structure: Structure) -> bool:
     """Return whether something is random before the measurements at the end."""
     if structure.kinds <= {Op, Permutation, Initialize, SetState, Measure, Save, Begin}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,10 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.saves import Save
+from qsim_ex.options import Progress
+from qsim_ex.run import stim_samples
 from qsim_ex.stabilizer import gates
+from qsim_ex.stabilizer.translation import translated
 
 pytest.importorskip("stim")
 
@@ -31,7 +35,7 @@ STABILIZER = Simulator(method="stabilizer")
 def drawn(seed: int, **how: Any) -> Circuit:
     """Return a drawn circuit of one to three wires."""
     rng = np.random.default_rng([seed, 7])
-    return clifford_circuit(int(rng.integers(1, 4)), int(rng.integers(4, 25)), seed, **how)
+    return clifford_circuit(int(rng.integers(1, 4)), int(rng.integers(8, 40)), seed, **how)
 
 
 def ghz(wires: int) -> CircuitBuilder:
@@ -326,11 +330,62 @@ def test_without_stim_an_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
         gates.is_installed.cache_clear()
 
 
-def test_a_seed_gives_the_same_again() -> None:
-    """Bits, values and readout errors repeat with their seed, also with Pauli gates in some shots."""
-    readout = (ReadoutError((1,), confusion([[0.9, 0.1], [0.3, 0.7]], 1)),)
-    circuit = drawn(3)
-    one, again, other = (STABILIZER.run(circuit, 500, seed=seed, readout=readout).packed for seed in (5, 5, 6))
-    assert one is not None
-    np.testing.assert_array_equal(one, again)
-    assert not np.array_equal(one, other)
+@pytest.mark.parametrize("in_some_shots", [False, True])
+def test_a_seed_gives_the_same_again(in_some_shots: bool) -> None:
+    """Bits and readout errors repeat with their seed, also with Pauli gates in some shots."""
+    readout = (ReadoutError((1,), confusion([[0.9, 0.1], [0.1, 0.9]], 1)),)
+    made = [drawn(number) for number in range(20)]
+    circuit = next(one for one in made if bool(translated(one.structure, one.operands[0]).between) == in_some_shots)
+    first, again, other = (STABILIZER.run(circuit, 500, seed=number, readout=readout).packed for number in (5, 5, 6))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+# --- a run in its course ---------------------------------------------------------------------------------------------
+
+
+def test_progress_and_cancellation() -> None:
+    """Shots are counted, a run that was cancelled before it began ends at once, and a watcher sees the end."""
+    told: list[tuple[int, int]] = []
+    seen: list[Progress] = []
+    circuit = ghz(3).measure([0, 1, 2], [0, 1, 2]).build()
+    Simulator(method="stabilizer", progress=lambda *one: told.append(one), watch=seen.append).run(circuit, 100)
+    assert told[-1] == (100, 100)
+    assert seen[-1].steps == seen[-1].all_steps == 100
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(errors.Cancelled):
+        STABILIZER.run(circuit, 100, cancel=cancel)
+
+
+def test_memory_of_tableaus_is_bounded() -> None:
+    """A tableau beyond `max_memory` is refused with its size; so is a list of tableaus that the host cannot hold."""
+    with pytest.raises(errors.OutOfMemory, match="the tableau of 1000 wires needs"):
+        Simulator(method="stabilizer", max_memory=1000).run(ghz(1000).measure([0], [0]).build(), 5)
+    builder = ghz(2000).measure([0], [0]).save("all", "stabilizer", how="list").measure([1], [1])
+    with pytest.raises(errors.OutOfMemory, match="what is saved"):
+        STABILIZER.run(builder.build(), 10_000_000)
+
+
+def test_many_shots_are_sampled_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of some hundred shots keep the distribution, and every shot is written."""
+    monkeypatch.setattr(stim_samples, "_SAMPLED", 1)
+    both = [drawn(seed) for seed in range(20)]
+    numbers = [bool(translated(one.structure, one.operands[0]).between) for one in both]
+    for seed in (numbers.index(False), numbers.index(True)):  # samples, and frames with Pauli gates in some shots
+        circuit = both[seed]
+        exact = {bits: float(np.trace(rho).real) for bits, rho in reference.by_bits(circuit).items()}
+        counts = STABILIZER.run(circuit, 3001, seed=seed).counts()
+        assert sum(counts.values()) == 3001
+        assert probability(counts, exact) > 1e-4
+
+
+def test_bindings_have_numbers_of_their_own() -> None:
+    """Bindings whose angles are quarter turns run each with its own gates; one that is no quarter turn is refused."""
+    builder = CircuitBuilder(1, 1).gate("rx", [0], 0.0).measure([0], [0])
+    circuits = [CircuitBuilder(1, 1).gate("rx", [0], turn).measure([0], [0]).build() for turn in (0.0, np.pi, 0.3)]
+    operands = np.concatenate([one.operands for one in circuits])
+    found = STABILIZER.run_batch(builder.build(), operands[:2], shots=20, seeds=[1, 2])
+    assert [found[k].counts() for k in range(2)] == [{0: 20}, {1: 20}]
+    with pytest.raises(errors.NotSupported, match="'rx' on wires 0"):
+        STABILIZER.run_batch(builder.build(), operands, shots=20, seeds=1)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Measure, Save
+from qsim_ex.circuit.ops import Measure, Save, Structure
+from qsim_ex.circuit.saves import KINDS
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import human, require_on_host
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
@@ -67,26 +68,25 @@ class _Random:
 def suits(call: BatchCall) -> Suited | None:
     """Return why a call runs here, and what runs it; None if another method takes less time, or must take it."""
     began, structure = perf_counter(), call.circuit.structure
-    if not is_installed() or _refusal(call.options) is not None:
+    random, needed = is_random(structure), any(KINDS[save.what].method for save in _saves(structure))
+    least = thresholds.now.stabilizer_shot_work if random else thresholds.now.stabilizer_work
+    width, instructions = structure.num_qubits, len(structure.instructions)
+    if not needed and instructions << width < least:  # most circuits end here: this is asked of all
+        return None
+    if not is_installed() or _refusal(call.options) is not None or not fits(structure, call.circuit.operands[0]):
+        return None
+    apart = None if structure.all_joined else separation_of(structure, bool(call.observables), call.groups)
+    if apart is not None:
+        width = max(len(part.wires) for part in apart.parts)
+    if not needed and instructions << width < least:
         return None
     try:
         made = _translations(call)
     except NotSupported:
         return None
-    random = is_random(structure)
-    least = thresholds.now.stabilizer_shot_work if random else thresholds.now.stabilizer_work
-    width = structure.num_qubits
-    if (
-        not structure.all_joined
-        and (apart := separation_of(structure, bool(call.observables), call.groups)) is not None
-    ):
-        width = max(len(part.wires) for part in apart.parts)
-    needed = any(isinstance(one, Save) and one.what == "stabilizer" for one in structure.instructions)
-    if not needed and len(structure.instructions) << width < least:
-        return None
-    noise = "Clifford gates and Pauli noise" if random else "Clifford gates"
-    why = f"{noise} on {structure.num_qubits} wires take less as a stabilizer state than as a state vector of {width}"
-    return Suited(why, lambda: _run(call, made, began))
+    what = "Clifford gates and Pauli noise" if random else "Clifford gates"
+    why = f"{what} on {structure.num_qubits} wires take less as a stabilizer state than as a state vector of {width}"
+    return Suited("a tableau is saved" if needed else why, lambda: _run(call, began, made))
 
 
 def would_suit(call: BatchCall) -> str | None:
@@ -118,8 +118,13 @@ def run(call: BatchCall) -> BatchResult:
     if (wrong := _refusal(call.options)) is not None:
         raise OptionError(f"method='stabilizer': expected {wrong}; leave it out, or use method='statevector'.")
     stim_module()
-    began = perf_counter()
-    return _run(call, _translations(call), began)
+    return _run(call, perf_counter())
+
+
+def _saves(structure: Structure) -> tuple[Save, ...]:
+    if Save not in structure.kinds:
+        return ()
+    return tuple([one for one in structure.instructions if isinstance(one, Save)])
 
 
 def _translations(call: BatchCall) -> list[Translation]:
@@ -136,10 +141,10 @@ def _translations(call: BatchCall) -> list[Translation]:
     return found
 
 
-def _run(call: BatchCall, circuits: Sequence[Translation], began: float) -> BatchResult:
-    """Run the circuits of all bindings; began: when their translation began."""
+def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = None) -> BatchResult:
+    """Run the circuits of all bindings; began: when their translation began. made: the circuits, if that has ended."""
     structure, options = call.circuit.structure, call.options
-    saves = tuple([one for one in structure.instructions if isinstance(one, Save)])
+    saves = _saves(structure)
     measures = any(isinstance(one, Measure) for one in structure.instructions)
     random = _Random(saves, is_random(structure))
     request = checked_request(
@@ -149,6 +154,7 @@ def _run(call: BatchCall, circuits: Sequence[Translation], began: float) -> Batc
     where = _where(call.circuit, options)
     count = call.bound.count
     answers = SampledAnswers.empty(call, request, saves)
+    circuits = _translations(call) if made is None else made
     seeds = seeds_of(call.seeds, count, options) or sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
     total = request.trajectories if request.shots is None else request.shots
     planned = perf_counter()
