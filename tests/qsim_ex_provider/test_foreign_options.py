@@ -133,10 +133,14 @@ def test_available_devices_and_methods() -> None:
     if "GPU" not in backend.available_devices():
         with pytest.raises(Exception, match="GPU"):
             backend.run(circuit(), device="GPU").result()
+    clifford = QuantumCircuit(2)
+    clifford.h(0)
+    clifford.cx(0, 1)
+    clifford.measure_all()
     for method in backend.available_methods():
-        assert backend.run(circuit(), method=method).result().success
-    for method in ("stabilizer", "matrix_product_state", "unitary", "tensor_network"):
-        with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix'"):
+        assert backend.run(clifford, method=method).result().success
+    for method in ("extended_stabilizer", "matrix_product_state", "unitary", "tensor_network"):
+        with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', 'stabilizer'"):
             backend.run(circuit(), method=method)
 
 
