@@ -70,9 +70,6 @@ class Thresholds:
         is small, and all of its shots run in compiled code (`run.methods.trajectories`).
     gain: the least number of wires by which a part has to become smaller. Turns and parts add branch points, so that
         one wire less, which halves a state, does not pay for them.
-    light: the most wires of circuits of which `automatic` asks no other method than state vectors, but for noise.
-    stabilizer_work: the least work, instructions times amplitudes of the largest part, of a circuit that runs as a
-        stabilizer state if it can; stabilizer_shot_work: the same where something is random, and each shot does it.
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
     rewriting: those of rewriting.
     """
@@ -96,9 +93,6 @@ class Thresholds:
     jointly: int = 10
     narrow: int = 8
     gain: int = 2
-    light: int = 10
-    stabilizer_work: int = 1 << 30
-    stabilizer_shot_work: int = 1 << 20
     shots_at_once: int = 1 << 16
     rewriting: Rewriting = Rewriting()
 

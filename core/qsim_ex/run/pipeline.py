@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
@@ -49,6 +48,10 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.program.separation import Separation
+
+
+LIGHT = 10
+"""The most wires of circuits without saves that run with state vectors unless their noise is drawn otherwise."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +101,7 @@ class BatchCall:
     @property
     def may_be_heavy(self) -> bool:
         """Whether there are so many wires that looking at every gate for a method pays, or something is saved."""
-        return self.circuit.num_qubits > thresholds.now.light or Save in self.circuit.structure.kinds
+        return self.circuit.num_qubits > LIGHT or Save in self.circuit.structure.kinds
 
     @property
     def draws_noise(self) -> bool:

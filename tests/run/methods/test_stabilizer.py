@@ -14,7 +14,6 @@ from support.chi_square import probability
 from support.clifford_circuits import clifford_circuit
 
 from qsim_ex import Circuit, CircuitBuilder, PauliString, PauliSum, Simulator, errors, reference
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.saves import Save
@@ -295,16 +294,16 @@ def test_automatic_chooses_it_where_a_state_vector_costs_much() -> None:
     assert "method_reason" not in narrow.facts
 
 
-def test_the_choice_depends_on_the_circuit() -> None:
+def test_the_choice_depends_on_the_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate that is not Clifford, small parts, or options about amplitudes leave the state vector."""
-    with thresholds.instead(stabilizer_work=1 << 14):
-        assert chosen(ghz(12)) == "stabilizer"
-        assert chosen(ghz(12).gate("t", [3])) == "statevector"
-        assert chosen(ghz(12), device_wires=11, device="cpu") == "statevector"
-        apart = CircuitBuilder(12, 12)
-        for wire in range(0, 12, 2):
-            apart.gate("h", [wire]).gate("cx", [wire, wire + 1])
-        assert chosen(apart) == "statevector"
+    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 14)
+    assert chosen(ghz(12)) == "stabilizer"
+    assert chosen(ghz(12).gate("t", [3])) == "statevector"
+    assert chosen(ghz(12), device_wires=11, device="cpu") == "statevector"
+    apart = CircuitBuilder(12, 12)
+    for wire in range(0, 12, 2):
+        apart.gate("h", [wire]).gate("cx", [wire, wire + 1])
+    assert chosen(apart) == "statevector"
 
 
 def chosen(builder: CircuitBuilder, **options: Any) -> str:

@@ -15,7 +15,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Save, Structure
 from qsim_ex.circuit.saves import KINDS
@@ -39,6 +38,12 @@ from qsim_ex.stabilizer.translation import Translation, fits, is_random, transla
 from qsim_ex.steps.layout import Levels
 
 Bits = NDArray[np.uint8]
+
+WORK = 1 << 30
+"""The least work of a state vector, instructions times amplitudes of the largest part, for which this is chosen."""
+
+SHOT_WORK = 1 << 20
+"""The same where something is random before the end, and each shot does that work."""
 
 _OF_AMPLITUDES = {
     "devices": None,
@@ -69,7 +74,7 @@ def suits(call: BatchCall) -> Suited | None:
     """Return why a call runs here, and what runs it; None if another method takes less time, or must take it."""
     began, structure = perf_counter(), call.circuit.structure
     random, needed = is_random(structure), any(KINDS[save.what].method for save in _saves(structure))
-    least = thresholds.now.stabilizer_shot_work if random else thresholds.now.stabilizer_work
+    least = SHOT_WORK if random else WORK
     width, instructions = structure.num_qubits, len(structure.instructions)
     if not needed and instructions << width < least:  # most circuits end here: this is asked of all
         return None
