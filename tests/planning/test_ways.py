@@ -22,11 +22,21 @@ from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
 GPU = Shape(
-    tile=8, near=4, low=3, edge=3, phases=None, dense=4, start=6, floats=True, seen=0.2, counted=72.0, exchanged=8.0
+    tile=8,
+    registers=4,
+    low=3,
+    edge=3,
+    most_blocks=None,
+    dense=4,
+    start=6,
+    floats=True,
+    seen=0.2,
+    counted=72.0,
+    exchanged=8.0,
 )
 """A small GPU: a run of 18 wires takes long beside a launch."""
 
-TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=3, start=0, balance=4.0)
+TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, table=3, start=0, balance=4.0)
 """Starting a sweep costs next to nothing, so that trying pays."""
 
 
@@ -101,7 +111,7 @@ def idle_low_wires(wires: int) -> Circuit:
 
 def test_idle_wires_do_not_stay_low() -> None:
     """Wires that no sweep needs leave the tiles, which costs fewer bytes, and the plan is repeatable."""
-    shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
+    shape = Shape(tile=4, registers=3, low=2, edge=1, most_blocks=None, dense=2, start=0, balance=4.0)
     circuit = idle_low_wires(12)
     placed, plain = plan_of(circuit, shape), plan_of(circuit, shape, place=False)
     assert plan_cost(placed, 16).bytes < plan_cost(plain, 16).bytes
@@ -113,13 +123,13 @@ def test_idle_wires_do_not_stay_low() -> None:
 
 def test_small_states_try_nothing() -> None:
     """A state whose run is shorter than the search for a better order keeps its order."""
-    shape = Shape(tile=12, near=4, low=5, edge=5, phases=None, dense=4, start=20)
+    shape = Shape(tile=12, registers=4, low=5, edge=5, most_blocks=None, dense=4, start=20)
     assert plan_of(idle_low_wires(14), shape).start.is_identity()
 
 
 def test_a_tile_that_holds_the_state_leaves_no_choice() -> None:
     """Where one sweep does everything, no wire moves."""
-    shape = Shape(tile=12, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
+    shape = Shape(tile=12, registers=3, low=2, edge=1, most_blocks=None, dense=2, start=0, balance=4.0)
     plan = plan_of(idle_low_wires(12), shape)
     assert plan.start.is_identity()
     assert len(plan.steps) == len(plan.sweeps) == 1

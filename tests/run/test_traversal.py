@@ -12,7 +12,7 @@ from support.noisy_circuits import KINDS, random_noisy
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.ops import Measure, wires_acted_on
+from qsim_ex.circuit.ops import Measure
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
@@ -22,7 +22,7 @@ def exact(circuit: Circuit) -> np.ndarray:
     """tr(ρ P) for each of `STRINGS`, from the definition, without measurements that nothing follows."""
     kept, later = [], 0
     for instruction in reversed(circuit.instructions):
-        acted = wires_acted_on(instruction)
+        acted = instruction.acts_on
         if not isinstance(instruction, Measure) or acted & later:
             kept.append(instruction)
             later |= acted

@@ -11,7 +11,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,7 @@ def instruction_set() -> str:
     return chosen
 
 
+@cache
 def function(name: str, chosen: str = "") -> Callable[..., int]:
     """Return a function of the library, which returns an integer; core/native/exports.def has its arguments.
 

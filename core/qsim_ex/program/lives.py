@@ -6,10 +6,10 @@ in a basis state, so it may belong to another part of the circuit, or be held in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qsim_ex.circuit.ops import Conditional, Measure, Op, Reset, Save, mask_of
+from qsim_ex.circuit.ops import Conditional, Measure, Reset, Save
 from qsim_ex.program.final_measurements import moved_to_the_end
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.simplified import Placed
@@ -52,7 +52,8 @@ class Lives:
         self.late = set[int]()
         self._placed = placed
         self._group = {clbit: group for group in groups for clbit in group}
-        final = _measured_at_the_end(placed, self._group, observed)
+        every = [one.instruction for one in placed]
+        final = moved_to_the_end(every, [one.acted for one in placed], observed, self._group)
         current: dict[int, int] = {}
         ended: dict[int, int] = {}  # wires between two lives
         for place, one in enumerate(placed):
@@ -62,7 +63,7 @@ class Lives:
                     current[wire] = self.last[wire] = self._begin(wire, ended.get(wire))
                 lives.append(current[wire])
             self.of.append(tuple(lives))
-            self._follow(place, one, final is None or bool(final[place]))
+            self._follow(place, one, bool(final[place] & one.acted))
             if self.every[lives[0]].end is not None:
                 ended[one.wires[0]] = current.pop(one.wires[0])
 
@@ -176,30 +177,3 @@ class Lives:
                     read.setdefault(group, []).append(place)
             needs.append(mine)
         return needs
-
-
-def _measured_at_the_end(
-    placed: Sequence[Placed], group: dict[int, tuple[int, ...]], observed: bool
-) -> list[int] | None:
-    """Return for each place whether the measurement there is moved to the end; None if all are."""
-    measured = 0
-    for one in placed:
-        match one.instruction:
-            case Measure(wires):
-                measured |= mask_of(wires)
-            case Save() | Conditional():
-                break
-            case Op(mixes) if not observed:
-                if measured & mask_of(mixes):
-                    break
-            case _:
-                if measured & mask_of(one.wires):
-                    break
-    else:
-        return None
-
-    def together(clbits: tuple[int, ...]) -> Iterable[int]:
-        return {other for clbit in clbits for other in group.get(clbit, (clbit,))}
-
-    moved = moved_to_the_end([one.instruction for one in placed], observed, together)
-    return [mask & mask_of(one.wires) for mask, one in zip(moved, placed, strict=True)]

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import ALWAYS, Begin, Conditional, Instruction, Measure, Op, pattern, structure_of
+from qsim_ex.circuit.ops import ALWAYS, Begin, Conditional, Instruction, Measure, Op, pattern
+from qsim_ex.circuit.structure import structure_of
 from qsim_ex.program.lives import Lives
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.readings import Groups

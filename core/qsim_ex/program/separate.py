@@ -14,20 +14,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.control import ControlFlow
-from qsim_ex.circuit.ops import (
-    Begin,
-    Instruction,
-    Measure,
-    Reset,
-    Save,
-    SetState,
-    Structure,
-    structure_of,
-    wires_acted_on,
-    wires_of,
-)
-from qsim_ex.program.choices import num_streams
+from qsim_ex.circuit.ops import Begin, Instruction, Reset, wires_of
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
 from qsim_ex.program.lives import Life, Lives
 from qsim_ex.program.partition import Partition
@@ -48,21 +36,21 @@ def separation_of(
     observed, groups: see `divide.program_of`. how: 'apart', or 'together' for one part of all wires that are not idle,
     or 'whole' for one of all wires. The shots of a seed are the same, since all three have the same instructions.
     """
-    every = (i for i in structure.instructions if isinstance(i, SetState) or (isinstance(i, Save) and not i.wires))
-    if next(every, None) is not None or not structure.num_qubits:
+    if structure.on_every_wire or not structure.num_qubits:
         return None  # a state of all wires is set, or saved
-    if any(isinstance(instruction, ControlFlow) for instruction in structure.instructions):
+    if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
+    narrow = structure.num_qubits <= thresholds.now.narrow  # then no lives take turns
+    if structure.joins_all and (narrow or structure.measures_last(observed=observed)):
+        return None
     return _Separator(structure, observed, groups).separation(how)
 
 
 def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separation | None:
     """Return a circuit with control flow as one part without the wires that nothing acts on; None if there are none."""
-    from qsim_ex.program.loops import measures
-
     acted = 0
-    for instruction in structure.instructions:
-        acted |= wires_acted_on(instruction)
+    for one in structure.acted:
+        acted |= one
     n, clbits = structure.num_qubits, tuple(range(structure.num_clbits))
     wires = wires_of(acted)
     if how == "whole" or not 0 < len(wires) < n:
@@ -70,10 +58,10 @@ def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separ
     numbered = Renumbered(wires, clbits, own=False)
     instructions = tuple([numbered.instruction(one, None) for one in structure.instructions])
     made = structure_of(len(wires), len(clbits), instructions)
-    streams = tuple(range(sum(map(num_streams, instructions))))
+    streams = tuple(range(structure.first_streams[-1]))
     part = SeparatePart(made, wires, clbits, clbits, None, streams, groups, wires)
     place = {wire: (0, k) for k, wire in enumerate(wires)}
-    return Separation(n, len(clbits), (part,), place, measures(structure.instructions), ())
+    return Separation(n, len(clbits), (part,), place, structure.measures, ())
 
 
 class _Separator:
@@ -85,7 +73,7 @@ class _Separator:
         self._groups = groups
         simplifier = Simplifier(structure, {clbit for group in groups for clbit in group})
         self._placed, self._phases, self._gathers = simplifier.placed, tuple(simplifier.phases), simplifier.gathers
-        self._saves = any(isinstance(instruction, Save) for instruction in structure.instructions)
+        self._saves = structure.has_saves
         self._lives = Lives(self._placed, groups, observed)
         self._partition = Partition(self._lives, self._saves)
 
@@ -106,9 +94,8 @@ class _Separator:
     def _separated(
         self, parts: Sequence[SeparatePart], place: dict[int, tuple[int, int]], known: dict[int, tuple[int, int]]
     ) -> Separation:
-        measures = any(isinstance(one, Measure) for one in self._structure.instructions)
         num_qubits, num_clbits = self._structure.num_qubits, self._structure.num_clbits
-        return Separation(num_qubits, num_clbits, tuple(parts), place, measures, self._phases, known)
+        return Separation(num_qubits, num_clbits, tuple(parts), place, self._structure.measures, self._phases, known)
 
     # --- all wires as one part ---------------------------------------------------------------------------------------
 
@@ -141,7 +128,7 @@ class _Separator:
         return tuple(reversed(found))
 
     def _instruction(self, one: int | Begin) -> Placed:
-        return Placed(one, 0) if isinstance(one, Begin) else self._placed[one]
+        return Placed(one, 1 << one.wire, 0) if isinstance(one, Begin) else self._placed[one]
 
     def _together(self, wires: tuple[int, ...]) -> Separation:
         """Return all instructions as one part with the given wires."""

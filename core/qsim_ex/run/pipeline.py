@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
@@ -35,7 +34,6 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
-from qsim_ex.program.readings import unwritten_bits
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, SimulatesStates, loaded
@@ -101,13 +99,13 @@ class BatchCall:
     @property
     def may_be_heavy(self) -> bool:
         """Whether there are so many wires that looking at every gate for a method pays, or something is saved."""
-        return self.circuit.num_qubits > LIGHT or Save in self.circuit.structure.kinds
+        return self.circuit.num_qubits > LIGHT or self.circuit.structure.has_saves
 
     @property
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else."""
         asked = self.shots is not None and self.trajectories is None and not self.observables
-        return asked and Channel in self.circuit.structure.kinds
+        return asked and self.circuit.structure.is_noisy
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -144,7 +142,7 @@ def run_batch(
     """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    readout = without(readout, unwritten_bits(circuit.structure)) if readout else ()
+    readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     several = launcher.LAUNCHED or connection.CONNECTED.is_set()
     turn = connection.in_turn(options.processes) if several else nullcontext()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
@@ -22,7 +21,7 @@ from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import told_of_runs
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
@@ -164,29 +163,17 @@ def _explained(
     if program.branches and USUAL[options.method].draws:
         lines += filter(None, [way_of([(device, deployment)], program, options).description])
     following = iter(found)
-    interprets = device.kind == "gpu" and options.compile != "always"
+    interprets = device.interprets and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
     for node in program.nodes:
-        match node:
-            case Segment():
-                told = explain_plan(
-                    next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
-                )
-                lines.append(told)
-            case Save(label, what):
-                kept = "the state" if what == "statevector" else f"the {what} of the state"
-                lines.append(f"{kept} is saved as {label!r}")
-            case SetState():
-                lines.append("all wires are put into a given state, and the state before is discarded")
-            case Fork():
-                lines.append("shots for which a condition does not hold go another way")
-            case RoundBegin():
-                lines.append("the rounds of a loop begin here")
-            case BranchPoint() | Jump() | Join():
-                pass
-            case _:
-                assert_never(node)
-    if found and deployment.in_one_piece and device.kind == "gpu":
+        if isinstance(node, Segment):
+            told = explain_plan(
+                next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
+            )
+            lines.append(told)
+        elif words := node.describe():
+            lines.append(words)
+    if found and deployment.in_one_piece and device.interprets:
         lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))

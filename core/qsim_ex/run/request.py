@@ -14,7 +14,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.saves import KINDS, Save
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 
 TRAJECTORIES = 1_000
@@ -39,7 +39,7 @@ class Request:
 
     shots: None samples nothing. trajectories: their number if the program has branches, else 1.
     observables: their expectation values are taken. readout: the readout errors of classical bits.
-    streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
+    streams: for each binding, the key of each stream of random numbers (see `Answers.streams`); the stream's own
         number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
     given: the bits that other parts of the circuit have measured, uint8 [bindings, trajectories, bits].
     """
@@ -72,7 +72,7 @@ def checked_request(
     Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, `NotSupported`.
     """
     for save in program.saves:
-        if (only := KINDS[save.what].method) not in (None, keeps):
+        if (only := SAVE_KINDS[save.what].method) not in (None, keeps):
             raise NotSupported(
                 f"save: expected a value that amplitudes have, got what={save.what!r}, which method={only!r} alone "
                 "keeps; use that method for circuits that it can run, or save another value."

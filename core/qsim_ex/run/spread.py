@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
@@ -78,8 +77,8 @@ def _shares_trajectories(call: BatchCall) -> bool:
     """Return whether there are trajectories to share out, which no save looks at."""
     asked = max(call.shots or 0, call.trajectories or 0)
     structure = call.circuit.structure
-    noisy = Channel in structure.kinds and USUAL[call.options.method].draws
-    return noisy and Save not in structure.kinds and (asked >= 2 * STEP or bool(call.observables))
+    noisy = structure.is_noisy and USUAL[call.options.method].draws
+    return noisy and not structure.has_saves and (asked >= 2 * STEP or bool(call.observables))
 
 
 def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> BatchResult:

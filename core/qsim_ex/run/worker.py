@@ -10,7 +10,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.program.kraus import STEP
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects
 from qsim_ex.run.machine import Machine
@@ -97,8 +97,7 @@ class Worker:
         self._program = program
         self._request = request
         self._collector = collector
-        segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
-        plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
+        plans: dict[int, Plan] = dict(zip(program.segment_places, machine.plans, strict=True))
         alone = checkpoints is not None and not machine.batched and not program.loops
         each = count, request.trajectories
         kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None

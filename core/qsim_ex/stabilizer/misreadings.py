@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from qsim_ex.circuit.control import If, Record, Store, While
 from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
-from qsim_ex.circuit.ops import Conditional, Save, Structure
+from qsim_ex.circuit.structure import Structure
 
 Group = tuple[int, ...]
 
@@ -58,19 +57,6 @@ def _flips(matrix: np.ndarray) -> bool:
 
 def _needed(structure: Structure) -> set[int]:
     """Return the classical bits that something reads before the end."""
-    found: set[int] = set()
-    for instruction in structure.instructions:
-        match instruction:
-            case Conditional(_, clbits):
-                found.update(clbits)
-            case If(condition):
-                found.update(condition.clbits)
-            case While(condition) if condition is not None:
-                found.update(condition.clbits)
-            case Store(_, value) | Record(_, value):
-                found.update(value.clbits)
-            case Save() if instruction.by_memory:
-                found.update(range(structure.num_clbits))
-            case _:
-                pass
-    return found
+    if any(one.reads_every_bit for one in structure.distinct):
+        return set(range(structure.num_clbits))
+    return {clbit for one in structure.distinct for clbit in one.read_bits}

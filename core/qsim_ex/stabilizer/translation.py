@@ -30,10 +30,9 @@ from qsim_ex.circuit.ops import (
     Reset,
     Save,
     SetState,
-    Structure,
-    wires_acted_on,
     wires_of,
 )
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.final_measurements import moved_to_the_end
 from qsim_ex.stabilizer.blocks import NOWHERE, Blocks, Conditions, both
@@ -330,7 +329,7 @@ class _Translator:
     def _refuse(self, instruction: Instruction, why: str) -> NoReturn:
         name = getattr(instruction, "name", "") or getattr(instruction, "label", "")
         named = f"{type(instruction).__name__} {name!r}" if name else type(instruction).__name__
-        wires = wires_of(wires_acted_on(instruction))
+        wires = wires_of(instruction.acts_on)
         on = f" on wires {', '.join(map(str, wires[:8]))}" if wires else ""
         raise NotSupported(
             f"method='stabilizer': expected Clifford gates, Pauli noise, measurements, resets, and Pauli gates under "
@@ -343,7 +342,7 @@ def _at_the_end(structure: Structure) -> dict[int, int]:
     instructions, end = structure.instructions, structure.gates_end
     if structure.has_control_flow:
         return dict.fromkeys(range(end, len(instructions)), -1)
-    masks = moved_to_the_end(instructions, observed=True, together=lambda clbits: clbits)
+    masks = moved_to_the_end(instructions, structure.acted, observed=True, group_of={})
     return {place: mask for place, mask in enumerate(masks) if isinstance(instructions[place], Measure) and mask}
 
 

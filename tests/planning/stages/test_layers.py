@@ -20,7 +20,7 @@ from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Exchange, Layout, Levels, Shape, Stage
 
-TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
+TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, start=2)
 LAYERS = (Layer(1, "nvlink", 300e9), Layer(2, "ib", 20e9), Layer(1, "ethernet", 1e9))
 
 

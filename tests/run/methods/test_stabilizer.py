@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.chi_square import probability
 from support.clifford_circuits import clifford_circuit
+from support.saves_by_definition import saved_value, ways_to
 
 from qsim_ex import Circuit, CircuitBuilder, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit.noise import channels as noise
@@ -73,9 +74,9 @@ def test_values_of_gates_are_those_of_the_definition(seed: int) -> None:
     found = STABILIZER.run_batch(made, observables=[observable])
     psi = reference.simulate(circuit)
     for save in saves:
-        np.testing.assert_allclose(found.saved[save.label][0], reference.saved_value(save, psi), atol=1e-9)
+        np.testing.assert_allclose(found.saved[save.label][0], saved_value(save, psi), atol=1e-9)
     whole = Save("end", "expectation_value", None, "average", observable)
-    np.testing.assert_allclose(found.values[0, 0], reference.saved_value(whole, psi), atol=1e-9)
+    np.testing.assert_allclose(found.values[0, 0], saved_value(whole, psi), atol=1e-9)
     assert found.errors[0, 0] == 0
     assert found.trajectories is None
 
@@ -96,12 +97,12 @@ def test_every_shot_has_a_value_and_a_tableau_of_a_way_with_its_bits(seed: int) 
     )
     circuit = builder.measure([0, 2], [0, 2]).build()
     result = STABILIZER.run(circuit, 40, seed=seed)
-    ways = reference.ways_to(circuit, "value")
+    ways = ways_to(circuit, "value")
     save = next(one for one in circuit.instructions if isinstance(one, Save))
     for bits, value, tableau in zip(result.bits(), result.saved["value"], result.saved["state"], strict=True):
         mine = [way for way in ways if way.bits >> 1 & 1 == bits[1] and is_kept(way.psi, tableau)]
         assert mine
-        assert min(abs(reference.saved_value(save, way.psi) - value) for way in mine) < 1e-9
+        assert min(abs(saved_value(save, way.psi) - value) for way in mine) < 1e-9
 
 
 def is_kept(psi: np.ndarray, tableau: np.ndarray) -> bool:

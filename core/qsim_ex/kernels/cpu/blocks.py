@@ -6,7 +6,6 @@ done by `core/native/kernels/blocks.cpp`.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,11 @@ from qsim_ex.precision import BY_DTYPE
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
 
-_function = lru_cache(maxsize=16)(function)
-
 
 def bases(free: int, fixed: int, first: int, count: int) -> Places:
     """Return indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
     out = np.empty(count, dtype=np.int64)
-    _function("bases")(free, fixed, first, address(out), count)
+    function("bases")(free, fixed, first, address(out), count)
     return out
 
 
@@ -78,4 +75,4 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
 def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
     before = address(state), BY_DTYPE[state.dtype].native_single
-    in_ranges(_function(name), *before, *given, size=size, each=each, threads=threads)
+    in_ranges(function(name), *before, *given, size=size, each=each, threads=threads)

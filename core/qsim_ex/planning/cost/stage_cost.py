@@ -176,9 +176,9 @@ def _stage(
     slowed: float,
     interpreted: bool,
 ) -> StageCost:
-    near, parts = levels.local + levels.peers, num_bits - levels.ranks
-    device_bits = (1 << near) - (1 << levels.local)
-    migration_bits, rank_bits = (1 << parts) - (1 << near), (1 << num_bits) - (1 << parts)
+    on_devices, parts = levels.local + levels.peers, num_bits - levels.ranks
+    device_bits = (1 << on_devices) - (1 << levels.local)
+    migration_bits, rank_bits = (1 << parts) - (1 << on_devices), (1 << num_bits) - (1 << parts)
     windows = 1 << _there(migration_bits, stage.fresh)
     ranks = 1 << _there(rank_bits, stage.fresh)
     each_rank = 1 << _there(device_bits, stage.fresh)
@@ -250,8 +250,8 @@ def _exchange(
     came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
     sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
     piece = itemsize * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
-    near = levels.local + levels.peers
-    alike = 1 << _there((1 << near) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
+    on_devices = levels.local + levels.peers
+    alike = 1 << _there((1 << on_devices) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
     farther = _farther(levels)
     sends, receives = _partners(goes, came, farther), _partners(came, goes, farther)
     pieces = _pairs(goes, came, farther)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Measure, Save, Structure
-from qsim_ex.circuit.saves import KINDS
+from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.saves import SAVE_KINDS
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import human, require_on_host
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
@@ -73,7 +74,7 @@ class _Random:
 def suits(call: BatchCall) -> Suited | None:
     """Return why a call runs here, and what runs it; None if another method takes less time, or must take it."""
     began, structure = perf_counter(), call.circuit.structure
-    random, needed = is_random(structure), any(KINDS[save.what].method for save in _saves(structure))
+    random, needed = is_random(structure), any(SAVE_KINDS[save.what].method for save in _saves(structure))
     least = SHOT_WORK if random else WORK
     width, instructions = structure.num_qubits, len(structure.instructions)
     if not needed and instructions << width < least:  # most circuits end here: this is asked of all
@@ -127,7 +128,7 @@ def run(call: BatchCall) -> BatchResult:
 
 
 def _saves(structure: Structure) -> tuple[Save, ...]:
-    if Save not in structure.kinds:
+    if not structure.has_saves:
         return ()
     return tuple([one for one in structure.instructions if isinstance(one, Save)])
 
@@ -150,12 +151,9 @@ def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = Non
     """Run the circuits of all bindings; began: when their translation began. made: the circuits, if that has ended."""
     structure, options = call.circuit.structure, call.options
     saves = _saves(structure)
-    measures = any(isinstance(one, Measure) for one in structure.instructions)
     random = _Random(saves, is_random(structure))
-    request = checked_request(
-        random, call.circuit, call.bound, call.shots, call.observables, call.trajectories, call.readout, measures,
-        keeps="stabilizer",
-    )  # fmt: skip
+    asked = call.shots, call.observables, call.trajectories, call.readout, structure.measures
+    request = checked_request(random, call.circuit, call.bound, *asked, keeps="stabilizer")
     where = _where(call.circuit, options)
     count = call.bound.count
     answers = SampledAnswers.empty(call, request, saves)

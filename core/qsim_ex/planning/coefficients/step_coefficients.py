@@ -1,14 +1,14 @@
-"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/planner/numbers/bind.cpp.
+"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/planner/coefficients/bind.cpp.
 
-Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products
-stand in the places of their right factors, and operands stay where they are: a brick circuit of a million gates makes 5
-million numbers, where the buffer of `Bound` would have 42 million.
+Native code runs the coefficient program as the planner has it, without the lists of places that `Coefficients` has.
+Products stand in the places of their right factors, and operands stay where they are: a brick circuit of a million
+gates makes 5 million numbers, where the buffer of `Bound` would have 42 million.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ _FEW = 1 << 10
 """The packed numbers up to which NumPy takes operands sooner than native code could be asked."""
 
 
-class StepNumbers:
+class StepCoefficients:
     """A packed array [count] for each step of a compiled plan. They are made while they are iterated."""
 
     def __init__(self, arrays: PlanArrays, operands: Complex) -> None:
@@ -61,7 +61,7 @@ class StepNumbers:
         if not made.size:
             return made
         given = arrays.owner.handle, operands, address(made), _roots()
-        fill, at = _fill(), 0
+        fill, at = function("plan_fill"), 0
         while fill(*given, at, _AT_ONCE):
             at += _AT_ONCE
             check_cancelled()
@@ -70,7 +70,7 @@ class StepNumbers:
     def _packed(self, operands: int, made: Complex) -> Iterator[Complex]:
         ends = self._arrays.packed_ends
         at = address(made) if made.size else 0
-        pack, given = _pack(), (self._arrays.owner.handle, operands, at)
+        pack, given = function("plan_pack"), (self._arrays.owner.handle, operands, at)
         begin = step = 0
         while step < len(ends):
             last = max(step + 1, bisect_right(ends, begin + _PACKED_AT_ONCE, step))
@@ -88,13 +88,3 @@ def _parts(numbers: Complex, ends: Sequence[int]) -> Iterator[Complex]:
 @lru_cache(maxsize=1)
 def _roots() -> int:
     return address(roots())
-
-
-@lru_cache(maxsize=1)
-def _fill() -> Callable[..., int]:
-    return function("plan_fill")
-
-
-@lru_cache(maxsize=1)
-def _pack() -> Callable[..., int]:
-    return function("plan_pack")

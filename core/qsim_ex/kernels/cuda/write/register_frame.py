@@ -1,4 +1,4 @@
-"""CX inside a phase that moves no amplitude: a thread takes the amplitudes of its registers in another order.
+"""CX inside a register block that moves no amplitude: a thread takes the amplitudes of its registers in another order.
 
 A CX whose control differs between threads, or between blocks, would exchange registers where it is 1. Instead each
 register bit has a parity of such bits: the amplitude of a bit's value x is in the registers of x + parity. Matrices on
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.kernels.cuda.write.register_layout import LANES, RegisterLayout, banks, swizzle
 from qsim_ex.steps.algebra import Span
-from qsim_ex.steps.step import Item, Mix, Rename
+from qsim_ex.steps.step import Item, Mix, Permute
 
 Taker = Callable[[int, int], int]
 """What may be done by addresses: from a register bit (its place among them) and a parity to the part of it that may."""
@@ -32,8 +32,8 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class FramedPhase:
-    """A phase's items without such CX.
+class FramedBlock:
+    """A register block's items without such CX.
 
     first, last: the parity of each register bit when amplitudes come and when they leave, lowest register bit first.
     """
@@ -43,8 +43,8 @@ class FramedPhase:
     last: tuple[int, ...]
 
 
-def framed(items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker) -> FramedPhase:
-    """Return a phase's items in its frame; bits: the index bits that are register bits."""
+def framed(items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker) -> FramedBlock:
+    """Return a register block's items in its frame; bits: the index bits that are register bits."""
     frame = _Frame(bits, come)
     later = [mask_of(tuple(bits)) if leave is nothing else 0]
     for item in reversed(items):
@@ -56,7 +56,7 @@ def framed(items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker
 
 def _settled(item: Item) -> int:
     """Return the bits that an item wants as they are; an X under a condition on one bit wants none."""
-    if isinstance(item, Rename) and item.to == (1, 0):
+    if isinstance(item, Permute) and item.to == (1, 0):
         return item.when.mask if item.when.mask.bit_count() > 1 else 0
     return item.when.mask | mask_of(_wanted(item))
 
@@ -113,11 +113,11 @@ def nothing(_register: int, _parity: int) -> int:
 
 def is_cx(item: Item) -> bool:
     """Return whether an item is a CX."""
-    return isinstance(item, Rename) and item.to == (1, 0) and item.when.mask.bit_count() == 1
+    return isinstance(item, Permute) and item.to == (1, 0) and item.when.mask.bit_count() == 1
 
 
 class _Frame:
-    """The parities of a phase's register bits while its items are gone through.
+    """The parities of a register block's register bits while its items are gone through.
 
     pending: those of now. first: those with which amplitudes came, of bits on which something has depended already.
     """
@@ -132,11 +132,11 @@ class _Frame:
 
     def add(self, item: Item, later: int) -> None:
         """Append an item; later: bits that items behind it want as they are."""
-        if isinstance(item, Rename) and item.to == (1, 0):
+        if isinstance(item, Permute) and item.to == (1, 0):
             self._x(item, later)
             return
         self._settle(self._among(item.when.mask))
-        if isinstance(item, Rename):
+        if isinstance(item, Permute):
             self._settle(item.bits)
             self._items.append(item)
             return
@@ -144,17 +144,17 @@ class _Frame:
         reads = tuple([self._read(mask) for mask in item.reads])
         self._items.append(item if reads == item.reads else replace(item, reads=reads))
 
-    def finish(self, leave: Taker) -> FramedPhase:
-        """Return the phase, whose amplitudes leave in the order that `leave` allows."""
+    def finish(self, leave: Taker) -> FramedBlock:
+        """Return the register block, whose amplitudes leave in the order that `leave` allows."""
         last = []
         for register, bit in enumerate(self._bits):
             taken = leave(register, self._pending[bit])
             self._pending[bit] ^= taken
             self._settle([bit])
             last.append(taken)
-        return FramedPhase(tuple(self._items), tuple(self._first[bit] for bit in self._bits), tuple(last))
+        return FramedBlock(tuple(self._items), tuple(self._first[bit] for bit in self._bits), tuple(last))
 
-    def _x(self, item: Rename, later: int) -> None:
+    def _x(self, item: Permute, later: int) -> None:
         """Append an X under a condition, which depends on no parity of its bit.
 
         A chain of CX would spread a parity over registers, each of which then costs an exchange: it is ended here.
@@ -164,7 +164,7 @@ class _Frame:
         if mask.bit_count() == 1 and not inner:
             self._pending[bit] ^= mask
             if not item.when.value:
-                self._items.append(Rename(item.bits, ALWAYS, (1, 0), item.label))
+                self._items.append(Permute(item.bits, ALWAYS, (1, 0), item.label))
             return
         if mask.bit_count() == 1:
             self._begin(inner[0])

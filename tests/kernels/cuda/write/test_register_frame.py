@@ -1,4 +1,4 @@
-"""CX in a phase: amplitudes stay where they are, and come out where CX would have moved them."""
+"""CX in a register block: amplitudes stay where they are, and come out where CX would have moved them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from support.cuda.sweeps import case, check
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, emit_rows
-from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
+from qsim_ex.kernels.cuda.write.register_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.register_layout import LANES, banks, places, swizzle
-from qsim_ex.steps import Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps import Mix, Permute, RegisterBlock, Slot, Sweep
 
 DTYPES = [np.complex64, np.complex128]
-KINDS = ("cx", "cx", "cx", "exchange", "mix", "diagonal", "rename", "turn", "pair")
+KINDS = ("cx", "cx", "cx", "exchange", "mix", "diagonal", "permute", "turn", "pair")
 BLOCKS = ("cx", "cx", "cx", "block", "diagonal")
 
 
@@ -32,7 +32,7 @@ def flipped(psi, bit, parity, high):
 
 def cx(control, target, value=1):
     """A CX that acts where its control has a value."""
-    return Rename((target,), When(1 << control, value << control), (1, 0), "cx")
+    return Permute((target,), When(1 << control, value << control), (1, 0), "cx")
 
 
 @settings(max_examples=150, deadline=None)
@@ -40,7 +40,7 @@ def cx(control, target, value=1):
 def test_a_framed_phase_does_what_the_phase_does(seed, come, leave, high):
     """Flips at the ends, items that read other parities, and the flips that are left are what the items are."""
     sweep, numbers = random_sweep(seed, 7, 7, 1, 8, 2, KINDS)
-    ((near, items),) = [(phase.near, phase.items) for phase in sweep.phases]
+    ((near, items),) = [(block.registers, block.items) for block in sweep.register_blocks]
     bits = tuple(sorted({*near, *sweep.tile[-4:]} if len(near) < 4 else near))
     rng = np.random.default_rng(seed)
 
@@ -56,7 +56,7 @@ def test_a_framed_phase_does_what_the_phase_does(seed, come, leave, high):
             assert not item.parity & mask_of(bits)
             got = flipped(got, item.bits[0], item.parity, high)
         else:
-            single = replace(sweep, phases=(Phase(near, (item,)),), fresh=0, store=())
+            single = replace(sweep, register_blocks=(RegisterBlock(near, (item,)),), fresh=0, store=())
             got = run_sweep(got, 7, single, numbers, high)
     for bit, parity in zip(bits, made.last, strict=True):
         got = flipped(got, bit, parity, high)
@@ -72,7 +72,7 @@ def test_only_what_mixes_a_bit_wants_it_as_it_is():
     items = (cx(1, 6), cx(2, 6, 0), turn, cx(1, 6), cx(9, 6), turn, cx(3, 6))
     made = framed(items, (4, 5, 6, 7), lambda _, parity: parity, lambda _, parity: parity)
     assert (made.first, made.last) == ((0, 0, 6, 0), (0, 0, 8, 0))
-    x = Rename((6,), ALWAYS, (1, 0))
+    x = Permute((6,), ALWAYS, (1, 0))
     assert made.items == (x, turn, Flip((6,), 1 << 1 | 1 << 9), turn)
     alone = framed(items, (4, 5, 6, 7), nothing, nothing).items
     assert alone == (x, Flip((6,), 6), turn, Flip((6,), 1 << 1 | 1 << 9), turn, Flip((6,), 8))
@@ -95,7 +95,7 @@ def test_lanes_keep_their_banks_and_lines(itemsize):
     for sweep in sweeps(linear=True):
         for place in places(sweep, itemsize):
             bits = [sweep.tile[position] for position in place.registers]
-            made = framed(place.phase.items, bits, by_tile(place, sweep.tile, itemsize), by_memory(place, sweep.tile))
+            made = framed(place.block.items, bits, by_tile(place, sweep.tile, itemsize), by_memory(place, sweep.tile))
             lanes = place.threads[:LANES]
             assert not any(parity >> sweep.tile[position] & 1 for parity in made.last for position in lanes)
             moved += sum(any(parity >> sweep.tile[p] & 1 for p in place.threads[:width]) for parity in made.first)
@@ -114,10 +114,10 @@ def test_lanes_keep_their_banks_and_lines(itemsize):
 
 
 def test_no_amplitude_moves_for_cx_alone():
-    """A phase of CX between places of threads and registers has no exchange of registers in its text."""
+    """A register block of CX between places of threads and registers has no exchange of registers in its text."""
     tile = tuple(range(12))
     items = tuple(cx(control, target) for control in (4, 5, 14) for target in (8, 9, 10))
-    sweep = Sweep(tile, (Phase((), ()), Phase((8, 9, 10, 11), items), Phase((), ())), 0, 0)
+    sweep = Sweep(tile, (RegisterBlock((), ()), RegisterBlock((8, 9, 10, 11), items), RegisterBlock((), ())), 0, 0)
     over = replace(sweep, load=(*tile_units(12), 1 << 12 | 1 << 7))
     assert all(map(is_cx, items))
     assert "swap(" not in emit(sweep, 8).source
@@ -145,7 +145,7 @@ def test_kernels_with_frames(dtype, linear):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 10), st.integers(4, 9), st.integers(1, 4), st.booleans(), st.booleans())
-def test_any_sweep_with_frames(seed, num_bits, tile_bits, num_phases, double, linear):
+def test_any_sweep_with_frames(seed, num_bits, tile_bits, num_blocks, double, linear):
     """Random sweeps with many CX agree with the definition."""
-    made = case(seed, num_bits, tile_bits, num_phases, 7, 2, kinds=KINDS, linear=linear)
+    made = case(seed, num_bits, tile_bits, num_blocks, 7, 2, kinds=KINDS, linear=linear)
     check([made], np.complex128 if double else np.complex64)
