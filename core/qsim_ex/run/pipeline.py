@@ -21,9 +21,10 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
@@ -34,6 +35,7 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
+from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, SimulatesStates, loaded
@@ -45,11 +47,11 @@ if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Ask, Asking
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.program.separation import Separation
+    from qsim_ex.program.separation import How, Separation
 
 
-LIGHT = 10
-"""The most wires of circuits without saves that run with state vectors unless their noise is drawn otherwise."""
+HEAVY = 1 << 20
+"""The least work of a state, instructions times amplitudes, for which it pays to look at every gate for a method."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,8 +100,12 @@ class BatchCall:
 
     @property
     def may_be_heavy(self) -> bool:
-        """Whether there are so many wires that looking at every gate for a method pays, or something is saved."""
-        return self.circuit.num_qubits > LIGHT or self.circuit.structure.has_saves
+        """Whether looking at every gate for a method pays, or something is saved that one method alone keeps."""
+        structure = self.circuit.structure
+        if len(structure.instructions) << structure.num_qubits >= HEAVY:
+            return True
+        saves = structure.distinct if Save in structure.kinds else ()
+        return any(SAVE_KINDS[one.what].method is not None for one in saves if isinstance(one, Save))
 
     @property
     def draws_noise(self) -> bool:
@@ -175,6 +181,31 @@ def _chosen(found: BatchResult, why: str) -> BatchResult:
     """Return a result that says why its method was chosen."""
     facts = {**found.provenance.facts, "method_reason": why}
     return replace(found, provenance=replace(found.provenance, facts=facts))
+
+
+def run_separated(call: BatchCall) -> BatchResult:
+    """Run a call whose circuit may have idle wires and separate parts; see `Simulator.run_batch`."""
+    if not call.options.separate:
+        return _run_in_parts(call, "whole")
+    how: How = "apart" if call.options.checkpoint is None else "together"
+    if not call.options.divides:
+        return _run_in_parts(call, how)
+    try:
+        return _run_in_parts(call, how)
+    except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
+        return _run_in_parts(call, "whole")
+
+
+def _run_in_parts(call: BatchCall, how: How) -> BatchResult:
+    """Run a call in one of the ways to part its circuit."""
+    separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
+    if separation is None or separation.alone is not None:
+        return run_whole(call, separation)
+    largest = max(len(part.wires) for part in separation.parts)
+    if how == "apart" and connection.planned(call.options.processes, largest) > 1:  # a divided state is one part
+        return _run_in_parts(call, "together")
+    joined: BatchResult = loaded("statevector").run_parts(call, separation)
+    return joined
 
 
 def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchResult:
