@@ -55,7 +55,7 @@ class Parts:
             one.number_kept_bits()
         self.made = tuple([one.made() for one in made])
 
-    def told_by(self, place: int) -> int | None:
+    def repeats(self, place: int) -> int | None:
         """Return the measurement whose outcome, which is kept, one at the end would find again; None without one."""
         if place not in self.ranges.late:
             return None
@@ -95,7 +95,7 @@ class _Part:
     def __init__(self, of: Parts, number: int) -> None:
         self._of = of
         self._number = number
-        self._places = [place for place in of.partition.places[number] if of.told_by(place) is None]
+        self._places = [place for place in of.partition.places[number] if of.repeats(place) is None]
         every = of.ranges.every
         mine = dict.fromkeys(live for place in of.partition.places[number] for live in of.ranges.of[place])
         self.members = tuple(sorted({every[live].wire for live in mine}))
@@ -159,10 +159,10 @@ class _Part:
         copied: list[tuple[int, int]] = []
         for clbit, place in of.ranges.wrote.items():
             if of.partition.of[place] == self._number:
-                if (told := of.told_by(place)) is None:
+                if (before := of.repeats(place)) is None:
                     final.append(local[clbit])
                 else:
-                    copied.append((clbit, of.kept[told]))
+                    copied.append((clbit, of.kept[before]))
         return SeparatePart(
             structure=structure_of(len(self.wires), self._free, tuple(instructions)),
             wires=self.wires,
