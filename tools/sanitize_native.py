@@ -32,7 +32,7 @@ TESTS = (
     "tests/planning/test_rules.py",
     "tests/planning/test_ways.py",
     "tests/planning/linear",
-    "tests/planning/numbers",
+    "tests/planning/coefficients",
     "tests/planning/rewrite",
     "tests/planning/stages",
     "tests/planning/tiles",

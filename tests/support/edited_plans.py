@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.steps import Plan, Stage, Sweep
-from qsim_ex.steps.numbers import Numbers
+from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.step import Item, RegisterBlock, Step
 
 Packed = list[np.ndarray]
@@ -103,9 +103,9 @@ def exchanged(values: tuple[Any, ...], one: int, other: int) -> tuple[Any, ...]:
 
 def with_packed(plan: Plan, order: list[int]) -> Plan:
     """The plan with the packed places of some of its steps, in some order."""
-    numbers, packed = plan.numbers, plan.numbers.packed
+    numbers, packed = plan.coefficients, plan.coefficients.packed
     chosen = tuple(packed[at] for at in order)
-    return replace(plan, numbers=Numbers(numbers.num_operands, numbers.program, chosen))
+    return replace(plan, coefficients=Coefficients(numbers.num_operands, numbers.program, chosen))
 
 
 def with_numbers(numbers: Packed, random: Random, change: Callable[[np.ndarray], None]) -> Packed | None:

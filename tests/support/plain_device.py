@@ -18,8 +18,8 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.algebra import image
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import (
     NUMBERED,
     BasisPermutation,
@@ -55,6 +55,8 @@ class PlainDevice(Batches):
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    in_host_memory = True
+    interprets = False
     grows = True
     name = "plain"
     description = "NumPy by definition"

@@ -22,7 +22,7 @@ from support.edited_plans import (
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.steps import Diagonal, Mix, Permute, Plan, Sweep
-from qsim_ex.steps.numbers import Numbers, Product
+from qsim_ex.steps.coefficients import Coefficients, Product
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, Item, RegisterBlock, ZeroFill
 
 FAULTS = Faults()
@@ -267,29 +267,30 @@ def a_sign_is_wrong(plan: Plan, numbers: Packed, random: Random) -> Planted | No
 @FAULTS.kind(neutral=False)
 def a_number_is_not_made(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
     """A step is given a number that the program does not make."""
-    packed = list(plan.numbers.packed)
+    packed = list(plan.coefficients.packed)
     found = [k for k, places in enumerate(packed) if places.size]
     if not found:
         return None
     k = random.choice(found)
     packed[k] = packed[k].copy()
-    packed[k][random.randrange(packed[k].size)] = plan.numbers.size()
-    made = Numbers(plan.numbers.num_operands, plan.numbers.program, tuple(packed))
-    return replace(plan, numbers=made), numbers
+    packed[k][random.randrange(packed[k].size)] = plan.coefficients.size()
+    made = Coefficients(plan.coefficients.num_operands, plan.coefficients.program, tuple(packed))
+    return replace(plan, coefficients=made), numbers
 
 
 @FAULTS.kind(neutral=False)
 def a_number_is_used_too_early(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
     """A product is made of a number that is made later."""
-    program = list(plan.numbers.program)
+    program = list(plan.coefficients.program)
     found = [k for k, instruction in enumerate(program) if isinstance(instruction, Product)]
     if not found:
         return None
     k = random.choice(found)
     left = program[k].left.copy()  # type: ignore[union-attr]
-    left.flat[random.randrange(left.size)] = plan.numbers.size() - 1
+    left.flat[random.randrange(left.size)] = plan.coefficients.size() - 1
     program[k] = replace(program[k], left=left)  # type: ignore[arg-type]
-    return replace(plan, numbers=Numbers(plan.numbers.num_operands, tuple(program), plan.numbers.packed)), numbers
+    made = Coefficients(plan.coefficients.num_operands, tuple(program), plan.coefficients.packed)
+    return replace(plan, coefficients=made), numbers
 
 
 @FAULTS.kind(neutral=True)

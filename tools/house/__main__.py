@@ -23,6 +23,7 @@ def rules() -> list[Rule]:
     from_source = (
         shape.root_modules,
         placements.placements_asked,
+        placements.devices_asked,
         names.class_names,
         once.one_divider,
         once.one_prepare,

@@ -28,11 +28,11 @@ Number some(char entry, double size) {
 // Whether a class may be told of a number.
 bool allows(char entry, Number number) {
     switch (entry) {
-        case zero: return std::abs(number) < near;
-        case one: return std::abs(number - 1.0) < near;
-        case minus_one: return std::abs(number + 1.0) < near;
-        case real: return std::abs(number.imag()) < near;
-        case imag: return std::abs(number.real()) < near;
+        case zero: return std::abs(number) < near_enough;
+        case one: return std::abs(number - 1.0) < near_enough;
+        case minus_one: return std::abs(number + 1.0) < near_enough;
+        case real: return std::abs(number.imag()) < near_enough;
+        case imag: return std::abs(number.real()) < near_enough;
         default: return true;
     }
 }

@@ -12,7 +12,7 @@ from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
-from qsim_ex.planning.numbers.binding import fill, fill_batch
+from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import kept, make_plan
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -97,8 +97,8 @@ def prepare(
     if rows:
         one = cast(BatchDevice, devices[0])
         ready = one.prepare_batch(plan.steps, local, dtype, compile)
-        return ((ready, one.load_batch(ready, fill_batch(plan.numbers, operands))),)
-    numbers = fill(plan.numbers, operands[0])
+        return ((ready, one.load_batch(ready, fill_batch(plan.coefficients, operands))),)
+    numbers = fill(plan.coefficients, operands[0])
     shares: dict[int, tuple[Any, Iterable[Any]]] = {}
     for device in devices:
         if id(device) not in shares:

@@ -20,7 +20,7 @@ from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
-from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
+from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeCoefficients, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Step
@@ -34,20 +34,20 @@ circuits, 16 to 28 bits).
 class Promise(NamedTuple):
     """What plans over subspaces have to promise.
 
-    rich: one is tried from so many times `Shape.rich` (`rich_there`) CX on: 1, and 0 in tests.
+    cx_ratio: one is tried from so many times `Shape.cx_ratio` (`cx_ratio_there`) CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
         plans' times was measured to be off the predicted one by a factor of 1.2 (the standard deviation).
     """
 
-    rich: float
+    cx_ratio: float
     piece: float
     gain: float
 
 
-PROMISE = Promise(rich=1.0, piece=2.0, gain=0.85)
-ANY_PROMISE = Promise(rich=0.0, piece=0.0, gain=float("inf"))
+PROMISE = Promise(cx_ratio=1.0, piece=2.0, gain=0.85)
+ANY_PROMISE = Promise(cx_ratio=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
 PARITIES = -1
@@ -93,7 +93,7 @@ def compiled_plan(
         stages=(Stage(steps, fresh=fresh),) if steps else (),
         start=moved,
         end=Layout(tuple(arrays.end.tolist()), end_flip),
-        numbers=NativeNumbers.of(arrays),
+        coefficients=NativeCoefficients.of(arrays),
         shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
         made_from=(instructions, num_wires, start, shape, fresh, *_marks(shape), *named),
@@ -123,7 +123,7 @@ def compiled_stages(
         stages=_stages(rows, arrays.made_steps()),
         start=Layout(tuple(arrays.start.tolist()), flip),
         end=Layout(tuple(arrays.end.tolist()), end_flip),
-        numbers=NativeNumbers.of(arrays),
+        coefficients=NativeCoefficients.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
         made_from=(
@@ -190,7 +190,7 @@ def _planned(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
             *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
-            *(PROMISE.rich * (fitted.rich if fresh else fitted.rich_there), PROMISE.piece, PROMISE.gain),
+            *(PROMISE.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), PROMISE.piece, PROMISE.gain),
             *(() if levels is None else _rates(levels)),
         ]
     )
@@ -282,7 +282,7 @@ class _Planner:
         return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
 
     def listed(self) -> list[int]:
-        """Return address and length of each array of the listed number program, which this object keeps."""
+        """Return address and length of each array of the listed coefficient program, which this object keeps."""
         out = np.empty(2 * len(LISTED), dtype=np.int64)
         function("plan_listed")(self.handle, out.ctypes.data)
         return [int(number) for number in out.tolist()]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Unitary, When, mask_of, wires_of
 from qsim_ex.circuit.ops import pattern as read
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cut import cut
-from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps.algebra import Map, as_additions, inverse
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -88,8 +88,8 @@ class _PackedEntries(NamedTuple):
 @lru_cache(maxsize=16)
 def _entries(plan: Plan) -> _PackedEntries:
     found, begins = [np.array(_X_ENTRIES, dtype=np.int64)], []
-    size, minus = len(_X_ENTRIES), plan.numbers.size()
-    for step, places in zip(plan.steps, plan.numbers.packed, strict=True):
+    size, minus = len(_X_ENTRIES), plan.coefficients.size()
+    for step, places in zip(plan.steps, plan.coefficients.packed, strict=True):
         each = []
         for item in _items(step):
             each.append(size)

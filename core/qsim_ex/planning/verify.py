@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.steps.algebra import Span, same_span, units
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
 from qsim_ex.steps.step import (
     NUMBERED,
@@ -43,9 +43,9 @@ def verify(plan: Plan) -> None:
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
         _check(not layout.flip >> plan.num_wires, "only index bits are stored inverted")
-    _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
-    _numbers(plan.numbers)
-    packed = iter(plan.numbers.packed)
+    _check(len(plan.coefficients.packed) == len(plan.steps), "each step has its packed numbers")
+    _numbers(plan.coefficients)
+    packed = iter(plan.coefficients.packed)
     at = Whereabouts(plan)
     for stage in plan.stages:
         at.move(stage.motion)
@@ -57,7 +57,7 @@ def verify(plan: Plan) -> None:
     _check(not plan.left & at.local, "no local index bit is fresh at the end")
 
 
-def _numbers(numbers: Numbers) -> None:
+def _numbers(numbers: Coefficients) -> None:
     """Check that every number is made before it is used."""
     for instruction, at in numbers.placed():
         match instruction:

@@ -321,7 +321,7 @@ def _saves(
 
         require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
     elif states:
-        require(n, options.dtype, [("the host", free)], states=states + (where.device.kind == "cpu"))
+        require(n, options.dtype, [("the host", free)], states=states + where.device.in_host_memory)
     others = {save: of for save, of in sizes.items() if save.what != "statevector"}
     if others:
         named = ", ".join(repr(save.label) for save in others)

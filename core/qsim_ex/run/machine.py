@@ -73,7 +73,7 @@ class Machine:
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
         state = state_bytes(self._num_wires, self.dtype)
-        count = 16 * max(plan.numbers.size() for plan in plans)
+        count = 16 * max(plan.coefficients.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(wanted, self.where.free // (2 * state)))
 

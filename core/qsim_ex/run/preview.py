@@ -166,7 +166,7 @@ def _explained(
         if trajectories.suits(program, device, deployment, options):
             lines.append(trajectories.DESCRIPTION)
     following = iter(found)
-    interprets = device.kind == "gpu" and options.compile != "always"
+    interprets = device.interprets and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
     for node in program.nodes:
         if isinstance(node, Segment):
@@ -176,7 +176,7 @@ def _explained(
             lines.append(told)
         elif words := node.describe():
             lines.append(words)
-    if found and deployment.in_one_piece and device.kind == "gpu":
+    if found and deployment.in_one_piece and device.interprets:
         lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))

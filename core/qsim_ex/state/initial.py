@@ -109,7 +109,7 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
     """Return the place of a batch of states on a device that has memory for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
-    name = "the host" if device.kind == "cpu" else device.name
+    name = "the host" if device.in_host_memory else device.name
     require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
     where = assign.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
@@ -120,7 +120,7 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assi
     where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
         return where
-    if where.device.kind != "gpu":
+    if where.device.in_host_memory:
         raise OptionError(f"stream and allocator need a GPU; this state is on the CPU ({where.reason}).")
     if not where.deployment.in_one_piece:
         raise OptionError(f"stream and allocator need a state on one GPU; this one is {where.deployment.describe()}.")

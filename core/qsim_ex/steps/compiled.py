@@ -1,7 +1,7 @@
 """The steps and numbers of a plan that native code made: arrays of integers, and objects made from them on demand.
 
 Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes the
-kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
+kernels of a GPU, sees the same `Sweep` and `Coefficients` as everywhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
 from qsim_ex.native.library import function
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
@@ -53,7 +53,7 @@ NAMES = (
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
 
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
-"""The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
+"""The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of planner/tiles/sweep.hpp; Instruction.
 (
@@ -92,10 +92,10 @@ class Owner(Protocol):
         """Return address and length of each array of `LISTED`."""
 
 
-class ListedNumbers(NamedTuple):
-    """A number program with lists of places, in which each number has a place of its own; see `Numbers`.
+class ListedCoefficients(NamedTuple):
+    """A coefficient program with lists of places, in which each number has a place of its own; see `Coefficients`.
 
-    The struct Instruction of planner/numbers/program.hpp has the columns of `program`.
+    The struct Instruction of planner/coefficients/program.hpp has the columns of `program`.
 
     packed: the places of all steps' numbers.
     """
@@ -122,8 +122,8 @@ class PlanArrays:
     """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
 
     owner: keeps the memory. handle: the struct PlanSteps in native code. found: address and length of each array.
-    num_operands: as in `Numbers`. size: how many numbers there are while a CPU runs the number program, the operands
-    included; `packed` are places among these.
+    num_operands: as in `Coefficients`. size: how many numbers there are while a CPU runs the coefficient program, the
+    operands included; `packed` are places among these.
     staged: whether the state has several levels, so that not all steps run one behind the other.
     """
 
@@ -153,7 +153,7 @@ class PlanArrays:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all arrays, and of the number program."""
+        """The bytes of all arrays, and of the coefficient program."""
         return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
 
     @cached_property
@@ -163,9 +163,9 @@ class PlanArrays:
         return {number: place for place, number in enumerate(numbers)}
 
     @cached_property
-    def listed(self) -> ListedNumbers:
-        """The number program as lists of places, which GPUs, descriptions and tests read; made by native code."""
-        return ListedNumbers(*arrays_at(self.owner, LISTED, self.owner.listed()))
+    def listed(self) -> ListedCoefficients:
+        """The coefficient program as lists of places, which GPUs, descriptions and tests read; made by native code."""
+        return ListedCoefficients(*arrays_at(self.owner, LISTED, self.owner.listed()))
 
     @cached_property
     def packed_ends(self) -> list[int]:
@@ -199,12 +199,12 @@ class PlanArrays:
         return tuple(RegisterBlock(wires_of(registers), self._items(first, last)) for registers, first, last in rows)
 
     def packed_places(self) -> tuple[Integers, ...]:
-        """Return the entries of the number buffer that each step is given."""
+        """Return the entries of the coefficient buffer that each step is given."""
         places = self.listed.packed.astype(np.int64)
         return tuple(np.split(places, self.steps[:-1, PACKED])) if len(self.steps) else ()
 
     def instructions(self) -> tuple[Product | Euler | Fold, ...]:
-        """Return the number program."""
+        """Return the coefficient program."""
         return tuple(self._instruction(*row) for row in self.listed.program.tolist())
 
     def _instruction(
@@ -416,7 +416,7 @@ def _fields(sweep: Sweep) -> tuple[Any, ...]:
     return sweep.tile, sweep.register_blocks, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
 
 
-class NativeNumbers(Numbers):
+class NativeCoefficients(Coefficients):
     """The numbers of a compiled plan; instructions and places are made from its arrays when they are asked for.
 
     arrays: those of the plan; None for a changed copy.
@@ -467,9 +467,9 @@ class NativeNumbers(Numbers):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle them as plain numbers, as `PlannedSweep` is."""
-        return Numbers, (self.num_operands, self.program, self.packed)
+        return Coefficients, (self.num_operands, self.program, self.packed)
 
 
 # Users see what an object is, not how it was made.
 PlannedSweep.__name__ = PlannedSweep.__qualname__ = "Sweep"
-NativeNumbers.__name__ = NativeNumbers.__qualname__ = "Numbers"
+NativeCoefficients.__name__ = NativeCoefficients.__qualname__ = "Coefficients"

@@ -177,9 +177,10 @@ class Shape:
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
         amplitudes are there. (Not shown either, nor are the next three.)
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
-    rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
-        families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
-    rich_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5 gains.
+    cx_ratio: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried.
+        Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
+    cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
+        gains.
     stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
         is applied again has the same plan. (Not shown either, nor is the next.)
     left_out: the rules of planning that plans are made without, see `planning.rules`; none but in tests.
@@ -208,8 +209,8 @@ class Shape:
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
-    rich: float = field(default=1.5, repr=False)
-    rich_there: float = field(default=4.5, repr=False)
+    cx_ratio: float = field(default=1.5, repr=False)
+    cx_ratio_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)
     left_out: tuple[str, ...] = field(default=(), repr=False)
 

@@ -21,7 +21,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Exchange, Layout, Levels, Migration, Numbers, Plan, RegisterBlock, Shape, Stage, Sweep
+from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Migration, Plan, RegisterBlock, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.plan import begins_alike
 from qsim_ex.steps.step import ZeroFill
@@ -234,7 +234,7 @@ def test_a_fresh_bit_of_a_tile_flips_alone() -> None:
 
     def plan(fresh: int) -> Plan:
         stage = Stage((replace(sweep, fresh=fresh),), fresh=fresh)
-        numbers = Numbers(2, (), (np.zeros(0, dtype=np.int64),))
+        numbers = Coefficients(2, (), (np.zeros(0, dtype=np.int64),))
         return Plan(3, (stage,), Layout.identity(3), Layout.identity(3), numbers, shape, 0, (), Levels(3), fresh)
 
     for fresh in (0, 1, 2, 3):

@@ -34,7 +34,7 @@ std::size_t renames(const std::vector<Piece>& work) {
 Cancelled same(Drawn& drawn, const std::vector<Piece>& work, Rules rules = {}) {
     const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
     Cancelled out = cancelled(work, drawn.book, rules);
-    CHECK(distance(applied(out.work, drawn.book, drawn.operands, begin), moved(expected, out.to)) < near);
+    CHECK(distance(applied(out.work, drawn.book, drawn.operands, begin), moved(expected, out.to)) < near_enough);
     return out;
 }
 

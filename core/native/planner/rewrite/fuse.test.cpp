@@ -70,7 +70,7 @@ TEST_CASE("matrices on one bit that follow each other become one, their product"
     Drawn drawn(1, 2);
     Rewritten made(drawn, {drawn.turn(0), drawn.turn(1), drawn.turn(0), drawn.turn(0)}, 0);
     CHECK(made.pieces.size() == 2);
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
 }
 
 TEST_CASE("what commutes on other bits does not keep neighbours apart, what stands between them does") {
@@ -81,7 +81,7 @@ TEST_CASE("what commutes on other bits does not keep neighbours apart, what stan
     const Piece wide = other.piece(Kind::diagonal, {}, {0b0111}, {}, {one, complex_});
     Rewritten between(other, {other.turn(0), wide, other.turn(0)}, 0);
     CHECK(between.pieces.size() == 3);
-    CHECK(between.error() < near);
+    CHECK(between.error() < near_enough);
 }
 
 TEST_CASE("a product is made only if it costs no more than its factors") {
@@ -94,7 +94,7 @@ TEST_CASE("a product is made only if it costs no more than its factors") {
             before += work_of(piece, drawn.book) + 1;
         }
         Rewritten made(drawn, work, 1);
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
         CHECK(made.work() <= before);
         CHECK(made.pieces.size() <= work.size());
     }
@@ -114,7 +114,7 @@ TEST_CASE("three CX with matrices between them become one matrix on two bits") {
     work.push_back(drawn.turn(0)), work.push_back(drawn.turn(1));
     Rewritten made(drawn, work, 1);
     made.join();
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     REQUIRE(made.pieces.size() == 1);
     CHECK(made.pieces[0].touched == 0b011);
 }
@@ -125,7 +125,7 @@ TEST_CASE("runs that are joined do the same as the work that was drawn") {
         Rewritten made(drawn, dense_work(drawn, 40, 8), 1);
         const double before = made.work();
         made.join();
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
         CHECK(made.work() <= before);
     }
 }
@@ -137,10 +137,10 @@ TEST_CASE("phases that are gathered, and matrices that are split, do the same") 
             Rewritten made(drawn, dense_work(drawn, 25, 7), cheap ? 0 : 4);
             if (seed % 2) made.join();
             made.gather(cheap);
-            CHECK(made.error() < near);
+            CHECK(made.error() < near_enough);
             if (!cheap) continue;
             made.rotate();
-            CHECK(made.error() < near);
+            CHECK(made.error() < near_enough);
         }
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("whatever rules are left out, work does the same") {
         made.join();
         made.gather(true);
         made.rotate();
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
     }
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("a complex matrix on one bit becomes a real rotation between phases") 
     Rewritten made(drawn, {drawn.turn(0)}, 0);
     REQUIRE(splits(made.pieces[0], drawn.book));
     made.rotate();
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     std::size_t complex_matrices = 0, rotations = 0;
     for (const Piece& piece : made.pieces) {
         if (piece.kind != Kind::mix) continue;
@@ -179,7 +179,7 @@ TEST_CASE("phases that read the same parities become one") {
     Rewritten made(drawn, {phase(0b111), phase(0b101), phase(0b111), drawn.turn(1), phase(0b101)}, 0);
     const std::size_t before = made.pieces.size();
     made.gather(true);
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     CHECK(made.pieces.size() < before);
 }
 

@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu import sums, sweeps
 from qsim_ex.kernels.cpu.pool import CHUNK_BITS, in_chunks
-from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.step import Step, Sweep, ZeroFill
 
 Buffer = NDArray[np.complexfloating[Any, Any]]

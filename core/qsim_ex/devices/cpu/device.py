@@ -85,6 +85,8 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    in_host_memory = True
+    interprets = False
     grows = True
     name = "cpu"
     shares_from = buffers.LARGE

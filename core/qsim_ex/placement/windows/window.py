@@ -257,7 +257,7 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     shared = 0
     if allowed is not None:
         free = allowed
-    elif device.kind == "cpu":  # both lie in the same memory
+    elif device.in_host_memory:  # both lie in the same memory
         free, shared = (device.memory()[0],) * 2, needed.device_bytes
     else:
         free = device.memory()[0], memory_of_host()[0]

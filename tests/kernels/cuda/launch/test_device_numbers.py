@@ -13,9 +13,9 @@ from benchmarks.families import FAMILIES
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.launch.device_numbers import DeviceNumberProgram
-from qsim_ex.planning.numbers.binding import fill_batch
+from qsim_ex.planning.coefficients.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.steps import Euler, Layout, Numbers, Product
+from qsim_ex.steps import Coefficients, Euler, Layout, Product
 
 RUNTIMES = ["emulated", pytest.param("real", marks=pytest.mark.gpu)]
 
@@ -49,10 +49,10 @@ def test_plans_of_families(runtime, family, tensor):
     shape = replace(shape_of(8, tensor), block_made=0)
     plan = make_plan(circuits[0].instructions, 10, Layout.identity(10), shape, 1023)
     operands = np.concatenate([circuit.operands for circuit in circuits])
-    kinds = {type(instruction) for instruction in plan.numbers.program}
+    kinds = {type(instruction) for instruction in plan.coefficients.program}
     assert family != "grid" or {Product, Euler} <= kinds
-    want = fill_batch(plan.numbers, operands).given[:, : plan.numbers.tables_at()]
-    assert np.abs(made(runtime, plan.numbers, operands) - want).max() < 1e-14
+    want = fill_batch(plan.coefficients, operands).given[:, : plan.coefficients.tables_at()]
+    assert np.abs(made(runtime, plan.coefficients, operands) - want).max() < 1e-14
 
 
 @pytest.mark.parametrize("imaginary", [False, True], ids=["real", "imaginary"])
@@ -65,7 +65,7 @@ def test_angles_where_an_entry_is_small_or_nothing(runtime, imaginary):
         matrices.append([other * angles[0], -size * angles[1], size * angles[2], 0])
         matrices[-1][3] = other * angles[1] * angles[2] / angles[0]
     operands = np.concatenate([[0, 1], np.array(matrices).ravel()])[None]
-    numbers = Numbers(operands.size, (Euler(2 + np.arange(operands.size - 2).reshape(-1, 4), imaginary),), ())
+    numbers = Coefficients(operands.size, (Euler(2 + np.arange(operands.size - 2).reshape(-1, 4), imaginary),), ())
     operands = np.repeat(np.append(operands, [[5, 6]], axis=1), 3, axis=0)  # a circuit may have more than the plan
     want = fill_batch(numbers, operands).given
     assert np.abs(made(runtime, numbers, operands) - want).max() < 1e-14

@@ -156,7 +156,7 @@ def test_imaginary_rotations_are_made_natively(dtype, compile, monkeypatch):
     """Pairs of rotations in H, √X, RZ and CX have the state of the definitions, by any angles and by quarter turns."""
     monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, False), start=0))
     loop = Loop(transpiled_pairs, dtype, compile)
-    assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.numbers.program)
+    assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.coefficients.program)
     for seed in range(4):
         error, launched = loop.run(seed)
         assert error < TOLERANCE[dtype.type]

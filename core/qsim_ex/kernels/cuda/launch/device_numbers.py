@@ -1,4 +1,4 @@
-"""A plan's number program, run on the device for every row of a batch: only the circuits' operands are sent there."""
+"""A plan's coefficient program, run on the device for every row of a batch: only operands are sent there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.precision import DOUBLE
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 
 
 class DeviceNumbers(NamedTuple):
@@ -33,12 +33,12 @@ def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> DeviceNumbers:
 
 
 class DeviceNumberProgram:
-    """The instructions of a number program except for its tables, which `tables` makes.
+    """The instructions of a coefficient program except for its tables, which `tables` makes.
 
     Its arrays of places are sent to the device once.
     """
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Coefficients) -> None:
         self._known = numbers.num_operands
         self._others = numbers.tables_at() - numbers.num_operands
         self._work: list[tuple[str, NDArray[np.int64], tuple[int, ...], int]] = []

@@ -1,4 +1,4 @@
-"""The host's part of a run on a GPU: it evaluates a plan's number program and queues all kernels.
+"""The host's part of a run on a GPU: it evaluates a plan's coefficient program and queues all kernels.
 
 `core/native/kernels/enqueue.cpp` does it; `run_words` has the form of its input.
 """

@@ -1,8 +1,8 @@
-"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/planner/numbers/bind.cpp.
+"""The numbers of each step of a compiled plan, as a CPU takes them: core/native/planner/coefficients/bind.cpp.
 
-Native code runs the number program as the planner has it, without the lists of places that `Numbers` has. Products
-stand in the places of their right factors, and operands stay where they are: a brick circuit of a million gates makes 5
-million numbers, where the buffer of `Bound` would have 42 million.
+Native code runs the coefficient program as the planner has it, without the lists of places that `Coefficients` has.
+Products stand in the places of their right factors, and operands stay where they are: a brick circuit of a million
+gates makes 5 million numbers, where the buffer of `Bound` would have 42 million.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FEW = 1 << 10
 """The packed numbers up to which NumPy takes operands sooner than native code could be asked."""
 
 
-class StepNumbers:
+class StepCoefficients:
     """A packed array [count] for each step of a compiled plan. They are made while they are iterated."""
 
     def __init__(self, arrays: PlanArrays, operands: Complex) -> None:

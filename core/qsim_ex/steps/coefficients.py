@@ -15,7 +15,7 @@ from qsim_ex.circuit.circuit import ZERO_AT
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Product:
-    """Products left · right of `count` pairs of matrices; both factors are gathered from the number buffer.
+    """Products left · right of `count` pairs of matrices; both factors are gathered from the coefficient buffer.
 
     left: indices into the buffer, int64 [count, blocks, d, d]. right: likewise [count, blocks, d, columns]. The results
     have the shape of `right` and are appended in C order.
@@ -101,7 +101,7 @@ class Fold:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Numbers:
+class Coefficients:
     """A short program over a growing buffer of numbers that begins with the circuit's operands.
 
     num_operands: how many of the circuit's operands the buffer begins with.
@@ -114,23 +114,23 @@ class Numbers:
     packed: tuple[NDArray[np.int64], ...]
 
     def placed(self) -> Iterator[tuple[Product | Euler | Fold, int]]:
-        """Yield each instruction with the position in the number buffer of the first number that it appends."""
+        """Yield each instruction with the position in the coefficient buffer of the first number that it appends."""
         at = self.num_operands
         for instruction in self.program:
             yield instruction, at
             at += instruction.size
 
     def tables_at(self) -> int:
-        """Return where the tables of folds begin in the number buffer: behind all numbers made from matrices."""
+        """Return where the tables of folds begin in the coefficient buffer: behind all numbers made from matrices."""
         return self.num_operands + sum([i.size for i in self.program if not isinstance(i, Fold)])
 
     def size(self) -> int:
-        """Return the length of the number buffer."""
+        """Return the length of the coefficient buffer."""
         return self.num_operands + sum([instruction.size for instruction in self.program])
 
 
 MakeTables = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
-"""Adds the tables to a number buffer, or to the buffers of all rows, and returns it; in place where there is room."""
+"""Adds the tables to a coefficient buffer, or to those of all rows, in place where there is room, and returns it."""
 
 
 class MakesSteps(Protocol):
@@ -144,18 +144,19 @@ class MakesSteps(Protocol):
 class Bound:
     """The numbers of one run: a packed array [count] for each of a plan's steps, made when it is asked for.
 
-    numbers: the plan's. given: the number buffer, complex128 [total], before the tables of folds are made; it may end
-    where they begin. fold: completes the buffer. A device that makes its tables itself uses `given` alone.
+    numbers: the plan's. given: the coefficient buffer, complex128 [total], before the tables of folds are made; it may
+    end where they begin. fold: completes the buffer. A device that makes its tables itself uses `given` alone.
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
-    operands: for a device that runs the whole number program itself; `given` is made from them when it is asked for.
-    steps: makes the packed arrays without a number buffer, as long as nobody has asked for that.
+    operands: for a device that runs the whole coefficient program itself; `given` is made from them when it is asked
+        for.
+    steps: makes the packed arrays without a coefficient buffer, as long as nobody has asked for that.
     """
 
     __slots__ = ("_fold", "_given", "_make", "_steps", "numbers", "operands")
 
     def __init__(
         self,
-        numbers: Numbers,
+        numbers: Coefficients,
         given: NDArray[np.complex128] | Callable[[], NDArray[np.complex128]],
         fold: MakeTables | None,
         operands: NDArray[np.complex128] | None = None,
@@ -170,7 +171,7 @@ class Bound:
 
     @property
     def given(self) -> NDArray[np.complex128]:
-        """The number buffer without the tables of folds, unless they have been made."""
+        """The coefficient buffer without the tables of folds, unless they have been made."""
         if self._given is None:
             assert self._make is not None
             self._given = self._make()
@@ -178,7 +179,7 @@ class Bound:
 
     @property
     def buffer(self) -> NDArray[np.complex128]:
-        """The whole number buffer."""
+        """The whole coefficient buffer."""
         if self._fold is not None:
             self._given = self._fold(self.given)
             self._fold = None

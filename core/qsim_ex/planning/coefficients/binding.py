@@ -1,4 +1,4 @@
-"""`bind`: the execution of a plan's number program on the operands of one circuit, or of many circuits at once.
+"""`bind`: the execution of a plan's coefficient program on the operands of one circuit, or of many circuits at once.
 
 This is all that a variational loop does on the host for each point, so native code does it: one buffer, places as flat
 arrays, every instruction writing its results to their final places. The operations of a row of a batch and their order
@@ -15,38 +15,38 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import function
-from qsim_ex.planning.numbers.step_numbers import StepNumbers
-from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeNumbers
-from qsim_ex.steps.numbers import Bound, Euler, Fold, MakeTables, Numbers, Product
+from qsim_ex.planning.coefficients.step_coefficients import StepCoefficients
+from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
+from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients
 from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
 
 
 def bind(plan: Plan, operands: Complex) -> Bound:
-    """Run a plan's number program on operands [1, total]; return one packed array [count] for each of `plan.steps`.
+    """Run a plan's coefficient program on operands [1, total]; return a packed array [count] for each of `plan.steps`.
 
     The circuit may have more operands than the plan, which may be of a part of the circuit.
     """
-    return fill(plan.numbers, operands[0])
+    return fill(plan.coefficients, operands[0])
 
 
-def fill(numbers: Numbers, operands: Complex) -> Bound:
-    """Run a number program on operands [total]; the buffer and its tables are made when they are asked for."""
-    if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
+def fill(numbers: Coefficients, operands: Complex) -> Bound:
+    """Run a coefficient program on operands [total]; the buffer and its tables are made when they are asked for."""
+    if isinstance(numbers, NativeCoefficients) and numbers.arrays is not None:
         return Bound(
             numbers,
             lambda: _binder(numbers)(operands),
             lambda buffer: _binder(numbers).whole(buffer),
             operands,
-            StepNumbers(numbers.arrays, operands),
+            StepCoefficients(numbers.arrays, operands),
         )
     binder = _binder(numbers)
     return Bound(numbers, lambda: binder(operands), binder.tables, operands)
 
 
-def fill_batch(numbers: Numbers, operands: Complex) -> Bound:
-    """Run a number program on operands [rows, total], all rows at once; each row equals the result of `fill`.
+def fill_batch(numbers: Coefficients, operands: Complex) -> Bound:
+    """Run a coefficient program on operands [rows, total], all rows at once; each row equals the result of `fill`.
 
     Operands that are alike for all rows may be one row, [1, total].
     """
@@ -55,14 +55,14 @@ def fill_batch(numbers: Numbers, operands: Complex) -> Bound:
 
 
 @lru_cache(maxsize=256)
-def _binder(numbers: Numbers) -> _Binder:
+def _binder(numbers: Coefficients) -> _Binder:
     return _Binder(numbers)
 
 
 class _Binder:
-    """A number program as flat arrays, and the native code that runs it: core/native/planner/numbers/bind.cpp."""
+    """A coefficient program as flat arrays, which core/native/planner/coefficients/bind.cpp runs."""
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Coefficients) -> None:
         self._num_operands = numbers.num_operands
         self._program = program_arrays(numbers)
         rows = self._program.rows
@@ -71,7 +71,7 @@ class _Binder:
         self._folds = bool(len(rows)) and bool((rows[:, KIND] == FOLD).any())
 
     def __call__(self, operands: Complex) -> Complex:
-        """Return the number buffer without tables."""
+        """Return the coefficient buffer without tables."""
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         if self._work:
@@ -120,9 +120,9 @@ class _Binder:
 
 
 class ProgramArrays(NamedTuple):
-    """A number program as arrays, for native code.
+    """A coefficient program as arrays, for native code.
 
-    The struct Instruction of core/native/planner/numbers/program.hpp has the columns of a row.
+    The struct Instruction of core/native/planner/coefficients/program.hpp has the columns of a row.
 
     size: how many numbers the program appends.
     """
@@ -133,9 +133,9 @@ class ProgramArrays(NamedTuple):
     size: int
 
 
-def program_arrays(numbers: Numbers) -> ProgramArrays:
-    """Return a number program as arrays: those of its plan, if native code made it."""
-    if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
+def program_arrays(numbers: Coefficients) -> ProgramArrays:
+    """Return a coefficient program as arrays: those of its plan, if native code made it."""
+    if isinstance(numbers, NativeCoefficients) and numbers.arrays is not None:
         listed = numbers.arrays.listed
         return ProgramArrays(listed.program, listed.places, listed.incidence, _appended(listed.program))
     rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]

@@ -1,18 +1,18 @@
-"""`bind` against what `steps` says of each instruction of a number program, entry by entry."""
+"""`bind` against what `steps` says of each instruction of a coefficient program, entry by entry."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.planning.numbers.binding import fill, fill_batch
-from qsim_ex.steps import Euler, Fold, Numbers, Product
+from qsim_ex.planning.coefficients.binding import fill, fill_batch
+from qsim_ex.steps import Coefficients, Euler, Fold, Product
 
 
 def run(program, operands):
-    """The number buffer after a program."""
+    """The coefficient buffer after a program."""
     operands = np.array([0, 1, *operands], dtype=np.complex128)
-    bound = fill(Numbers(len(operands), tuple(program), ()), np.append(operands, 7))
+    bound = fill(Coefficients(len(operands), tuple(program), ()), np.append(operands, 7))
     return bound.buffer, len(operands)
 
 
@@ -103,9 +103,9 @@ def programs(draw):
         ]
     ]
     chosen = draw(st.lists(st.sampled_from(products), max_size=5, unique_by=id))
-    program = Numbers(end, (*chosen, *folds), ())
+    program = Coefficients(end, (*chosen, *folds), ())
     packed = tuple(rng.integers(0, program.size(), draw(st.integers(0, 40))) for _ in range(3))
-    return Numbers(end, (*chosen, *folds), packed)
+    return Coefficients(end, (*chosen, *folds), packed)
 
 
 @settings(max_examples=60, deadline=None)
