@@ -11,6 +11,8 @@ import numpy as np
 
 from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
+from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
@@ -20,7 +22,6 @@ ProgressCallback = Callable[[int, int], None]
 NetworkName = Literal["auto", "switch", "mesh"]
 Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, link) or (bits, link, bytes per second)
 HostMemory = Literal["auto", "whole", "spread"]
-Method = Literal["automatic", "statevector", "density_matrix"]
 Processes = int | Literal["auto", "never"]
 
 
@@ -111,8 +112,10 @@ class Options:
         measures how fast they exchange, and is 'switch' for the devices of one process.
     method: 'statevector' simulates noise by trajectories, one state vector for each random outcome. 'density_matrix'
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
+        'stabilizer' runs Clifford gates and Pauli noise on Stim, without amplitudes, for thousands of wires.
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
-        from their density matrix, which costs less.
+        from their density matrix, and circuits that 'stabilizer' can run are run so where that costs less; the result
+        says which and why.
     processes: over how many processes a state is divided, under a launcher such as mpirun. 'auto' divides states that
         are large enough over all of them, a number divides every state over that many, and 'never' none. With a number,
         many bindings or trajectories of small states are shared out instead. All processes make the same calls, and
