@@ -35,8 +35,8 @@ nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1,
 
 REGISTER_BLOCK, TABLE, PERMUTE = 13.0, 10.0, 6.0
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
-with its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28 wires
-(decision 0027)."""
+with its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28
+wires (decision 0027)."""
 
 
 @dataclass(frozen=True, slots=True)
