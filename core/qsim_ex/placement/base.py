@@ -42,7 +42,34 @@ PIECE = 1 << 24
 """The most amplitudes that are copied over the host at a time: 256 MiB in complex128."""
 
 
-class Placement(Protocol):
+class RunsPlans(Protocol):
+    """What one state and many of one structure have in common: they run plans, and say what that takes."""
+
+    @property
+    def num_wires(self) -> int:
+        """The number of wires of each state."""
+
+    def release(self) -> None:
+        """Release all memory; may be called again."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between devices, and between devices and the host."""
+
+    def ticks(self, plan: Plan) -> int:
+        """Return how often `run` calls its `tick` for a plan."""
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
+
+    def report(self) -> dict[str, Any]:
+        """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
+
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
+        """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
+
+
+class Placement(RunsPlans, Protocol):
     """2^n amplitudes in some memory.
 
     kind: the name of its row in `kinds`, for results and messages; all that depends on the kind is a method here.
@@ -54,10 +81,6 @@ class Placement(Protocol):
     kind: str
     layout: Layout
     fresh: int
-
-    @property
-    def num_wires(self) -> int:
-        """The number of wires of the state."""
 
     @property
     def levels(self) -> Levels:
@@ -74,9 +97,6 @@ class Placement(Protocol):
     @property
     def devices(self) -> Sequence[Device]:
         """The devices that work on amplitudes: one for each entry of the `work` of a run."""
-
-    def release(self) -> None:
-        """Release all memory; may be called again."""
 
     # --- description ---------------------------------------------------------------------------------------------
 
@@ -95,22 +115,6 @@ class Placement(Protocol):
     @property
     def shared_by(self) -> Communicator | None:
         """The connection to the other processes that hold parts of the state; None if this one holds all of it."""
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes copied so far between devices, and between devices and the host."""
-
-    def ticks(self, plan: Plan) -> int:
-        """Return how often `run` calls its `tick` for a plan."""
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
-
-    def report(self) -> dict[str, Any]:
-        """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
-
-    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
-        """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
 
     def deployed(self, before: Deployment) -> Deployment:
         """Return the deployment of this state, which was made from one of another number of wires."""

@@ -7,7 +7,6 @@ once; a single row is an ordinary placement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,8 +16,8 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
-from qsim_ex.placement.single import Single
+from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, RunsPlans, Tick
+from qsim_ex.placement.single import InOnePiece, Single
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -56,17 +55,13 @@ class BatchDevice(Device, Batches):
     """A device that works on batches."""
 
 
-class States(Protocol):
+class States(RunsPlans, Protocol):
     """Some states of one structure.
 
     rows: the number of states. layout, fresh: of all of them, see `Placement`.
     """
 
     rows: int
-
-    @property
-    def num_wires(self) -> int:
-        """The number of wires of each state."""
 
     @property
     def layout(self) -> Layout:
@@ -106,33 +101,12 @@ class States(Protocol):
     def overwrite(self, amplitudes: Amplitudes) -> None:
         """Overwrite all amplitudes, [rows, 2^n] or, if they are equal in all rows, [1, 2^n], in the wires' order."""
 
-    def release(self) -> None:
-        """Release the memory; may be called again."""
-
-    # --- description ---------------------------------------------------------------------------------------------
-
     @property
     def single(self) -> Placement | None:
         """The state, if there is one and it has its own placement."""
 
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes copied so far between devices, and between devices and the host."""
 
-    def ticks(self, plan: Plan) -> int:
-        """Return how often `run` calls its `tick` for a plan."""
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
-
-    def report(self) -> dict[str, Any]:
-        """Return what a result reports of a divided state."""
-
-    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
-        """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
-
-
-class Batch:
+class Batch(InOnePiece):
     """States in one buffer of rows · 2^n amplitudes, state after state; each begins as |0…0>."""
 
     def __init__(self, device: BatchDevice, num_wires: int, rows: int, dtype: np.dtype[Any]) -> None:
@@ -180,22 +154,6 @@ class Batch:
         self.layout, self.fresh = plan.end, plan.left
 
     single = None
-    bytes_moved = 0
-
-    def ticks(self, plan: Plan) -> int:
-        """Return the number of steps, each of which is one call for all rows."""
-        return len(plan.steps)
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return the number of steps up to the end of each stage."""
-        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
-
-    def report(self) -> dict[str, Any]:
-        """Return an empty report."""
-        return {}
-
-    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
-        """Return None: amplitudes are not moved between memories."""
 
     def read_in_order(self) -> Amplitudes:
         """Return all amplitudes after moving the states to the order of the wires."""
