@@ -46,7 +46,7 @@ class SaveInstruction(Instruction):
         row = SAVES[name]
         subtype = ("accum" if unnormalized else "average") if row.averages else "single"
         self._subtype = ("c_" if conditional else "") + ("list" if pershot else subtype)
-        super().__init__(name, num_qubits, 0, list(params), label=row.what if label is None else label)
+        super().__init__(name, num_qubits, 0, list(params), label=row.default_label if label is None else label)
 
     def inverse(self, annotated: bool = False) -> SaveInstruction:  # noqa: ARG002 (Qiskit's signature)
         """Return another one: saving changes nothing, so undoing it is saving at the mirrored point."""
@@ -101,7 +101,7 @@ def _saving(function: str, name: str) -> SaveFunction:
     }[row.kind.asks]
     if row.kind.some_wires:
         needed.append(("qubits", {"annotation": Any} | ({} if row.kind.asks else {"default": None})))
-    needed.append(("label", {"annotation": str | None, "default": row.what}))
+    needed.append(("label", {"annotation": str | None, "default": row.default_label}))
     flags = {"unnormalized": row.averages, "pershot": True, "conditional": row.conditional}
     needed += [(one, flag) for one, taken in flags.items() if taken]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit.quantum_info import DensityMatrix, Operator, Statevector
+from qiskit.quantum_info import Clifford, DensityMatrix, Operator, StabilizerState, Statevector
 from qiskit.result import ProbDistribution
 
 from qsim_ex.frameworks import SAVE_KINDS, SaveKind
@@ -21,14 +21,20 @@ NEGLIGIBLE = 1e-10
 class SaveForm:
     """A row: one save instruction. All else follows from what the engine says of this kind of value (`SAVE_KINDS`).
 
-    what: the engine's kind of value, also the default label. form: makes Qiskit's object of a value.
-    summary: what the function saves, as its docstring says. function: its name, if that is not the instruction's.
+    what: the engine's kind of value. form: makes Qiskit's object of a value. summary: what the function saves, as its
+    docstring says. function: its name, if that is not the instruction's. label: the default label, if not `what`.
     """
 
     what: str
     form: Callable[[NDArray[Any]], Any]
     summary: str
     function: str = ""
+    label: str = ""
+
+    @property
+    def default_label(self) -> str:
+        """The label of saves that are given none."""
+        return self.label or self.what
 
     @property
     def kind(self) -> SaveKind:
@@ -52,6 +58,14 @@ def _distribution(values: NDArray[Any]) -> ProbDistribution:
 
 def _kets(values: NDArray[Any]) -> dict[str, complex]:
     return {hex(k): complex(values[k]) for k in np.flatnonzero(np.abs(values) > NEGLIGIBLE).tolist()}
+
+
+def _clifford(tableau: NDArray[Any]) -> Clifford:
+    return Clifford(tableau.astype(bool))
+
+
+def _stabilizer_state(tableau: NDArray[Any]) -> StabilizerState:
+    return StabilizerState(_clifford(tableau))
 
 
 SAVES: Mapping[str, SaveForm] = {
@@ -88,6 +102,10 @@ SAVES: Mapping[str, SaveForm] = {
     "save_unitary": SaveForm(
         "unitary", Operator, "the unitary of all gates so far; there may be nothing but gates before it"
     ),
+    "save_stabilizer": SaveForm("stabilizer", _stabilizer_state, "the stabilizer state, with method='stabilizer'"),
+    "save_clifford": SaveForm(
+        "stabilizer", _clifford, "the tableau of the state, with method='stabilizer'", label="clifford"
+    ),
 }
 """All save instructions, by Aer's names."""
 
@@ -95,8 +113,6 @@ FUNCTIONS: Mapping[str, str] = {row.function or name: name for name, row in SAVE
 """The function of `qsim_ex_provider` that appends each instruction, and the instruction's name."""
 
 NOT_SUPPORTED: Mapping[str, str] = {
-    "save_clifford": "save_unitary or save_statevector",
-    "save_stabilizer": "save_statevector",
     "save_superop": "save_unitary, or save_density_matrix after the channel",
     "save_matrix_product_state": "save_statevector",
     "set_density_matrix": "set_statevector, and channels for what is mixed",

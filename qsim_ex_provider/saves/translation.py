@@ -40,7 +40,7 @@ def _save(instruction: Any, row: SaveForm, place: Place, to: Translator) -> None
     """
     name, label = instruction.name, instruction.label
     if label == "_method_":  # of Aer's save_state without a label
-        label = row.what
+        label = row.default_label
     if label in ("counts", "memory"):
         raise CircuitError(
             f"expected a label that results do not use themselves, got {label!r}; save the state under another label."

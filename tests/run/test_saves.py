@@ -36,7 +36,7 @@ def arguments(what: What) -> dict[str, Any]:
     }
 
 
-STATE_KINDS = [what for what, row in SAVE_KINDS.items() if not row.gates_only]
+STATE_KINDS = [what for what, row in SAVE_KINDS.items() if not (row.gates_only or row.method)]
 
 
 def save_all(builder: CircuitBuilder, point: str = "", kinds: list[What] = STATE_KINDS) -> CircuitBuilder:

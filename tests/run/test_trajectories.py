@@ -15,7 +15,7 @@ from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
-from qsim_ex.run import trajectories
+from qsim_ex.run.methods import trajectories
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(1, 0),)), PauliSum((PauliString(0, 1),)), PauliSum((PauliString(1, 3, 0.5),))]

@@ -94,11 +94,11 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shots are the same however many states there is room for."""
-    monkeypatch.setattr("qsim_ex.run.trajectories._enabled", False)
+    monkeypatch.setattr("qsim_ex.run.methods.trajectories._enabled", False)
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
-    monkeypatch.setattr("qsim_ex.run.trajectories._enabled", False)  # which has no such limit
+    monkeypatch.setattr("qsim_ex.run.methods.trajectories._enabled", False)  # which has no such limit
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
     found = simulator.run(circuit, 300, seed=3)
     assert (found.packed == wanted.packed).all()

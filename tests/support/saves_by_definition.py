@@ -102,6 +102,8 @@ def saved_value(save: Save, psi: Vector) -> NDArray[Any]:
             return np.array([mean, np.trace(matrix @ matrix @ rho).real - mean**2])
         case "unitary":
             raise ValueError("expected the save of a value of a state, got that of a unitary; use unitary_at.")
+        case "stabilizer":
+            raise ValueError("expected a value that a state has one of, got a tableau, whose strings keep the state.")
         case _:
             assert_never(save.what)
 

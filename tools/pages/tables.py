@@ -17,6 +17,7 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.display.described import meanings, rows
 from qsim_ex.options import OptionKeywords, Options, Progress
+from qsim_ex.options.methods import METHODS
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.result import BatchResult, Provenance, Result
 from tools.pages.examples import examples
@@ -61,6 +62,12 @@ def options() -> str:
     found = rows(Options, OptionKeywords).values()
     lines = ((f"`{row.name}`", type_of(row.type), default_of(row.default), sentence(row.meaning)) for row in found)
     return table(("option", "values", "default", "meaning"), lines)
+
+
+def methods() -> str:
+    """Return the methods of runs, by `qsim_ex.options.methods`."""
+    lines = ((f"`{row.name}`", ", ".join(f'`"{one}"`' for one in row.under), row.suits) for row in METHODS)
+    return table(("how it is run", "`method`", "what it is for"), lines)
 
 
 def run_options() -> str:
@@ -208,8 +215,11 @@ def _meanings(kind: type) -> dict[str, str]:
 def saves() -> str:
     """Return what a circuit can save, by `qsim_ex.circuit.saves`."""
     return table(
-        ("saved value", "default `how`", "in Qiskit"),
-        ((f'`"{name}"`', f'`"{kind.hows[0]}"`', _functions(name)) for name, kind in SAVE_KINDS.items()),
+        ("saved value", "default `how`", "in Qiskit", "by `method`"),
+        (
+            (f'`"{name}"`', f'`"{kind.hows[0]}"`', _functions(name), f'`"{kind.method}"`' if kind.method else "")
+            for name, kind in SAVE_KINDS.items()
+        ),
     )
 
 
@@ -240,6 +250,7 @@ def error_tree() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "options": options,
+    "methods": methods,
     "run_options": run_options,
     "foreign_options": foreign_options,
     "tuning": names("TUNING"),

@@ -32,6 +32,7 @@ What = Literal[
     "amplitudes_squared",
     "density_matrix",
     "unitary",
+    "stabilizer",
 ]
 """What is kept: the name of a row of `SAVE_KINDS`."""
 
@@ -132,6 +133,7 @@ class SaveKind:
         kind for which `observe.saved` and `density.questions` have no reader that is faster.
     of_mixed: whether mixed states have such a value.
     gates_only: whether only gates may stand before the save. in_order: whether reading it puts the wires in order.
+    method: the only method that keeps it, in the words of the option; None: any that has amplitudes.
     """
 
     hows: tuple[How, ...]
@@ -143,6 +145,7 @@ class SaveKind:
     of_mixed: bool = True
     gates_only: bool = False
     in_order: bool = False
+    method: str | None = None
 
 
 def _number(_save: Save, _wires: int) -> tuple[int, ...]:
@@ -165,6 +168,10 @@ def _matrix(_save: Save, wires: int) -> tuple[int, ...]:
     return 1 << wires, 1 << wires
 
 
+def _tableau(_save: Save, wires: int) -> tuple[int, ...]:
+    return 2 * wires, 2 * wires + 1
+
+
 def _itself(_save: Save, matrices: Complex) -> Complex:
     return matrices
 
@@ -178,6 +185,7 @@ SAVE_KINDS: Mapping[str, SaveKind] = {
     "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64),
     "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128, of_density=_itself),
     "unitary": SaveKind(("single", "list"), _matrix, of_mixed=False, gates_only=True),
+    "stabilizer": SaveKind(_SINGLE, _tableau, dtype=np.uint8, of_mixed=False, method="stabilizer"),
 }
 """All kinds of values, by name."""
 

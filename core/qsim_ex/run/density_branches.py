@@ -30,14 +30,15 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.density import certain, doubled_for
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.density_matrix import certain, doubled_for
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, seeds_of, without_idle_wires
 from qsim_ex.run.saved_values import SavedRows, classical_memory
 from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.worker import PLANS
 
 _MANY = 1 << 20
 """More branches than anybody has memory for."""
@@ -169,7 +170,7 @@ def run_branches(call: BatchCall) -> BatchResult:
             f"expected room for the density matrices of at least two branches of {made.num_wires} wires on one device, "
             f"got {where}; use fewer wires, or method='statevector', which draws trajectories."
         )
-    run = PlannedRun(separation, whole, program, numbers, request, [machine], options)
+    run = PlannedRun(separation, whole, program, numbers, request, PLANS, [machine], options, "density_matrix")
     gates = sum(plan.num_gates for plan in machine.plans)
     collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, machine.plans)
     collector.num_wires = made.num_wires

@@ -17,6 +17,7 @@ from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.seats import local_options
 from qsim_ex.execution.together import in_step
+from qsim_ex.options.methods import USUAL
 from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector
@@ -76,7 +77,7 @@ def _shares_trajectories(call: BatchCall) -> bool:
     """Return whether there are trajectories to share out, which no save looks at."""
     asked = max(call.shots or 0, call.trajectories or 0)
     structure = call.circuit.structure
-    noisy = structure.is_noisy and call.options.method != "density_matrix"
+    noisy = structure.is_noisy and USUAL[call.options.method].draws
     return noisy and not structure.has_saves and (asked >= 2 * STEP or bool(call.observables))
 
 

@@ -14,6 +14,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.method import ProgramWay
 from qsim_ex.run.request import Request
 from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
@@ -140,3 +141,7 @@ def _looped() -> type[BranchTraversal]:
     from qsim_ex.run.loop_traversal import LoopTraversal
 
     return LoopTraversal
+
+
+PLANS = ProgramWay("plans", Machine, Worker)
+"""The way by plans, which any program can go."""

@@ -15,6 +15,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
+from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.base import PIECE, Placement
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.precision import BY_DTYPE, DTYPES
@@ -66,16 +67,16 @@ _OF_PIECES = {
 
 
 def require_state_options(options: Options) -> None:
-    """Raise `OptionError` for a checkpoint, which only a run writes, and for a density matrix."""
+    """Raise `OptionError` for a checkpoint, which only a run writes, and a method without state vectors."""
     if options.checkpoint is not None:
         raise OptionError(
             f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
             "to a run: use Simulator.run, run_batch or state, or StateVector.save."
         )
-    if options.method == "density_matrix":
+    if (instead := USUAL[options.method].instead_of_state) is not None:
         raise OptionError(
-            "expected method='statevector' or 'automatic' for a state vector, got method='density_matrix'; make a "
-            "qsim_ex.DensityMatrix, or use Simulator.run or run_batch."
+            f"expected method='statevector' or 'automatic' for a state vector, got method={options.method!r}; "
+            f"{instead}."
         )
 
 

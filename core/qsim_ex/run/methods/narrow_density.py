@@ -9,32 +9,30 @@ the same shots whichever devices a run is given, and the host computes the matri
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
 from qsim_ex.circuit.parameters.bindings import Operands
-from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import NotSupported, OptionError
+from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.cpu.narrow_density import probabilities
 from qsim_ex.observe import sampling
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.program import Program
+from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.density_table import DensityTable, table_of
-from qsim_ex.run.pipeline import BatchCall, PlannedRun
+from qsim_ex.run.methods.method import ProgramWay, RunMethod, Suited
+from qsim_ex.run.pipeline import BatchCall, PlannedRun, executed
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import WorkUnit
 from qsim_ex.run.worker import WorkQueue
+from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
-
-DESCRIPTION = (
-    "shots of so few noisy wires are drawn from the exact density matrix, which the host computes; the plans above are "
-    "those of a run with saves, expectation values, or a given number of trajectories"
-)
-"""What `explain` says of such a circuit."""
 
 _BINDINGS = 1024
 """The most bindings at a time; Ctrl-C waits for them."""
@@ -43,19 +41,23 @@ _enabled = True
 """Tests of trajectories set this to False."""
 
 
-def suits(structure: Structure) -> bool:
-    """Return whether the shots of a circuit are run here."""
-    return _enabled and table_of(structure) is not None
-
-
-def planned(call: BatchCall) -> PlannedRun | None:
-    """Return the run of a call for shots; None if they are run as trajectories. Raises what any run raises."""
-    table = table_of(call.circuit.structure) if _enabled else None
-    if table is None:
+def suits(call: BatchCall) -> Suited | None:
+    """Return why the shots of a call are drawn here, and what draws them; None if they are not."""
+    if not _enabled or table_of(call.circuit.structure) is None:
         return None
+    return Suited("shots of so few noisy wires are drawn from their exact density matrix", lambda: run(call))
+
+
+def run(call: BatchCall) -> BatchResult:
+    """Draw the shots of a call that is suited; raises what any run raises."""
+    began, table = perf_counter(), table_of(call.circuit.structure)
+    assert table is not None
     request = call.checked(table.program, table.program.has_measurement)
     machine = DensityMachine(_assigned(call, table), table)
-    return PlannedRun(None, call.circuit, table.program, call.bound, request, [machine], call.options)
+    planned = PlannedRun(
+        None, call.circuit, table.program, call.bound, request, WAY, [machine], call.options, "density_matrix"
+    )
+    return executed(replace(call, ranks=None), planned, began, call.seeds)  # one matrix has all shots
 
 
 def _assigned(call: BatchCall, table: DensityTable) -> Assignment:
@@ -85,11 +87,9 @@ class DensityMachine:
         self.table = table
         self.run_seconds = 0.0
 
-    def worker(
-        self, program: Program, request: Request, collector: Collects, ticker: Ticker, count: int
-    ) -> DensityWorker:
-        """Return a worker for this machine; count: the number of all bindings."""
-        return DensityWorker(self, program, request, collector, ticker, count)
+    def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:  # noqa: ARG002
+        """Return that there are no plans."""
+        return []
 
 
 class DensityWorker:
@@ -105,6 +105,7 @@ class DensityWorker:
         request: Request,
         collector: Collects,
         ticker: Ticker,
+        checkpoints: Checkpoints | None,  # noqa: ARG002 (the collector keeps what is done, and no state is half done)
         count: int,
     ) -> None:
         assert isinstance(collector, Collector)  # the parts of a circuit do not run here
@@ -148,3 +149,13 @@ class DensityWorker:
             values, _ = sampling.chosen(weights, numbers)
             packed[binding] = pack(values, self._masks, collector.num_clbits)
         self.most_rows, self.states = max(self.most_rows, len(operands)), self.states + len(operands)
+
+
+WAY = ProgramWay("exact density matrix", DensityMachine, DensityWorker, names_itself=True)
+
+METHOD = RunMethod(
+    run,
+    suits,
+    adds="shots of so few noisy wires are drawn from the exact density matrix, which the host computes; the plans "
+    "above are those of a run with saves, expectation values, or a given number of trajectories",
+)

@@ -33,6 +33,7 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.methods.method import RunMethod
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
     BatchCall,
@@ -46,7 +47,8 @@ from qsim_ex.run.pipeline import (
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
 if TYPE_CHECKING:
-    from qsim_ex.program.separation import Separation
+    from qsim_ex.options import Options
+    from qsim_ex.program.separation import SeparatePart, Separation
     from qsim_ex.run.request import Request
 
 _NOTHING = np.zeros((0, 0), dtype=np.complex128)
@@ -135,7 +137,7 @@ class DensityCollector(Collector):
             packed[unit.begin + binding] = pack(values, masks, self.num_clbits)
 
 
-def run_density(call: BatchCall) -> BatchResult:
+def run(call: BatchCall) -> BatchResult:
     """Run circuits with density matrices; see `Simulator.run_batch`."""
     circuit = in_blocks(call.circuit)
     call = call if circuit is call.circuit else replace(call, circuit=circuit)
@@ -228,8 +230,8 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     """Plan and run what was checked and assigned."""
     separation, circuit, whole, program, numbers, request, wheres, made, began = inputs
     options, readout, count = call.options, call.readout, numbers.count
-    machines = machines_of(wheres, program, options, count)
-    run = PlannedRun(separation, whole, program, numbers, request, machines, options)
+    way, machines = machines_of(wheres, program, options, count)
+    run = PlannedRun(separation, whole, program, numbers, request, way, machines, options, "density_matrix")
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = DensityCollector.empty(circuit, program, request, count, wheres[0], options, machines[0].plans)
     collector.doubled = made
@@ -278,3 +280,35 @@ def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
             f"{branches}: {error} "
             "Or use method='statevector', which draws trajectories."
         ) from error
+
+
+def parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
+    """Return the separate parts of a circuit as they are planned, with their programs; None for one part."""
+    from qsim_ex.run.density_parts import are_apart
+
+    circuit = in_blocks(circuit)
+
+    def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
+        one = circuit
+        if part is not None:
+            operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
+            one = Circuit.of_structure(part.structure, operands)
+        made = doubled_for(one, Bindings.of(one.operands))
+        return made, (Circuit.of_structure(made.structure, made.operands(one.operands)), program_of(made.structure))
+
+    if not options.separate:
+        return None, [of(None)[1]]
+    separation = separation_of(circuit.structure, how="apart")
+    if separation is not None and are_apart(separation) and not options.divides:
+        each = [of(part) for part in separation.parts]
+        if not any(made.bits for made, _ in each):
+            return separation, [found for _, found in each]
+    separation = separation_of(circuit.structure, how="together")
+    return separation, [of(None if separation is None else separation.parts[0])[1]]
+
+
+def _heads(circuit: Circuit) -> str:
+    return f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits"
+
+
+METHOD = RunMethod(run, parts=parts, heads=_heads)

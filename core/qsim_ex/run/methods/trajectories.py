@@ -20,6 +20,7 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
+from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
 from qsim_ex.kernels.cpu.trajectories import run as run_parts
@@ -31,17 +32,12 @@ from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collects
+from qsim_ex.run.methods.method import ProgramWay
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.run.worker import WorkQueue
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
-
-DESCRIPTION = (
-    "so few wires run as compiled trajectories: gate by gate, from one random outcome to the next; the plans below are "
-    "not followed, they are those of a run with saves or a checkpoint, or on a GPU"
-)
-"""What `explain` says of a circuit that is run here."""
 
 _UNIT_BYTES = 1 << 27
 """The bytes of states and outcomes of one unit of work."""
@@ -114,11 +110,9 @@ class TrajectoryMachine:
         each = (16 << self.num_wires) + len(program.choices) + program.readings
         self.rows = max(STEP, min(states, thresholds.now.shots_at_once, _UNIT_BYTES // each))
 
-    def worker(
-        self, program: Program, request: Request, collector: Collects, ticker: Ticker, count: int
-    ) -> TrajectoryWorker:
-        """Return a worker for this machine; count: the number of all bindings."""
-        return TrajectoryWorker(self, program, request, collector, ticker, count)
+    def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:  # noqa: ARG002
+        """Return that there are no plans."""
+        return []
 
 
 class TrajectoryWorker:
@@ -134,6 +128,7 @@ class TrajectoryWorker:
         request: Request,
         collector: Collects,
         ticker: Ticker,
+        checkpoints: Checkpoints | None,  # noqa: ARG002 (`suits` leaves runs with checkpoints to the traversal)
         count: int,
     ) -> None:
         self.machine = machine
@@ -303,3 +298,13 @@ class _Bindings:
                 "defaults": numbers.defaults,
             },
         )
+
+
+WAY = ProgramWay(
+    "compiled trajectories",
+    TrajectoryMachine,
+    TrajectoryWorker,
+    suits,
+    "so few wires run as compiled trajectories: gate by gate, from one random outcome to the next; the plans below are "
+    "not followed, they are those of a run with saves or a checkpoint, or on a GPU",
+)
