@@ -30,7 +30,7 @@ TESTS = (
     "tests/planning/test_drawn_plans.py",
     "tests/planning/test_resumed.py",
     "tests/planning/test_rules.py",
-    "tests/planning/test_ways.py",
+    "tests/planning/test_candidates.py",
     "tests/planning/linear",
     "tests/planning/coefficients",
     "tests/planning/rewrite",

@@ -125,8 +125,8 @@ def _cirq() -> Callable[[], object]:
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=60, hops=250),
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=470),
-    "condition": Case("the same, with a condition", _condition, files=59, hops=260),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=820),
+    "condition": Case("the same, with a condition", _condition, files=60, hops=260),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=83, hops=820),
     "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=75, hops=300),
 }
 

@@ -122,7 +122,7 @@ def _saving(function: str, name: str) -> SaveFunction:
     save.__name__ = save.__qualname__ = function
     save.__signature__ = signature  # type: ignore[attr-defined]
     save.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": QuantumCircuit}
-    save.__doc__ = f"Save {row.told}; return the circuit.\n\n{_ARGUMENTS}"
+    save.__doc__ = f"Save {row.summary}; return the circuit.\n\n{_ARGUMENTS}"
     return save
 
 

@@ -21,13 +21,13 @@ NEGLIGIBLE = 1e-10
 class SaveForm:
     """A row: one save instruction. All else follows from what the engine says of this kind of value (`SAVE_KINDS`).
 
-    what: the engine's kind of value. form: makes Qiskit's object of a value. told: the first words of the function's
-    docstring. function: its name, if that is not the instruction's. label: the default label, if that is not the kind.
+    what: the engine's kind of value. form: makes Qiskit's object of a value. summary: what the function saves, as its
+    docstring says. function: its name, if that is not the instruction's. label: the default label, if not `what`.
     """
 
     what: str
     form: Callable[[NDArray[Any]], Any]
-    told: str
+    summary: str
     function: str = ""
     label: str = ""
 

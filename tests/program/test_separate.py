@@ -62,7 +62,7 @@ def _kinds(seed: int) -> tuple[str, ...]:
 @pytest.mark.parametrize("narrow", [0, 4])
 @pytest.mark.parametrize("observed", [False, True])
 def test_what_joins_all_wires_is_not_separated_the_long_way_either(narrow: int, observed: bool) -> None:
-    """Where one look says that there is one part, following every life of every wire says so too."""
+    """Where one look says that there is one part, following every live range of every wire says so too."""
     seen = 0
     with thresholds.instead(narrow=narrow, gain=1):
         for seed in range(120):
@@ -238,7 +238,7 @@ def test_misread_bits_are_measured_and_joined_by_group() -> None:
     assert wires_of_parts(builder) == [(1,)]
 
 
-# --- lives of wires ---------------------------------------------------------------------------------------------------
+# --- live ranges of wires ---------------------------------------------------------------------------------------------
 
 
 def test_a_reset_wire_may_join_another_part() -> None:
@@ -258,7 +258,7 @@ def test_a_wire_that_is_reset_for_good_is_0_at_the_end() -> None:
 
 
 def test_a_wire_that_begins_anew_in_another_part_has_a_level() -> None:
-    """The second life begins after the branch point at which the whole circuit resets the wire."""
+    """The second live range begins after the branch point at which the whole circuit resets the wire."""
     builder = CircuitBuilder(4, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0]).reset([1])
     builder.gate("h", [2]).gate("cx", [2, 1])
     second = instructions(separated(builder), 1)

@@ -30,17 +30,17 @@ constexpr Int long_enough = 1000000000;
 
 // A sweep of some pieces over tiles of some bits, and the numbers that it is given.
 struct Swept {
-    Swept(std::vector<Piece> work, Drawn& drawn, Mask tile) : plan{{}, std::make_unique<Book>(drawn.book)} {
+    Swept(std::vector<Piece> work, Drawn& drawn, Mask tile) : plan{{}, std::make_unique<PlanContext>(drawn.context)} {
         std::vector<Number> packed[2];  // numbers, and table entries behind them
         std::vector<std::size_t> slots;
         for (const Piece& piece : work) {
             std::vector<Number>& to = packed[piece.num_reads != 0];
             slots.push_back(to.size());
-            if (piece.kind == Kind::rename) continue;
-            const Interned::Bytes classes = drawn.book.patterns[piece.pattern];
+            if (piece.kind == Kind::permute) continue;
+            const Interned::Bytes classes = drawn.context.patterns[piece.pattern];
             for (Index k = 0; k < classes.size(); ++k)
                 if (piece.num_reads || (classes[k] != zero && classes[k] != one))
-                    to.push_back(drawn.operands[drawn.book.place(piece.source, k)]);
+                    to.push_back(drawn.operands[drawn.context.place(piece.source, k)]);
         }
         for (std::size_t k = 0; k < work.size(); ++k) {
             const Piece& piece = work[k];
@@ -50,7 +50,7 @@ struct Swept {
                                         static_cast<Int>(piece.pattern), static_cast<Int>(slot), 0,
                                         static_cast<Int>(piece.to), 0});
         }
-        plan.steps.phases.push_back({static_cast<Int>(tile), 0, static_cast<Int>(work.size())});
+        plan.steps.register_blocks.push_back({static_cast<Int>(tile), 0, static_cast<Int>(work.size())});
         Step step{};
         step.type = Step::sweep, step.tile = static_cast<Int>(tile), step.end = 1;
         step.numbers = static_cast<Int>(packed[0].size()), step.tables = static_cast<Int>(packed[1].size());
@@ -115,7 +115,7 @@ TEST_CASE("a sweep does what its items say, whatever bits its tiles have, with e
             Drawn drawn(seed, bits);
             const Mask tile = seed % 2 ? below(bits) : below(bits) & ~unit(static_cast<int>(4 + seed % 4));
             const std::vector<Piece> work = drawn_work(drawn, tile, 1 + static_cast<int>(seed % 10));
-            const State before = drawn.state(), expected = applied(work, drawn.book, drawn.operands, before);
+            const State before = drawn.state(), expected = applied(work, drawn.context, drawn.operands, before);
             const Swept sweep(work, drawn, tile);
             CHECK(distance(sweep.after<double>(in_double, vector_bits, before), expected) < 1e-12);
             CHECK(distance(sweep.after<float>(in_single, vector_bits, before), expected) < 1e-5);

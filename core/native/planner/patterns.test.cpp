@@ -101,15 +101,15 @@ TEST_CASE("a matrix of few entries costs less, and a row with one ±1 nothing") 
     CHECK(phases({complex_, complex_}) == 4);
 }
 
-TEST_CASE("renaming tells where each value moves to") {
+TEST_CASE("a permutation tells where each value moves to") {
     std::vector<Index> to{0, 1, 2, 3};
     Patterns patterns;
     do {
         std::vector<char> matrix(16, zero);
         for (Index from = 0; from < 4; ++from) matrix[to[from] * 4 + from] = one;
-        CHECK(patterns.renaming(patterns.of({matrix.data(), 16}), 4) == to);
+        CHECK(patterns.permutation(patterns.of({matrix.data(), 16}), 4) == to);
         matrix[to[2] * 4 + 2] = minus_one;
-        CHECK(patterns.renaming(patterns.of({matrix.data(), 16}), 4).empty());
+        CHECK(patterns.permutation(patterns.of({matrix.data(), 16}), 4).empty());
     } while (std::next_permutation(to.begin(), to.end()));
 }
 

@@ -260,8 +260,8 @@ class Reset(_OnWires):
 class Begin(Answers):
     """Begin work on a wire after some branch points, and after those before another instruction; no state changes.
 
-    `program.separate` puts it into circuits that it has divided, where lives of wires take turns. So random choices are
-    made in the same order, however the circuit is divided.
+    `program.separate` puts it into circuits that it has divided, where live ranges of wires take turns. So random
+    choices are made in the same order, however the circuit is divided.
 
     level: the number of branch points. after: the place of the other instruction; None without one.
     """

@@ -38,7 +38,7 @@ class Structure:
     @cached_property
     def kinds(self) -> frozenset[type]:
         """The classes of the instructions."""
-        return frozenset(map(type, self.distinct))
+        return frozenset(map(type, self.instructions))
 
     @cached_property
     def distinct(self) -> tuple[Instruction, ...]:
@@ -63,12 +63,13 @@ class Structure:
     @cached_property
     def on_every_wire(self) -> bool:
         """Whether the state of all wires is set, or saved."""
-        return any(one.on_every_wire for one in self.distinct if isinstance(one, StateNode))
+        nodes = any(issubclass(kind, StateNode) for kind in self.kinds)
+        return nodes and any(one.on_every_wire for one in self.distinct if isinstance(one, StateNode))
 
     @cached_property
     def measures(self) -> bool:
         """Whether there is a measurement, even of no wires, or a store into classical bits."""
-        return Measure in self.kinds or any(one.written_bits for one in self.distinct)
+        return Measure in self.kinds or (Store in self.kinds and any(one.written_bits for one in self.distinct))
 
     @cached_property
     def unwritten_bits(self) -> frozenset[int]:
@@ -142,6 +143,8 @@ class Structure:
         if not self.kinds <= {Op, Permutation, Channel, Measure, Conditional, Save}:
             return False
         every, mixed = (1 << self.num_qubits) - 1, 0
+        if (wires := self.gate_wires) is not None and (wires.mixed != every or wires.groups > 1):
+            return False
         joined: list[int] = []  # disjoint masks of wires that are joined
         waiting: set[tuple[int, int]] = set()  # what is mixed if all of some controls are
         for one in self.distinct:

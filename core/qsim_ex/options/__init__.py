@@ -204,7 +204,7 @@ class Options:
         if not isinstance(self.separate, bool | np.bool_):
             raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
-            object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
+            object.__setattr__(self, "devices", _device_coefficients(self.devices, self.device))
         if self.checkpoint is not None:
             given = self.checkpoint.path if isinstance(self.checkpoint, Checkpoint) else self.checkpoint
             if not isinstance(given, str | os.PathLike):
@@ -281,7 +281,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _device_numbers(given: Any, device: str) -> tuple[int, ...]:
+def _device_coefficients(given: Any, device: str) -> tuple[int, ...]:
     """Return the numbers of GPUs as a tuple; raises `OptionError`."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")

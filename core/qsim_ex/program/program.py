@@ -232,15 +232,16 @@ class Program:
 
         Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
         """
-        if len(self.segments) == 1:
-            return self.segments[0]
         work: list[Work] = []
+        alone = len(self.segments) == 1  # so that its plan is found
         for node in self.nodes:
-            if isinstance(node, StateNode) and node.beginning is not None:
-                work = [Initialize(*node.beginning)]
-            elif isinstance(node, Segment):
+            if isinstance(node, Segment):
                 work += node.work
-        return Segment(tuple(work))
+            elif isinstance(node, StateNode) and node.beginning is not None:
+                work, alone = [Initialize(*node.beginning)], False
+            elif not isinstance(node, Save):
+                raise AssertionError(f"expected a program that is work, saves and states that are set, got {node!r}")
+        return self.segments[0] if alone else Segment(tuple(work))
 
     @cached_property
     def only_work_and_choices(self) -> bool:

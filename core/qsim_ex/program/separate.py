@@ -17,7 +17,7 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import Begin, Instruction, Reset, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
-from qsim_ex.program.lives import Life, Lives
+from qsim_ex.program.live_ranges import LiveRange, LiveRanges
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.parts import Parts
 from qsim_ex.program.readings import Groups
@@ -40,7 +40,7 @@ def separation_of(
         return None  # a state of all wires is set, or saved
     if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
-    narrow = structure.num_qubits <= thresholds.now.narrow  # then no lives take turns
+    narrow = structure.num_qubits <= thresholds.now.narrow  # then no live ranges take turns
     if structure.joins_all and (narrow or structure.measures_last(observed=observed)):
         return None
     return _Separator(structure, observed, groups).separation(how)
@@ -74,14 +74,14 @@ class _Separator:
         simplifier = Simplifier(structure, {clbit for group in groups for clbit in group})
         self._placed, self._phases, self._gathers = simplifier.placed, tuple(simplifier.phases), simplifier.gathers
         self._saves = structure.has_saves
-        self._lives = Lives(self._placed, groups, observed)
-        self._partition = Partition(self._lives, self._saves)
+        self._ranges = LiveRanges(self._placed, groups, observed)
+        self._partition = Partition(self._ranges, self._saves)
 
     def separation(self, how: How) -> Separation | None:
         """Return the parts; None if there is one with all wires."""
         num_qubits, num_clbits, partition = self._structure.num_qubits, self._structure.num_clbits, self._partition
-        every = tuple(range(num_qubits)) if how == "whole" else tuple(sorted(self._lives.last))
-        if len(partition.places) == 1 and not partition.slots and len(self._lives.last) == num_qubits:
+        every = tuple(range(num_qubits)) if how == "whole" else tuple(sorted(self._ranges.last))
+        if len(partition.places) == 1 and not partition.slots and len(self._ranges.last) == num_qubits:
             return None
         if not self._placed:
             clbits = tuple(range(num_clbits))
@@ -101,18 +101,18 @@ class _Separator:
 
     @cached_property
     def _sequence(self) -> list[int | Begin]:
-        """The places of all instructions in their order, and beginnings of lives that take turns with others."""
+        """The places of all instructions in their order, and beginnings of live ranges that take turns with others."""
         found: list[int | Begin] = []
         at: dict[int, int] = {}
         begun = set[int]()
         for place in self._partition.order:
             slots = self._partition.slots.get(self._partition.of[place])
-            for life in self._lives.of[place]:
-                if slots is not None and life not in begun and life in slots.taken:
-                    end = self._lives.every[slots.taken[life]].end
+            for live in self._ranges.of[place]:
+                if slots is not None and live not in begun and live in slots.taken:
+                    end = self._ranges.every[slots.taken[live]].end
                     assert end is not None
-                    found.append(Begin(self._lives.every[life].wire, after=at[end]))
-                begun.add(life)
+                    found.append(Begin(self._ranges.every[live].wire, after=at[end]))
+                begun.add(live)
             at[place] = len(found)
             found.append(place)
         return found
@@ -143,7 +143,7 @@ class _Separator:
             structure=structure_of(len(wires), len(clbits), tuple(instructions)),
             wires=wires,
             clbits=clbits,
-            final=tuple(sorted(self._lives.wrote)),
+            final=tuple(sorted(self._ranges.wrote)),
             columns=np.array(numbered.columns, dtype=np.int64) if self._gathers else None,
             streams=tuple(streams),
             groups=self._groups,
@@ -151,15 +151,15 @@ class _Separator:
             parts=self._numbers,
         )
         number = {wire: k for k, wire in enumerate(wires)}
-        place = {wire: (0, number[wire]) for wire, life in self._last().items() if not self._is_reset(life)}
+        place = {wire: (0, number[wire]) for wire, live in self._last().items() if not self._is_reset(live)}
         return self._separated((part,), place, {})
 
-    def _last(self) -> dict[int, Life]:
-        """Return the last life of each wire."""
-        return {wire: self._lives.every[life] for wire, life in self._lives.last.items()}
+    def _last(self) -> dict[int, LiveRange]:
+        """Return the last live range of each wire."""
+        return {wire: self._ranges.every[live] for wire, live in self._ranges.last.items()}
 
-    def _is_reset(self, life: Life) -> bool:
-        return life.end is not None and isinstance(self._placed[life.end].instruction, Reset)
+    def _is_reset(self, live: LiveRange) -> bool:
+        return live.end is not None and isinstance(self._placed[live.end].instruction, Reset)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -173,16 +173,16 @@ class _Separator:
 
     def _apart(self) -> Separation:
         """Return the parts, each with its own wires."""
-        num_clbits, lives, partition = self._structure.num_clbits, self._lives, self._partition
+        num_clbits, ranges, partition = self._structure.num_clbits, self._ranges, self._partition
         level = lambda place: self._levels[place]  # noqa: E731
-        parts = Parts(self._placed, lives, partition, self._groups, num_clbits, self._gathers, level)
+        parts = Parts(self._placed, ranges, partition, self._groups, num_clbits, self._gathers, level)
         place: dict[int, tuple[int, int]] = {}
         known: dict[int, tuple[int, int]] = {}
-        for wire, number in lives.last.items():
-            life, part = lives.every[number], parts.part[number]
-            measured = life.origin if life.echoes else life.end
+        for wire, number in ranges.last.items():
+            live, part = ranges.every[number], parts.part[number]
+            measured = live.origin if live.echoes else live.end
             if measured is not None and measured in parts.kept:
                 known[wire] = partition.of[measured], parts.kept[measured]
-            elif not self._is_reset(life):
+            elif not self._is_reset(live):
                 place[wire] = part, parts.wire[number]
         return self._separated(parts.made, place, known)

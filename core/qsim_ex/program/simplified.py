@@ -76,7 +76,7 @@ class Simplifier:
         self.phases: list[int] = []
         self.gathers = False
         self._misread = misread
-        self._mixed = _mixed_lives(structure.instructions)
+        self._mixed = _mixed_live_ranges(structure.instructions)
         self._resets = [0] * structure.num_qubits  # how often each wire was reset so far
         self._alive = 0  # the mask of the wires that are not idle until they are reset
         for wire, number in self._mixed:
@@ -200,7 +200,7 @@ Era = tuple[int, int]
 """A wire, and how often it was reset before."""
 
 
-def _mixed_lives(instructions: Sequence[Instruction]) -> set[Era]:
+def _mixed_live_ranges(instructions: Sequence[Instruction]) -> set[Era]:
     """Return when an operation or noise mixes which wire; one whose control is always 0 mixes nothing."""
     resets: dict[int, int] = {}
     waiting: list[tuple[list[Era], list[Era]]] = []  # what is mixed if all of some others are

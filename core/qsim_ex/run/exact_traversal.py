@@ -187,7 +187,8 @@ class ExactTraversal(GroupTraversal[_Followed]):
         if point.choices:
             self._measure(at, point, group)
         for reading in point.readings:
-            self._read(reading, group)
+            if len(group.branches):  # else all were too improbable to be followed
+                self._read(reading, group)
         branches = group.branches
         for assignment in point.assignments:
             values = evaluate(assignment.expression, branches.outcomes)

@@ -84,7 +84,7 @@ def test_bytes_by_layer(swaps: tuple[tuple[int, int], ...], fresh: int) -> None:
     cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, 8)[0]
     assert [one.bytes for one in cost.layers] == [part.sum() for part in each]
     assert sum(one.bytes for one in cost.layers) == cost.peers
-    assert cost.moving == pytest.approx(slowest + H200.trade)
+    assert cost.moving == pytest.approx(slowest + H200.exchange)
     assert sum(one.seconds for one in cost.layers) == pytest.approx(slowest)
 
 

@@ -171,7 +171,7 @@ def test_bytes_of_an_exchange_by_hand() -> None:
                 most = max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
                 assert (cost.sent, cost.link) == (most, sent.max())
                 slowest = most if network == "switch" else 3 * sent.max()
-                assert cost.moving == pytest.approx(slowest / H200.peer + H200.trade)
+                assert cost.moving == pytest.approx(slowest / H200.peer + H200.exchange)
 
 
 def test_a_tile_is_stored_where_it_was_read() -> None:

@@ -33,7 +33,7 @@ State mapped(const State& state, const Map& columns) {
 TEST_CASE("work on positions is the work along directions, and leaves each amplitude where the map back says") {
     for (unsigned seed = 0; seed < 200; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(work_with_cx(drawn, 12), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 12), size, drawn.context, false);
         const Map before = drawn_map(drawn);
         Span tile(units(low));
         std::vector<Oriented> basis;
@@ -48,17 +48,17 @@ TEST_CASE("work on positions is the work along directions, and leaves each ampli
                 basis.push_back({image(before, work.directions(piece)[k]), work.rows(piece)[k]});
         }
         const State in_frame = drawn.state();
-        Coordinates made(inverse(before), basis, low, 0, drawn.book);
+        Coordinates made(inverse(before), basis, low, 0, drawn.context);
         CHECK(count(made.tile) == tile.size());
         State expected = in_frame;
         for (std::size_t k = 0; k < runs; ++k) {
             made.place(work, work[k]);
-            expected = framed(work, work[k], drawn.book, drawn.operands, expected);
+            expected = framed(work, work[k], drawn.context, drawn.operands, expected);
         }
         const Map store = made.arrive(before, seed % 2);
         for (const Piece& piece : made.work) CHECK((piece.mixed.units & ~made.tile) == 0);
         const State on_positions = mapped(mapped(in_frame, before), inverse(made.load));
-        const State after = applied(made.work, drawn.book, drawn.operands, on_positions);
+        const State after = applied(made.work, drawn.context, drawn.operands, on_positions);
         CHECK(distance(mapped(after, store), mapped(expected, before)) < near_enough);
     }
 }

@@ -39,13 +39,13 @@ TEST_CASE("framed work moves no amplitude for a CX, and ends in the state of the
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
         const std::vector<Piece> work = work_with_cx(drawn, 20);
-        const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
-        const FramedWork made(work, size, drawn.book, false);
+        const State begin = drawn.state(), expected = applied(work, drawn.context, drawn.operands, begin);
+        const FramedWork made(work, size, drawn.context, false);
         REQUIRE(made.fits());
         State state = begin;
         for (std::size_t k = 0; k < made.size(); ++k) {
-            CHECK_FALSE(changes_frame(made[k].piece, drawn.book));
-            state = framed(made, made[k], drawn.book, drawn.operands, state);
+            CHECK_FALSE(changes_frame(made[k].piece, drawn.context));
+            state = framed(made, made[k], drawn.context, drawn.operands, state);
         }
         for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
@@ -57,10 +57,10 @@ TEST_CASE("framed work of a new state leaves out what its zeros decide") {
         const std::vector<Piece> work = work_with_cx(drawn, 15);
         State state(std::size_t{1} << size);
         state[0] = 1;
-        const State expected = applied(work, drawn.book, drawn.operands, state);
-        const FramedWork made(work, size, drawn.book, true);
+        const State expected = applied(work, drawn.context, drawn.operands, state);
+        const FramedWork made(work, size, drawn.context, true);
         REQUIRE(made.fits());
-        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.book, drawn.operands, state);
+        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.context, drawn.operands, state);
         for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
 }
@@ -70,11 +70,11 @@ TEST_CASE("a frame that is turned back inverts no bit") {
         Drawn drawn(seed, size);
         const std::vector<Piece> work = work_with_cx(drawn, 12);
         State state = drawn.state();
-        const State expected = applied(work, drawn.book, drawn.operands, state);
-        FramedWork made(work, size, drawn.book, false);
-        made.turn_back(drawn.book);
+        const State expected = applied(work, drawn.context, drawn.operands, state);
+        FramedWork made(work, size, drawn.context, false);
+        made.turn_back(drawn.context);
         CHECK(made.frame.flip == 0);
-        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.book, drawn.operands, state);
+        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.context, drawn.operands, state);
         for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
 }

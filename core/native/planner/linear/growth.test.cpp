@@ -23,7 +23,7 @@ TEST_CASE("tiles have room for the directions of their work, all of which runs i
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
         const bool grows = seed % 2;
-        const FramedWork work(work_with_cx(drawn, 30), size, drawn.book, grows);
+        const FramedWork work(work_with_cx(drawn, 30), size, drawn.context, grows);
         const Order order(work);
         const Shape shape = shape_of(seed % 3 != 0, seed % 5 ? 60 : 1);
         GrowingSpace space(work, order, shape, grows, 1);
@@ -36,7 +36,8 @@ TEST_CASE("tiles have room for the directions of their work, all of which runs i
             expected[0] = 1;
         }
         State state = expected;
-        for (std::size_t k = 0; k < work.size(); ++k) expected = framed(work, work[k], drawn.book, drawn.operands, expected);
+        for (std::size_t k = 0; k < work.size(); ++k)
+            expected = framed(work, work[k], drawn.context, drawn.operands, expected);
         std::vector<int> runs(work.size());
         Span mixed;
         for (const TileVisit& visit : space.visits) {
@@ -46,7 +47,7 @@ TEST_CASE("tiles have room for the directions of their work, all of which runs i
             for (Index number : visit.work) {
                 ++runs[number];
                 for (int k = 0; k < work[number].piece.num_mixed; ++k) CHECK(tile.has(work.directions(work[number])[k]));
-                state = framed(work, work[number], drawn.book, drawn.operands, state);
+                state = framed(work, work[number], drawn.context, drawn.operands, state);
             }
             if (grows)
                 for (Mask vector : visit.mixed) CHECK(mixed.has(vector));
@@ -66,7 +67,7 @@ TEST_CASE("a new state grows late: for little work in few tiles, for much in til
             pieces.push_back(drawn.turn(bit));
             pieces.back().work = 4;
         }
-        const FramedWork work(pieces, size, drawn.book, true);
+        const FramedWork work(pieces, size, drawn.context, true);
         const Order order(work);
         const Shape shape = shape_of(true, balance);
         GrowingSpace space(work, order, shape, true, 1);

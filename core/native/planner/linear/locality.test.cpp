@@ -30,18 +30,19 @@ bool lies_in(const FramedWork& work, Index number, const Span& near) {
 TEST_CASE("work whose directions are near runs before what is left behind, and the state is the same") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(work_with_cx(drawn, 20), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 20), size, drawn.context, false);
         const Order order(work);
         const Span near({1 + drawn.mask() % 31, 1 + drawn.mask() % 31});
         Numbers ready, left;
         split(all_of(work), work, order, near, ready, left);
         CHECK(ready.size() + left.size() == work.size());
         State expected = drawn.state(), state = expected;
-        for (std::size_t k = 0; k < work.size(); ++k) expected = framed(work, work[k], drawn.book, drawn.operands, expected);
+        for (std::size_t k = 0; k < work.size(); ++k)
+            expected = framed(work, work[k], drawn.context, drawn.operands, expected);
         for (const Numbers* some : {&ready, &left})
             for (Index number : *some) {
                 CHECK((some == &left || lies_in(work, number, near)));
-                state = framed(work, work[number], drawn.book, drawn.operands, state);
+                state = framed(work, work[number], drawn.context, drawn.operands, state);
             }
         CHECK(distance(state, expected) < near_enough);
     }
@@ -50,7 +51,7 @@ TEST_CASE("work whose directions are near runs before what is left behind, and t
 TEST_CASE("directions are chosen with which some work runs, and no more than asked for") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const FramedWork work(work_with_cx(drawn, 20), size, drawn.book, false);
+        const FramedWork work(work_with_cx(drawn, 20), size, drawn.context, false);
         if (!work.size()) continue;
         const Order order(work);
         for (int capacity = 1; capacity <= 3; ++capacity) {

@@ -16,24 +16,24 @@ constexpr int size = 5;
 
 Shape shape_of(bool relabels) {
     Shape out{};
-    out.near = out.dense = 4, out.relabels = relabels;
+    out.registers = out.dense = 4, out.relabels = relabels;
     return out;
 }
 
 // Returns pieces on wires as the rows of a circuit; their numbers are operands.
-Circuit circuit_of(const std::vector<Piece>& pieces, const Book& book) {
+Circuit circuit_of(const std::vector<Piece>& pieces, const PlanContext& context) {
     Circuit out;
     for (const Piece& piece : pieces) {
         out.rows.push_back({piece.source.first, piece.when, piece.pattern, 0, piece.num_reads, piece.num_mixed, Circuit::op,
                             piece.unitary});
-        for (int k = 0; k < piece.num_mixed; ++k) out.mixes.push_back(static_cast<std::uint8_t>(book.bit(piece, k)));
-        out.reads.insert(out.reads.end(), book.reads(piece), book.reads(piece) + piece.num_reads);
+        for (int k = 0; k < piece.num_mixed; ++k) out.mixes.push_back(static_cast<std::uint8_t>(context.bit(piece, k)));
+        out.reads.insert(out.reads.end(), context.reads(piece), context.reads(piece) + piece.num_reads);
     }
     return out;
 }
 
-std::vector<Piece> absorbed(const std::vector<Piece>& pieces, Absorber& absorber, const Book& book) {
-    const Circuit circuit = circuit_of(pieces, book);
+std::vector<Piece> absorbed(const std::vector<Piece>& pieces, Absorber& absorber, const PlanContext& context) {
+    const Circuit circuit = circuit_of(pieces, context);
     std::vector<Piece> work;
     Piece piece;
     for (absorber.begin(circuit); !absorber.done();)
@@ -83,11 +83,11 @@ TEST_CASE("work on index bits does what instructions do on wires, from any layou
         Layout start{std::vector<int>(size), drawn.mask()};
         std::iota(start.address.begin(), start.address.end(), 0);
         std::shuffle(start.address.begin(), start.address.end(), std::mt19937(seed));
-        const State before = drawn.state(), expected = applied(pieces, drawn.book, drawn.operands, before);
+        const State before = drawn.state(), expected = applied(pieces, drawn.context, drawn.operands, before);
         const Shape shape = shape_of(seed % 3 != 0);
-        Absorber absorber(start, shape, 0, drawn.book);
-        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.book);
-        const State found = applied(work, drawn.book, drawn.operands, stored(before, start));
+        Absorber absorber(start, shape, 0, drawn.context);
+        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.context);
+        const State found = applied(work, drawn.context, drawn.operands, stored(before, start));
         CHECK(distance(found, stored(expected, absorber.layout())) < near_enough);
         if (!shape.relabels) {
             CHECK(absorber.layout().address == start.address);
@@ -101,8 +101,8 @@ TEST_CASE("SWAP and X leave no work, Y and iSWAP leave phases, and none of them 
         Drawn drawn(1, size);
         const std::vector<Piece> pieces{drawn.swap(0, 3), drawn.x(1), y(drawn, 2), iswap(drawn, 0, 4)};
         const Shape shape = shape_of(relabels);
-        Absorber absorber({{0, 1, 2, 3, 4}, 0}, shape, 0, drawn.book);
-        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.book);
+        Absorber absorber({{0, 1, 2, 3, 4}, 0}, shape, 0, drawn.context);
+        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.context);
         CHECK(work.size() == (relabels ? 2u : 4u));
         for (const Piece& piece : work) CHECK((piece.kind == Kind::diagonal) == relabels);
         CHECK(absorber.layout().address == (relabels ? std::vector{4, 1, 2, 0, 3} : std::vector{0, 1, 2, 3, 4}));
@@ -118,17 +118,17 @@ TEST_CASE("conditions on bits that are 0 in all of the state are decided") {
         State before = drawn.state();
         for (Mask x = 0; x < before.size(); ++x)
             if (x & zeros) before[x] = 0;
-        const State expected = applied(pieces, drawn.book, drawn.operands, before);
+        const State expected = applied(pieces, drawn.context, drawn.operands, before);
         const Layout start{{0, 1, 2, 3, 4}, 0};
         const Shape shape = shape_of(true);
-        Absorber absorber(start, shape, zeros, drawn.book);
-        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.book);
+        Absorber absorber(start, shape, zeros, drawn.context);
+        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.context);
         Mask still = zeros;
         for (const Piece& piece : work) {
             CHECK((piece.when.mask & still) == 0);
             still &= ~piece.mixed.units;
         }
-        const State found = applied(work, drawn.book, drawn.operands, before);
+        const State found = applied(work, drawn.context, drawn.operands, before);
         CHECK(distance(found, stored(expected, absorber.layout())) < near_enough);
     }
 }

@@ -27,15 +27,15 @@ TEST_CASE("eighths names each phase that is known by its eighth turns, and no ot
 
 TEST_CASE("a matrix of entries of modulus √½ is turned exactly if it is an H between phases") {
     Drawn drawn(1, 1);
-    NumberProgram program(1000);
-    const Eighths rule(drawn.book, program);
+    CoefficientProgram program(1000);
+    const Eighths rule(drawn.context, program);
     const char entries[] = {root_half, minus_root_half, imag_root_half, minus_imag_root_half};
     int found = 0;
     for (int k = 0; k < 256; ++k) {
         const Piece piece =
             drawn.piece(Kind::mix, {0}, {}, {}, {entries[k & 3], entries[k >> 2 & 3], entries[k >> 4 & 3], entries[k >> 6]});
         Number m[4];
-        for (Index place = 0; place < 4; ++place) m[place] = drawn.operands[drawn.book.place(piece.source, place)];
+        for (Index place = 0; place < 4; ++place) m[place] = drawn.operands[drawn.context.place(piece.source, place)];
         const bool unitary = std::abs(std::conj(m[0]) * m[1] + std::conj(m[2]) * m[3]) < near_enough;
         Turned out{};
         CHECK(rule.turned(piece, out) == unitary);
@@ -53,8 +53,8 @@ TEST_CASE("a matrix of entries of modulus √½ is turned exactly if it is an H 
 
 TEST_CASE("a phase undoes another one exactly if both do nothing together") {
     Drawn drawn(2, 2);
-    NumberProgram program(10000);
-    const Eighths rule(drawn.book, program);
+    CoefficientProgram program(10000);
+    const Eighths rule(drawn.context, program);
     for (const char first : eighth_turns)
         for (const char second : eighth_turns)
             for (const char other : {static_cast<char>(one), second}) {
@@ -62,7 +62,7 @@ TEST_CASE("a phase undoes another one exactly if both do nothing together") {
                 const Piece then = drawn.piece(Kind::diagonal, {}, {0b11}, {}, {other, second});
                 const State state = drawn.state();
                 const bool nothing =
-                    distance(applied({phase, then}, drawn.book, drawn.operands, state), state) < near_enough;
+                    distance(applied({phase, then}, drawn.context, drawn.operands, state), state) < near_enough;
                 CHECK(rule.undoes(then, phase) == nothing);
             }
 }
@@ -70,8 +70,8 @@ TEST_CASE("a phase undoes another one exactly if both do nothing together") {
 TEST_CASE("a phase with a shift in place of a bit is the phase with that bit computed") {
     for (unsigned seed = 0; seed < 300; ++seed) {
         Drawn drawn(seed, 4);
-        NumberProgram program(10000);
-        Eighths rule(drawn.book, program);
+        CoefficientProgram program(10000);
+        Eighths rule(drawn.context, program);
         const Piece phase = drawn.phases(eighth_turns);
         const int bit = 0;
         const Shift shift{drawn.mask() & ~unit(bit), drawn.below(2) != 0};
@@ -81,8 +81,8 @@ TEST_CASE("a phase with a shift in place of a bit is the phase with that bit com
             const Mask value = is_odd(x & shift.mask) != shift.inverted;
             State before(16), after(16);
             before[x | value] = 1, after[x] = 1;
-            const Number wanted = applied(phase, drawn.book, drawn.operands, before)[x | value];
-            const Number found = any ? applied(made, drawn.book, drawn.operands, after)[x] : 1;
+            const Number wanted = applied(phase, drawn.context, drawn.operands, before)[x | value];
+            const Number found = any ? applied(made, drawn.context, drawn.operands, after)[x] : 1;
             CHECK(std::abs(wanted - found) < near_enough);
         }
         if (any) CHECK((made.touched & unit(bit)) == 0);

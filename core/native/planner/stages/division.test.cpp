@@ -15,7 +15,7 @@ Levels levels_of(int local, int peers, int slice, int ranks = 0) { return {local
 
 // Divides work; the last state that the divider was in.
 Divider::State divided(const std::vector<Piece>& work, const Levels& levels, Mask fresh, Division& out) {
-    const std::vector<Glance> outlines(work.begin(), work.end());
+    const std::vector<WorkOutline> outlines(work.begin(), work.end());
     const Shape shape{};
     Divider divider(outlines, outlines, size, levels, fresh, {{size, shape, 0, 0, 1, true}, false, 0});
     Divider::State state = Divider::State::busy;
@@ -37,13 +37,13 @@ TEST_CASE("stages run all work once, mix no more bits than are local, and do wha
         REQUIRE(divided(work, levels, 0, division) == Divider::State::done);
         std::vector<int> runs(work.size());
         State state = drawn.state();
-        const State expected = applied(work, drawn.book, drawn.operands, state);
+        const State expected = applied(work, drawn.context, drawn.operands, state);
         for (const auto& pass : division.passes)
             for (const StageWork& stage : pass) {
                 Mask mixed = 0;
                 for (Index number : stage.work) {
                     ++runs[number], mixed |= work[number].mixed.units;
-                    state = applied(work[number], drawn.book, drawn.operands, state);
+                    state = applied(work[number], drawn.context, drawn.operands, state);
                 }
                 CHECK((mixed & ~stage.needs) == 0);
                 CHECK(count(stage.needs & ~division.low) <= levels.local - levels.slice);

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda.fixed import fixed
-from qsim_ex.kernels.cuda.launch.device_numbers import DeviceNumberProgram, sent
+from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram, sent
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps.coefficients import Bound, Coefficients, Fold
@@ -56,7 +56,7 @@ class TableRecipe:
         self._on_device: Array = None
         self._takes: Array = None
         self._numbers = numbers
-        self._program: DeviceNumberProgram | None = None
+        self._program: DeviceCoefficientProgram | None = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
         """Make the numbers on the device, in its precision; view: the coefficient buffer without tables, as reals."""
@@ -78,7 +78,7 @@ class TableRecipe:
         if self._takes is None:
             self._takes = runtime.upload(self.take.astype(np.uint32))
         if self._program is None:
-            self._program = DeviceNumberProgram(self._numbers)
+            self._program = DeviceCoefficientProgram(self._numbers)
         known = numbers.given if numbers.operands is None else numbers.operands
         out = runtime.empty(len(known) * self.count, self._real)
         itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)

@@ -1,10 +1,10 @@
 // The program that makes a plan's numbers from a circuit's operands.
 //
-// While planning, the entries of every matrix are places in one growing number buffer, which begins with the operands
+// While planning, the entries of every matrix are places in one growing coefficient buffer, which begins with the operands
 // (its first two entries are 0 and 1). Rearranging a matrix only rearranges places; multiplying appends new ones, except
 // where the right factor is a product that nothing else takes: then the new product stands in its place. In this form,
-// which takes few bytes, a CPU runs the program (planner/numbers/bind.cpp). `listed` gives all numbers places of their own,
-// and lists the places of all factors, as qsim_ex.steps.numbers has them.
+// which takes few bytes, a CPU runs the program (planner/coefficients/bind.cpp). `listed` gives all numbers places of their
+// own, and lists the places of all factors, as qsim_ex.steps.numbers has them.
 #pragma once
 
 #include "planner/piece.hpp"
@@ -32,8 +32,8 @@ struct Instruction {
     Int type, count, blocks, size, columns, entries, factors, at, bits;
 };
 
-// The listed program, and the places of the packed numbers in its number buffer.
-struct NumberArrays {
+// The listed program, and the places of the packed numbers in its coefficient buffer.
+struct CoefficientArrays {
     std::vector<Instruction> program;
     std::vector<Index> places;
     std::vector<std::uint64_t> incidence;
@@ -62,9 +62,9 @@ struct Fold {
     std::size_t bits, at;  // where its incidence and its factors begin
 };
 
-class NumberProgram {
+class CoefficientProgram {
   public:
-    explicit NumberProgram(Int num_operands) : num_operands_(num_operands), size_(num_operands) {}
+    explicit CoefficientProgram(Int num_operands) : num_operands_(num_operands), size_(num_operands) {}
 
     // Returns the places of left * right. A right factor that is an earlier product as it is must be taken by nothing else:
     // those of pieces that are merged are not.
@@ -73,7 +73,7 @@ class NumberProgram {
     Places euler(const Places& matrix, bool imaginary = false);
     // Returns the places of a table whose entry t is the product of the factors f with bit f of row t of `incidence`
     // set. Entries of the same factors are made once: of a target's phases with nine controls, half are 1.
-    Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book);
+    Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, PlanContext& context);
 
     Int num_operands() const { return num_operands_; }
     // How many numbers there are so far, the operands included; and how many if each had a place of its own.
@@ -92,7 +92,7 @@ class NumberProgram {
     std::size_t early() const { return early_; }
 
     // Returns the program with each kind's instructions together, and all numbers in the order in which these append them.
-    NumberArrays listed(const Book& book, const std::vector<Index>& packed) const;
+    CoefficientArrays listed(const PlanContext& context, const std::vector<Index>& packed) const;
 
   private:
     Index take(Index size) {

@@ -12,7 +12,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda.launch.device_numbers import DeviceNumberProgram
+from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram
 from qsim_ex.planning.coefficients.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Coefficients, Euler, Layout, Product
@@ -33,7 +33,7 @@ def runtime(request):
 
 def made(runtime, numbers, operands):
     """All numbers but tables, as the device has them."""
-    found = DeviceNumberProgram(numbers)(runtime, operands)
+    found = DeviceCoefficientProgram(numbers)(runtime, operands)
     given = runtime.download(found.given).view(np.complex128).reshape(len(operands), -1)
     if found.made is None:
         return given[:, : numbers.num_operands]

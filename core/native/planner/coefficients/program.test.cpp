@@ -1,7 +1,7 @@
 // Tests of the program that makes a plan's numbers: its listed form, and the code that runs it, against products, tables and
 // rotations that are computed one by one.
 
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
 
 #include "planner/naive.test.hpp"
 
@@ -34,13 +34,13 @@ struct Program {
         }
         for (const Index columns : {1u, 3u, 70u}) table(columns, 8);
         table(9, 64);
-        for (const Places& one_of : known) packed.push_back(drawn.book.place(one_of, one_of.count - 1));
+        for (const Places& one_of : known) packed.push_back(drawn.context.place(one_of, one_of.count - 1));
     }
 
     Drawn drawn;
     std::vector<Piece> matrices;
     std::vector<Places> known;
-    NumberProgram program;
+    CoefficientProgram program;
     std::vector<Index> packed;
 
   private:
@@ -54,19 +54,19 @@ struct Program {
     Factor some(Index size) {
         std::vector<Index> entries(size);
         for (Index& entry : entries) entry = static_cast<Index>(drawn.below(6));
-        return drawn.book.factor(matrix().source, entries.data(), size);
+        return drawn.context.factor(matrix().source, entries.data(), size);
     }
     void multiply(Index blocks, Index size, Index columns, Index late, int k) {
         const ProductKind kind{late, static_cast<Index>(1 + k), blocks, size, columns};
         Factor right = some(kind.right());
         const bool goes_on = !late && !known.empty() && known.back().count == kind.right() && drawn.below(2);
-        if (goes_on) right = Book::factor(known.back()), known.pop_back();  // its place is taken by the product
+        if (goes_on) right = PlanContext::factor(known.back()), known.pop_back();  // its place is taken by the product
         known.push_back(program.product(kind, some(kind.left()), right));
     }
     void late(const Places& rotation) {
         const Index entries[] = {2, 3, 4, 5};
         const ProductKind kind{1, 20, 1, 2, 2};
-        known.push_back(program.product(kind, drawn.book.factor(rotation, entries, 4), some(4)));
+        known.push_back(program.product(kind, drawn.context.factor(rotation, entries, 4), some(4)));
     }
     void table(Index columns, Index entries) {
         std::vector<std::uint64_t> incidence;
@@ -76,7 +76,7 @@ struct Program {
             for (Index word = 0; word < (columns + 63) / 64; ++word)
                 incidence.push_back((drawn.mask() << 30 ^ drawn.mask() * 0x9e3779b97f4a7c15) &
                                     below(static_cast<int>(columns - 64 * word)));
-        known.push_back(program.fold(std::move(incidence), std::move(factors), entries, drawn.book));
+        known.push_back(program.fold(std::move(incidence), std::move(factors), entries, drawn.context));
     }
 };
 
@@ -86,8 +86,8 @@ TEST_CASE("the listed program, run by the code that binds circuits, makes the nu
     const State roots = roots_of_unity();
     for (unsigned seed = 0; seed < 60; ++seed) {
         Program made(seed);
-        const State expected = numbers_of(made.program, made.drawn.book, made.drawn.operands);
-        const NumberArrays listed = made.program.listed(made.drawn.book, made.packed);
+        const State expected = numbers_of(made.program, made.drawn.context, made.drawn.operands);
+        const CoefficientArrays listed = made.program.listed(made.drawn.context, made.packed);
         State numbers = made.drawn.operands;
         const auto operands = static_cast<qx::Int>(numbers.size());
         numbers.resize(static_cast<std::size_t>(made.program.listed_size()));
@@ -102,24 +102,24 @@ TEST_CASE("the listed program, run by the code that binds circuits, makes the nu
 TEST_CASE("a table's entries are the products of their factors, and equal rows are made once") {
     Drawn drawn(1, 2);
     for (int k = 0; k < 3; ++k) drawn.operands.push_back(drawn.phase());
-    NumberProgram program(5);
-    const Places table = program.fold({0b000, 0b101, 0b111, 0b101}, {2, 3, 4}, 4, drawn.book);
+    CoefficientProgram program(5);
+    const Places table = program.fold({0b000, 0b101, 0b111, 0b101}, {2, 3, 4}, 4, drawn.context);
     CHECK(program.size() == 5 + 3);
-    const State numbers = numbers_of(program, drawn.book, drawn.operands);
-    auto entry = [&](Index k) { return numbers[drawn.book.place(table, k)]; };
+    const State numbers = numbers_of(program, drawn.context, drawn.operands);
+    auto entry = [&](Index k) { return numbers[drawn.context.place(table, k)]; };
     const State& of = drawn.operands;
     CHECK(std::abs(entry(0) - 1.0) < near_enough);
     CHECK(std::abs(entry(1) - of[2] * of[4]) < near_enough);
     CHECK(std::abs(entry(2) - of[2] * of[3] * of[4]) < near_enough);
-    CHECK(drawn.book.place(table, 3) == drawn.book.place(table, 1));
+    CHECK(drawn.context.place(table, 3) == drawn.context.place(table, 1));
 }
 
 TEST_CASE("a product stands in the place of a right factor that is a product itself") {
     Drawn drawn(2, 1);
     const Piece a = drawn.turn(0), b = drawn.turn(0), c = drawn.turn(0);
-    NumberProgram program(static_cast<qx::Int>(drawn.operands.size()));
-    const Places first = program.product({0, 1, 1, 2, 2}, Book::factor(b.source), Book::factor(a.source));
-    const Places second = program.product({0, 2, 1, 2, 2}, Book::factor(c.source), Book::factor(first));
+    CoefficientProgram program(static_cast<qx::Int>(drawn.operands.size()));
+    const Places first = program.product({0, 1, 1, 2, 2}, PlanContext::factor(b.source), PlanContext::factor(a.source));
+    const Places second = program.product({0, 2, 1, 2, 2}, PlanContext::factor(c.source), PlanContext::factor(first));
     CHECK(second.first == first.first);
     CHECK(program.size() == program.num_operands() + 4);
     CHECK(program.listed_size() == program.num_operands() + 8);

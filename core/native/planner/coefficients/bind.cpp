@@ -1,4 +1,4 @@
-// The execution of a plan's number program on the operands of one circuit; see qsim_ex.steps.numbers.
+// The execution of a plan's coefficient program on the operands of one circuit; see qsim_ex.steps.numbers.
 //
 // A listed program is rows and places, and fills a buffer that begins with the operands. A CPU runs the program as the
 // planner has it, which needs less memory: products in the places of their right factors, and operands where they are.
@@ -85,16 +85,16 @@ class Buffer {
 // Makes the products of a plan, one after the other.
 class Multiplier {
   public:
-    Multiplier(const Book& book, Buffer& numbers) : book_(book), numbers_(numbers) {}
+    Multiplier(const PlanContext& context, Buffer& numbers) : context_(context), numbers_(numbers) {}
 
     void operator()(const Product& product) {
         ProductKind kind = product.kind();
         places_.resize(kind.left());
         Index* place_to = places_.data();
-        book_.each_place(product.left, kind.left(), [&](Index place) { *place_to++ = place; });
+        context_.each_place(product.left, kind.left(), [&](Index place) { *place_to++ = place; });
         right_.resize(kind.right());  // aside, since it may stand where the result is to be
         Complex* right_to = right_.data();
-        book_.each_place(product.right, kind.right(), [&](Index place) { *right_to++ = numbers_[place]; });
+        context_.each_place(product.right, kind.right(), [&](Index place) { *right_to++ = numbers_[place]; });
         Complex* out = numbers_.at(product.start);
         if (kind.columns == 4) return rows(kind, std::integral_constant<Index, 4>(), out);  // two qubits
         if (kind.columns == 2) return rows(kind, std::integral_constant<Index, 2>(), out);
@@ -117,7 +117,7 @@ class Multiplier {
         }
     }
 
-    const Book& book_;
+    const PlanContext& context_;
     Buffer& numbers_;
     std::vector<Index> places_;
     std::vector<Complex> right_;
@@ -192,7 +192,7 @@ void make_table(const Index* factors, Index columns, Index entries, const std::u
 
 }  // namespace qx::plan
 
-// Runs the part of a number program that is no tables (or, with `tables`, that part) on a buffer that begins with the
+// Runs the part of a coefficient program that is no tables (or, with `tables`, that part) on a buffer that begins with the
 // operands. program, size: rows of Instruction; places, incidence: what they refer to. roots: e^{2 pi i k / 4096}.
 QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
                       void* numbers, const void* roots, qx::Int tables)) {
@@ -227,14 +227,14 @@ QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, con
     return 0;
 }
 
-// Runs a part of a plan's number program: `count` products, Euler angles and tables from number `begin` on, in their order.
-// made: its numbers that are no operands. Returns how many are left.
+// Runs a part of a plan's coefficient program: `count` products, Euler angles and tables from number `begin` on, in their
+// order. made: its numbers that are no operands. Returns how many are left.
 QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count)) {
     using namespace qx::plan;
     auto* plan = reinterpret_cast<Planner*>(planner);
-    const NumberProgram& program = plan->program();
+    const CoefficientProgram& program = plan->program();
     Buffer numbers(static_cast<const Complex*>(operands), program.num_operands(), static_cast<Complex*>(made));
-    Multiplier multiply(*plan->book, numbers);
+    Multiplier multiply(*plan->context, numbers);
     std::size_t early = program.early(), turned = early + program.eulers().size();
     std::size_t tabled = program.products().size() + program.eulers().size(), end = tabled + program.folds().size();
     std::size_t at = static_cast<std::size_t>(begin), last = std::min(end, at + static_cast<std::size_t>(count));
@@ -243,7 +243,7 @@ QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const v
             multiply(program.products()[at]);
         } else if (at < turned) {
             const Euler& euler = program.eulers()[at - early];
-            auto entry = [&](Index k) { return numbers[plan->book->place(euler.matrix, k)]; };
+            auto entry = [&](Index k) { return numbers[plan->context->place(euler.matrix, k)]; };
             split_rotation(entry(0), entry(1), entry(2), entry(3), euler.imaginary, numbers.at(euler.start));
         } else if (at < tabled) {
             multiply(program.products()[at - program.eulers().size()]);

@@ -32,7 +32,7 @@ def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> DeviceNumbers:
     return DeviceNumbers(runtime.upload(np.ascontiguousarray(numbers).view(np.float64)), None, width, 0, width)
 
 
-class DeviceNumberProgram:
+class DeviceCoefficientProgram:
     """The instructions of a coefficient program except for its tables, which `tables` makes.
 
     Its arrays of places are sent to the device once.

@@ -1,6 +1,6 @@
 // The program that makes a plan's numbers: collecting it, and putting it in order.
 
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
 
 #include <algorithm>
 
@@ -27,9 +27,9 @@ std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, in
 // Writes a program as rows with lists of places, where each number has a place of its own.
 class Lister {
   public:
-    Lister(const NumberProgram& program, const Book& book, NumberArrays& out)
-        : program_(program), book_(book), out_(out), operands_(static_cast<Index>(program.num_operands())), at_(operands_),
-          made_(static_cast<std::size_t>(program.size() - program.num_operands())) {}
+    Lister(const CoefficientProgram& program, const PlanContext& context, CoefficientArrays& out)
+        : program_(program), context_(context), out_(out), operands_(static_cast<Index>(program.num_operands())),
+          at_(operands_), made_(static_cast<std::size_t>(program.size() - program.num_operands())) {}
 
     // The place in the listed buffer of what stands at a place after all that was listed so far.
     Index place(Index place) const { return place < operands_ ? place : made_[place - operands_]; }
@@ -78,7 +78,7 @@ class Lister {
         Instruction row{Instruction::euler, 0, imaginary, 0, 0, 0, 0, static_cast<Int>(out_.places.size()), 0};
         for (const Euler& euler : program_.eulers()) {
             if (euler.imaginary != imaginary) continue;
-            for (Index k = 0; k < 4; ++k) out_.places.push_back(place(book_.place(euler.matrix, k)));
+            for (Index k = 0; k < 4; ++k) out_.places.push_back(place(context_.place(euler.matrix, k)));
             append(euler.start, euler_numbers);
             ++row.count;
         }
@@ -119,7 +119,7 @@ class Lister {
 
   private:
     void write(Factor factor, Index size, Index* to) const {
-        book_.each_place(factor, size, [&](Index of) { *to++ = place(of); });
+        context_.each_place(factor, size, [&](Index of) { *to++ = place(of); });
     }
     void put(Index start, Index number, Index size) {
         for (Index k = 0; k < size; ++k) made_[start - operands_ + k] = number + k;
@@ -129,16 +129,16 @@ class Lister {
         at_ += size;
     }
 
-    const NumberProgram& program_;
-    const Book& book_;
-    NumberArrays& out_;
+    const CoefficientProgram& program_;
+    const PlanContext& context_;
+    CoefficientArrays& out_;
     Index operands_, at_;
     std::vector<Index> made_;  // of each number that is no operand the place in the listed buffer
 };
 
 }  // namespace
 
-Places NumberProgram::product(ProductKind kind, Factor left, Factor right) {
+Places CoefficientProgram::product(ProductKind kind, Factor left, Factor right) {
     auto exponent = [](Index size) { return static_cast<std::uint8_t>(lowest(size)); };
     // Before there are Euler angles, what is no operand and as it was made is a whole product.
     bool continues = !kind.late && !right.form && right.at >= num_operands_;
@@ -150,13 +150,14 @@ Places NumberProgram::product(ProductKind kind, Factor left, Factor right) {
     return {start, kind.right()};
 }
 
-Places NumberProgram::euler(const Places& matrix, bool imaginary) {
+Places CoefficientProgram::euler(const Places& matrix, bool imaginary) {
     Index start = take(euler_numbers);
     eulers_.push_back({matrix, start, imaginary});
     return {start, euler_numbers};
 }
 
-Places NumberProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book) {
+Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries,
+                                PlanContext& context) {
     Index columns = static_cast<Index>(factors.size()), kept = entries;
     std::size_t words = (columns + 63) / 64;
     std::size_t bits = incidence_.size(), at = factors_.size();
@@ -178,22 +179,22 @@ Places NumberProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<I
     }
     Index start = take(kept);
     folds_.push_back({kept, columns, start, bits, at});
-    Places out{0, entries, static_cast<Index>(book.places.size())};
-    for (Index row = 0; row < entries; ++row) book.places.push_back(start + which[row]);
+    Places out{0, entries, static_cast<Index>(context.places.size())};
+    for (Index row = 0; row < entries; ++row) context.places.push_back(start + which[row]);
     return out;
 }
 
-std::size_t NumberProgram::bytes() const {
+std::size_t CoefficientProgram::bytes() const {
     auto of = [](const auto& values) { return values.size() * sizeof values[0]; };
     return of(products_) + of(eulers_) + of(folds_) + of(incidence_) + of(factors_);
 }
 
-NumberArrays NumberProgram::listed(const Book& book, const std::vector<Index>& packed) const {
-    NumberArrays out;
+CoefficientArrays CoefficientProgram::listed(const PlanContext& context, const std::vector<Index>& packed) const {
+    CoefficientArrays out;
     std::size_t places = 4 * eulers_.size() + factors_.size();
     for (const Product& product : products_) places += product.kind().left() + product.kind().right();
     out.places.reserve(places);
-    Lister lister(*this, book, out);
+    Lister lister(*this, context, out);
     lister.products(0, early_);
     for (bool imaginary : {false, true}) lister.eulers(imaginary);
     lister.products(early_, products_.size());

@@ -1,4 +1,4 @@
-"""Of several ways to make a plan the fastest is kept: other wires lowest, fewer lowest bits, bits that float."""
+"""Of several candidate plans the fastest is kept: other wires lowest, fewer lowest bits, bits that float."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ def right(plan: Plan, circuit: Circuit) -> bool:
 
 @pytest.mark.parametrize("new", [False, True])
 @pytest.mark.parametrize("itemsize", [8, 16])
-def test_no_plan_takes_longer_than_the_usual_one(new: bool, itemsize: int) -> None:
-    """The plan that is taken is predicted to take at most as long as the usual one; from |0…0⟩ some take less."""
+def test_no_plan_takes_longer_than_the_standard_one(new: bool, itemsize: int) -> None:
+    """The plan that is taken is predicted to take at most as long as the standard one; from |0…0⟩ some take less."""
     shape, wires, gained = replace(shape_of(itemsize, tensor=True), linear=False), 27, 0
     rates = Rates(launch=2 * itemsize * (1 << shape.start) / Rates().memory)
     for name in ("qft", "su2", "grid", "iqp", "clifford_t", "surface_code"):
-        usual, taken = (
+        standard, taken = (
             summary(plan_of(family(name, wires), replace(shape, counted=counted), new=new), itemsize, rates).seconds
             for counted in (0.0, shape.counted)
         )
-        assert taken <= 1.005 * usual, name  # sums are rounded otherwise here
-        gained += taken < 0.99 * usual
+        assert taken <= 1.005 * standard, name  # sums are rounded otherwise here
+        gained += taken < 0.99 * standard
     assert gained or not new
 
 
@@ -86,7 +86,7 @@ def test_fewer_lowest_bits_save_sweeps(new: bool) -> None:
 
 @pytest.mark.parametrize("fewer", [0, 1])
 @pytest.mark.parametrize("name", ["qft", "su2", "iqp", "clifford_t"])
-def test_plans_of_other_ways_are_right(name: str, fewer: int) -> None:
+def test_other_candidates_are_right(name: str, fewer: int) -> None:
     """The plan that is taken does what its circuit says, also where fewer lowest bits are free to have."""
     circuit = family(name, 12)
     assert right(plan_of(circuit, replace(GPU, tile=6, low=2, edge=2, start=2, fewer=fewer)), circuit)
