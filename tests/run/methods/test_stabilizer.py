@@ -297,12 +297,12 @@ def test_automatic_chooses_it_where_a_state_vector_costs_much() -> None:
 
 def test_the_choice_depends_on_the_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate that is not Clifford, small parts, or options about amplitudes leave the state vector."""
-    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 14)
-    assert chosen(ghz(12)) == "stabilizer"
-    assert chosen(ghz(12).gate("t", [3])) == "statevector"
-    assert chosen(ghz(12), device_wires=11, device="cpu") == "statevector"
-    apart = CircuitBuilder(12, 12)
-    for wire in range(0, 12, 2):
+    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 20)
+    assert chosen(ghz(18)) == "stabilizer"
+    assert chosen(ghz(18).gate("t", [3])) == "statevector"
+    assert chosen(ghz(18), device_wires=17, device="cpu") == "statevector"
+    apart = CircuitBuilder(18, 18)
+    for wire in range(0, 18, 2):
         apart.gate("h", [wire]).gate("cx", [wire, wire + 1])
     assert chosen(apart) == "statevector"
 
