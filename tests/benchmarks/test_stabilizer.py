@@ -1,4 +1,4 @@
-"""The benchmark of Clifford circuits runs what it says: a surface code whose checks repeat, and Clifford gates alone."""
+"""The benchmark of Clifford circuits runs what it says: a surface code whose checks repeat, and drawn gates."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.saves import Save
 from qsim_ex.options import Progress
-from qsim_ex.run import stim_samples
+from qsim_ex.run import sampled_answers, stim_samples
 from qsim_ex.stabilizer import gates
 from qsim_ex.stabilizer.translation import translated
 
@@ -389,3 +389,18 @@ def test_bindings_have_numbers_of_their_own() -> None:
     assert [found[k].counts() for k in range(2)] == [{0: 20}, {1: 20}]
     with pytest.raises(errors.NotSupported, match="'rx' on wires 0"):
         STABILIZER.run_batch(builder.build(), operands, shots=20, seeds=1)
+
+
+@pytest.mark.parametrize("how", ["single", "list", "c_single"])
+def test_values_are_put_in_some_at_a_time(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few tableaus are made at a time, each shot has its own, and a single one is the first shot's."""
+    builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0])
+    circuit = builder.save("state", "stabilizer", how=how).build()
+    usual = STABILIZER.run(circuit, 30, seed=4)
+    monkeypatch.setattr(sampled_answers, "_VALUES", 60)  # three tableaus
+    result = STABILIZER.run(circuit, 30, seed=4)
+    bits = result.bits()[:, 0]
+    each = {"single": [(bits[0], result.saved["state"])], "list": zip(bits, result.saved["state"], strict=True)}
+    for bit, tableau in each.get(how, result.saved["state"].items() if how == "c_single" else []):
+        assert is_kept(np.eye(4, dtype=np.complex128)[3 * bit], tableau)
+    np.testing.assert_equal(result.saved["state"], usual.saved["state"])
