@@ -152,6 +152,15 @@ def test_readout_errors_are_those_of_state_vectors() -> None:
         assert probability(found, {bits: count / 400_000 for bits, count in exact.items()}) > 1e-5
 
 
+def test_misreadings_at_the_end_leave_the_true_bits() -> None:
+    """A seed finds the same true bits with a readout error that nothing reads before the end, and without."""
+    circuit = drawn(5, midway=False)
+    error = ReadoutError((0,), confusion([[0.8, 0.2], [0.2, 0.8]], 1))
+    plain, read = (STABILIZER.run(circuit, 500, seed=9, readout=of).bits() for of in ((), (error,)))
+    np.testing.assert_array_equal(plain[:, 1:], read[:, 1:])
+    assert 0.1 < (plain[:, 0] != read[:, 0]).mean() < 0.3
+
+
 def test_observables_are_those_before_the_measurements_at_the_end() -> None:
     """Measurements at the end change no value, though their bits are drawn in the same run."""
     circuit = ghz(3).measure([0, 1, 2], [0, 1, 2]).build()
