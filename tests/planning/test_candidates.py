@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support import literal_executor as literal
+from support.promises import verify
 from support.strategies import circuits
 
 from benchmarks.engine import circuit_of
@@ -18,7 +19,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.planning.cost.summary import Rates, plan_cost, summary
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
 GPU = Shape(

@@ -10,11 +10,11 @@ import os
 import numpy as np
 import pytest
 from support import literal_executor as literal
+from support.promises import verify
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize, mask_of
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Plan
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 

@@ -11,6 +11,7 @@ import pytest
 from planning.linear.test_schedule import CPU, drawn
 from planning.test_drawn_plans import state
 from support import literal_executor as literal
+from support.promises import verify
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
@@ -19,7 +20,6 @@ from qsim_ex.planning import compiled
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.resumed import operands_of, resumed
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Levels, Plan
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 

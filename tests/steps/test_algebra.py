@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.promises import same_span
 
-from qsim_ex.steps.algebra import Span, as_additions, image, inverse, same_span, units
+from qsim_ex.steps.algebra import Span, as_additions, image, inverse, units
 
 
 def matrix(columns: tuple[int, ...], size: int) -> np.ndarray:

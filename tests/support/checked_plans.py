@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from support import literal_executor
 from support.literal_executor import in_order, stored
+from support.promises import verify
 from support.states import random_state
 
 from qsim_ex import reference
@@ -15,7 +16,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.planner import bind
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan
 
 MOST_WIRES = 10

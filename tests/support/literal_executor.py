@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from support.plain_device import PlainDevice
+from support.promises import verify
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.coefficients.binding import bind
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage

@@ -7,6 +7,7 @@ once; a single row is an ordinary placement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, RunsPlans, Tick
-from qsim_ex.placement.single import InOnePiece, Single
+from qsim_ex.placement.single import Single
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -106,7 +107,7 @@ class States(RunsPlans, Protocol):
         """The state, if there is one and it has its own placement."""
 
 
-class Batch(InOnePiece):
+class Batch:
     """States in one buffer of rows · 2^n amplitudes, state after state; each begins as |0…0>."""
 
     def __init__(self, device: BatchDevice, num_wires: int, rows: int, dtype: np.dtype[Any]) -> None:
@@ -154,6 +155,22 @@ class Batch(InOnePiece):
         self.layout, self.fresh = plan.end, plan.left
 
     single = None
+    bytes_moved = 0
+
+    def ticks(self, plan: Plan) -> int:
+        """Return the number of steps, each of which is one call for all rows."""
+        return len(plan.steps)
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """Return the number of steps up to the end of each stage."""
+        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+
+    def report(self) -> dict[str, Any]:
+        """Return an empty report."""
+        return {}
+
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
+        """Return None: amplitudes are not moved between memories."""
 
     def read_in_order(self) -> Amplitudes:
         """Return all amplitudes after moving the states to the order of the wires."""

@@ -62,28 +62,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Single(device, buffer, Layout.identity(n))
 
 
-class InOnePiece:
-    """What memory on one device says of plans: each step is one call, and nothing is moved."""
-
-    bytes_moved = 0
-
-    def ticks(self, plan: Plan) -> int:
-        """Return the number of steps."""
-        return len(plan.steps)
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return the number of steps up to the end of each stage."""
-        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
-
-    def report(self) -> dict[str, Any]:
-        """Return an empty report."""
-        return {}
-
-    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
-        """Return None: amplitudes are not moved between memories."""
-
-
-class Single(InOnePiece):
+class Single:
     """A state vector of `num_wires` wires in one buffer of 2^num_wires amplitudes.
 
     layout: the current index bit of each wire; `run` and `arrange` change it.
@@ -95,6 +74,7 @@ class Single(InOnePiece):
     kind = "single"
     planning_levels = None
     shared_by = None
+    bytes_moved = 0
 
     def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:
         self.device = device
@@ -150,6 +130,21 @@ class Single(InOnePiece):
     def slice_bits(self) -> int:
         """The number of index bits; nothing is copied."""
         return self.num_wires
+
+    def ticks(self, plan: Plan) -> int:
+        """Return the number of steps."""
+        return len(plan.steps)
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """Return the number of steps up to the end of each stage."""
+        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+
+    def report(self) -> dict[str, Any]:
+        """Return an empty report."""
+        return {}
+
+    def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> None:
+        """Return None: amplitudes are not moved between memories."""
 
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment in one piece, as before."""

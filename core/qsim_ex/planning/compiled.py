@@ -243,8 +243,9 @@ class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
+        self.handle = 0
         _pass_thresholds()
-        self._free, self.handle = function("plan_free"), 0
+        self._free = function("plan_free")
         ops, types = _as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
         self.handle = function("plan_begin")(

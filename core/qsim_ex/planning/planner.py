@@ -3,8 +3,7 @@
 Native code plans (core/native/planner): absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its
 register blocks → items)* → coefficient program; where a state is larger than one device, the work is divided into
 stages in between. A circuit full of CX may then be planned once more, in a CNOT frame, and the plan that is predicted
-to take less time is taken. Python says what a plan is (`steps`), what it promises (`verify`), and what it costs
-(`cost`).
+to take less time is taken. Python says what a plan is (`steps`) and what it costs (`cost`).
 """
 
 from __future__ import annotations

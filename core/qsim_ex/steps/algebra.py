@@ -96,9 +96,3 @@ def as_additions(columns: Sequence[int]) -> tuple[list[tuple[int, int]], list[in
                 pairs.append((other, bit))
         places.append(place)
     return pairs, places
-
-
-def same_span(one: Iterable[int], other: Iterable[int]) -> bool:
-    """Return whether two sets of vectors span the same space."""
-    first, second = Span(one), Span(other)
-    return len(first) == len(second) and all(vector in first for vector in second.vectors)

@@ -12,6 +12,7 @@ from planning.linear.test_schedule import drawn
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 from support.plain_device import PlainDevice
+from support.promises import verify
 
 from benchmarks.counts import circuit_of
 from benchmarks.cx_rich import FAMILIES
@@ -22,7 +23,6 @@ from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout, Mix
 

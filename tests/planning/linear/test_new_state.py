@@ -8,6 +8,7 @@ from time import process_time
 import numpy as np
 import pytest
 from planning.linear.test_schedule import CPU, GPU, NARROW, drawn, is_linear, right
+from support.promises import verify
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import FAMILIES
@@ -16,7 +17,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.reference import zero_state
 from qsim_ex.steps import Layout, Plan, Shape
 

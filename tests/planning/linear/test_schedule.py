@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import literal_executor as literal
+from support.promises import verify
 from support.states import random_state
 
 from benchmarks.counts import MACHINES, circuit_of
@@ -16,7 +17,6 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
 GPU = Shape(tile=5, registers=2, low=2, edge=2, most_blocks=None, dense=2, start=2, linear=True)

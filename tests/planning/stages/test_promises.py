@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import literal_executor as literal
+from support.promises import verify
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
@@ -20,7 +21,6 @@ from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Migration, Plan, RegisterBlock, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.plan import begins_alike

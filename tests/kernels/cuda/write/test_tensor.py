@@ -11,6 +11,7 @@ import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.cuda.random_sweeps import random_sweep
 from support.cuda.sweeps import case, check
+from support.promises import verify
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
@@ -21,7 +22,6 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 

@@ -1,8 +1,8 @@
-"""The rules that every plan keeps. Tests verify every plan; a broken rule is a `PlanError`."""
+"""What every plan promises: its rules, by which tests verify every plan. A broken one is a `PlanError`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.steps.algebra import Span, same_span, units
+from qsim_ex.steps.algebra import Span, units
 from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
@@ -264,3 +264,9 @@ def _slot(at: int, found: int, wanted: int, sweep: Sweep, table: bool) -> None:
     _check(found == wanted, "a slot has room for all its numbers")
     low, high = (sweep.numbers, sweep.numbers + sweep.tables) if table else (0, sweep.numbers)
     _check(low <= at and at + found <= high, "a slot is in its part of the packed numbers")
+
+
+def same_span(one: Iterable[int], other: Iterable[int]) -> bool:
+    """Return whether two sets of vectors span the same space."""
+    first, second = Span(one), Span(other)
+    return len(first) == len(second) and all(vector in first for vector in second.vectors)
