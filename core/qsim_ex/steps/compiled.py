@@ -289,10 +289,12 @@ class PlanArrays:
         out = np.empty(4, dtype=np.int64)
         begin, free = _keys()
         made = begin(self.handle, out.ctypes.data)
-        words, count, ends, sweeps = out.tolist()
-        whole = Memory(self, words, count, "i8").array().tobytes()
-        bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
-        free(made)
+        try:
+            words, count, ends, sweeps = out.tolist()
+            whole = Memory(self, words, count, "i8").array().tobytes()
+            bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
+        finally:
+            free(made)
         parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
         return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
 

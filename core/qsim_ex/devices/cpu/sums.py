@@ -17,7 +17,7 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.along import Along, along
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, function, structure
+from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -114,7 +114,7 @@ _Along = structure("base num_lanes summed num_steps share lanes groups steps")
 _Paulis = structure("size x num_zs num_above width units zs above of")
 _Search = structure("bits bases runs targets num_bits")
 
-_kernel = lru_cache(maxsize=8)(function)
+_kernel = lru_cache(maxsize=8)(unchecked)
 
 
 def _run_marginals(
@@ -175,7 +175,9 @@ def _run_small_paulis(
     """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
     pointers, count, _ = _small_paulis_forms(num_bits, parts)
     out = np.empty(count, dtype=np.complex128)
-    _kernel("small_paulis")(address(state), _single(state), pointers, len(parts), address(out))
+    call = _kernel("small_paulis")
+    if call(address(state), _single(state), pointers, len(parts), address(out)) == REFUSED:
+        raise refusal(call)
     return out
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import address, unchecked
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
 
-_function = lru_cache(maxsize=16)(function)
+_function = lru_cache(maxsize=16)(unchecked)
 
 
 def bases(free: int, fixed: int, first: int, count: int) -> Places:

@@ -55,7 +55,8 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._encoder = encoder = _encoder()
+        self._encoder, self._handle = _encoder(), 0
+        encoder = self._encoder
         self._handle = encoder.begin(arrays.handle, num_bits, lane_bits, real_bytes)
         while encoder.encode(self._handle, _SLICE):
             if check is not None:  # and here Python looks for Ctrl-C

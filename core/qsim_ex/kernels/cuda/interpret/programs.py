@@ -46,7 +46,7 @@ class SweepPrograms:
 
     def __init__(self, arrays: PlanArrays | SweepArrays, itemsize: int, tensor: bool) -> None:
         self.arrays, self.itemsize = arrays, itemsize
-        self._calls = _calls()
+        self._calls, self.handle = _calls(), 0
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
         self.handle = self._calls.encode(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()
