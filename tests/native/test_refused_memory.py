@@ -18,7 +18,7 @@ import cirq
 import numpy as np
 import pytest
 from support import literal_executor as literal
-from support.small_runs import RUNS, N, drawn, planned, read_qiskit
+from support.small_runs import RUNS, N, drawn, planned
 
 from qsim_ex import reference
 from qsim_ex.circuit import thresholds
@@ -105,10 +105,10 @@ def test_each_allocation_that_is_refused_is_an_error(kind: str) -> None:
 
 
 DRAWN = drawn(7).instructions
-LINES = [cirq.CNOT(*cirq.LineQubit.range(k, k + 2)) for k in range(30)]
+GATES = cirq.CNOT, cirq.MatrixGate(np.diag([1, 1, 1j, 1]))  # one with a row of the gate table, and one without
+LINES = [GATES[k % 2](*cirq.LineQubit.range(k, k + 2)) for k in range(40)]
 READERS: dict[str, Callable[[], object]] = {
     "texts": lambda: digest_of(DRAWN, Op),
-    "Qiskit": read_qiskit,
     "Cirq": lambda: translate(cirq.Circuit(LINES)),
 }
 

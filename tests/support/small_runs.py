@@ -94,7 +94,7 @@ def planned_on(levels: Levels) -> tuple[Found, Found]:
 
 def run_on(row: str) -> tuple[Found, Found]:
     """A state on several devices, or in host memory."""
-    circuit = drawn(2, n=8)
+    circuit = drawn(2, 10, n=8)
     with Simulator(precision="double", threads=1, **ON_CPU[row].options).state(circuit) as state:
         return state.to_numpy(), reference.simulate(circuit)
 
@@ -218,7 +218,7 @@ def put_in_order() -> tuple[Found, Found]:
 
 def name_and_copy() -> tuple[Found, Found]:
     """The key of a circuit, and sweeps that Python has copied, whose kernels are compared and encoded."""
-    circuit = drawn(7, 12)
+    circuit = drawn(7, 8)
     digest_of(circuit.instructions, Op)
     plan = planned(circuit)
     assert len({key_of(step) for step in plan.steps if isinstance(step, Sweep)}) > 1

@@ -13,6 +13,7 @@ using qx::plan::Mask;
 using qx::plan::unit;
 using qx::python::call;
 using qx::python::Object;
+using qx::python::put;
 
 constexpr Int fields = 7, mixes = 0, reads = 1, when = 2, operand = 4;  // of an operation
 constexpr Int not_yet = -1, own = -2;                                     // for the place of a row's operands
@@ -53,7 +54,7 @@ struct Maker {
     // Makes a named tuple of values, whose reference it takes; returns null after an exception.
     Object* named(Object* type, Object* values) const {
         Object* arguments = call.new_tuple(1);
-        if (!arguments) return nullptr;
+        if (!arguments) return call.decrease(values), nullptr;
         call.set_tuple_item(arguments, 0, values);
         Object* made = make(type, arguments, nullptr);
         call.decrease(arguments);
@@ -116,7 +117,7 @@ struct Part {
         for (Int field = 0; field < fields; ++field) {
             Object* value = field == operand ? call.new_integer(place + at) : values[field];
             if (field != operand) call.increase(value);
-            call.set_tuple_item(made, field, value);  // it takes the reference
+            if (!put(made, field, value)) return call.decrease(made), nullptr;
         }
         return maker.named(maker.op, made);
     }
@@ -132,7 +133,8 @@ struct Part {
         Object* made = call.new_tuple(size);
         for (Int k = 0; made && k < size; ++k) {
             Int argument = qx::python::integer(arguments, k);
-            call.set_tuple_item(made, k, call.new_integer(single ? wires.at[argument] : wires.moved(argument)));
+            if (!put(made, k, call.new_integer(single ? wires.at[argument] : wires.moved(argument))))
+                return call.decrease(made), nullptr;
         }
         return made;
     }
@@ -141,7 +143,8 @@ struct Part {
         Object* made = call.new_tuple(2);
         if (!made) return nullptr;
         for (Int k = 0; k < 2; ++k)
-            call.set_tuple_item(made, k, call.new_integer(wires.moved(qx::python::integer(condition, k))));
+            if (!put(made, k, call.new_integer(wires.moved(qx::python::integer(condition, k)))))
+                return call.decrease(made), nullptr;
         return maker.named(maker.when, made);
     }
 };

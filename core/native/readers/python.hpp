@@ -64,6 +64,12 @@ class References {
     Undo undo_{[](const void* it) { static_cast<const References*>(it)->give_back(); }, this};
 };
 
+// Puts a new reference into a new tuple; returns false for null, which an exception left.
+inline bool put(Object* tuple, Int place, Object* value) {
+    if (value) call.set_tuple_item(tuple, place, value);
+    return value != nullptr;
+}
+
 inline Int integer(Object* tuple, Int place) { return call.integer(call.tuple_item(tuple, place)); }
 
 }  // namespace qx::python

@@ -16,8 +16,7 @@ Object* tuple_of(std::uint64_t wires) {
     Object* made = call.new_tuple(size);
     for (Int place = 0; made && place < size; ++place, wires >>= 14) {
         Object* wire = call.new_integer(static_cast<Int>(wires & qx::most_wires) - 1);
-        if (!wire) return call.decrease(made), nullptr;
-        call.set_tuple_item(made, place, wire);
+        if (!qx::python::put(made, place, wire)) return call.decrease(made), nullptr;
     }
     return made;
 }
