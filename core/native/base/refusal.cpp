@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <new>
 
 #include "base/export.hpp"
 
@@ -46,6 +47,12 @@ void* joined(void* found, std::size_t ahead) {
     if (own.entry) own.entry->ledger->add(block);
     else *block = {block, block};
     return static_cast<char*>(found) + ahead;
+}
+
+// Returns memory of the present ledger, null if it is refused.
+void* allocated(std::size_t bytes) {
+    void* found = refuses() ? nullptr : malloc(sizeof(Block) + bytes);
+    return found ? joined(found, sizeof(Block)) : nullptr;
 }
 
 void freed(void* memory, std::size_t ahead) {
@@ -153,11 +160,13 @@ QX_EXPORT(refused_bytes, ()) { return static_cast<qx::Int>(qx::own.refused_bytes
 // The functions of the C++ library that our containers call. They stand here so that the library needs libc alone, and
 // nothing of a C++ library that another package in the process may have brought too.
 void* operator new(std::size_t size) {
-    void* found = qx::refuses() ? nullptr : malloc(sizeof(qx::Block) + size);
+    void* found = qx::allocated(size);
     if (!found) qx::refuse(size);
-    return qx::joined(found, sizeof(qx::Block));
+    return found;
 }
 void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return qx::allocated(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return qx::allocated(size); }
 void operator delete(void* pointer) noexcept { qx::freed(pointer, sizeof(qx::Block)); }
 void operator delete[](void* pointer) noexcept { operator delete(pointer); }
 void operator delete(void* pointer, std::size_t) noexcept { operator delete(pointer); }

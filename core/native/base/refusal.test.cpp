@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/array.hpp"
@@ -73,6 +74,15 @@ TEST_CASE("memory that there cannot be is refused by the system, and the call te
     CHECK(qx::refused_bytes() == std::size_t{8} << 59);
     CHECK(guarded([] { return qx::Array<Int>(-1).size(); }) == refused);
     CHECK(guarded([] { return 5; }) == 5);
+}
+
+TEST_CASE("who asks for memory or null gets null, and goes on") {
+    qx_refuse_after(0);
+    CHECK(guarded([] { return operator new(8, std::nothrow) == nullptr ? 6 : 7; }) == 6);
+    qx_refuse_after(-1);
+    const Int before = qx_allocated_blocks();
+    operator delete(operator new(8, std::nothrow));
+    CHECK(qx_allocated_blocks() == before);
 }
 
 TEST_CASE("what others have allocated stays, unless the call has freed it") {

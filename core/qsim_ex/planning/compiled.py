@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
 from qsim_ex.errors import NotSupported, PlanError
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
@@ -252,11 +252,13 @@ class _Planner:
         self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
 
     def run(self, local: int) -> None:
-        """Plan to the end; raises `NotSupported` or `PlanError` if that cannot be. local: how many bits are local."""
+        """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
                 self._calls.read(self.handle)
+        if state == REFUSED:
+            raise refusal(self._calls.advance)
         if state:
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read
@@ -309,7 +311,7 @@ def _calls() -> _Calls:
     return _Calls(
         function("plan_begin"),
         function("plan_read"),
-        function("plan_advance"),
+        unchecked("plan_advance"),
         function("plan_arrays"),
         function("plan_stages"),
         function("plan_listed"),  # with the lock held

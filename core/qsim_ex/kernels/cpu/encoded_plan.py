@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.steps.compiled import Memory, PlanArrays
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class EncodedPlan:
         self._encoder, self._handle = _encoder(), 0
         encoder = self._encoder
         self._handle = encoder.begin(arrays.handle, num_bits, lane_bits, real_bytes)
-        while encoder.encode(self._handle, _SLICE):
+        while state := encoder.encode(self._handle, _SLICE):
+            if state == REFUSED:
+                raise refusal(encoder.encode)
             if check is not None:  # and here Python looks for Ctrl-C
                 check()
         out = np.empty(2, dtype=np.int64)
@@ -89,7 +91,7 @@ class _Encoder(NamedTuple):
 def _encoder() -> _Encoder:
     return _Encoder(
         function("plan_encode_begin"),
-        function("plan_encode"),
+        unchecked("plan_encode"),
         function("plan_encoded"),
         function("plan_free_encoded"),
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.steps.compiled import PlanArrays
 
@@ -62,7 +62,9 @@ class StepNumbers:
             return made
         given = arrays.owner.handle, operands, address(made), _roots()
         fill, at = _fill(), 0
-        while fill(*given, at, _AT_ONCE):
+        while left := fill(*given, at, _AT_ONCE):
+            if left == REFUSED:
+                raise refusal(fill)
             at += _AT_ONCE
             check_cancelled()
         return made
@@ -92,7 +94,8 @@ def _roots() -> int:
 
 @lru_cache(maxsize=1)
 def _fill() -> Callable[..., int]:
-    return function("plan_fill")
+    found: Callable[..., int] = unchecked("plan_fill")
+    return found
 
 
 @lru_cache(maxsize=1)
