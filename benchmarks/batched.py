@@ -35,7 +35,7 @@ from benchmarks.peers.custatevec_batched import BatchedSession, GpuMemory
 from qsim_ex.devices import discover
 from qsim_ex.observe.sampling import draw_rows
 from qsim_ex.placement.batch import Batch
-from qsim_ex.planning.numbers.binding import fill_batch
+from qsim_ex.planning.coefficients.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout
 
@@ -91,7 +91,7 @@ class OurBatch:
             return found
 
         device, plan = self._device, self._plan
-        bound = timed("bind", lambda: fill_batch(plan.numbers, self._operands))
+        bound = timed("bind", lambda: fill_batch(plan.coefficients, self._operands))
         prepared = device.prepare_batch(plan.steps, self._wires, self._dtype)
         numbers = timed("load", lambda: device.load_batch(prepared, bound))
 

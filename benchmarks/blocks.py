@@ -1,9 +1,9 @@
 """Dense blocks and real rotations: ``python -m benchmarks.blocks --n 28`` measures whether other arithmetic is faster.
 
-*Dense blocks*: a sweep of k phases, each of which applies the same dense unitary on four bits to the whole tile: as
-four gates on two bits, as one matrix on four (both written by the emitter), and by tensor cores in several number
-formats. ``moves`` has the same phases without arithmetic. *Rotations*: all bits of a tile are rotated many times, in
-the four ways of `benchmarks.rotations`.
+*Dense blocks*: a sweep of k register blocks, each of which applies the same dense unitary on four bits to the whole
+tile: as four gates on two bits, as one matrix on four (both written by the emitter), and by tensor cores in several
+number formats. ``moves`` has the same register blocks without arithmetic. *Rotations*: all bits of a tile are rotated
+many times, in the four ways of `benchmarks.rotations`.
 
 Every kernel is compared with complex128 NumPy on sampled tiles before it is timed; a kernel that is wrong, or does not
 compile, is reported and has no time. Tiles are the lowest index bits, for all kernels alike.
@@ -36,20 +36,20 @@ from qsim_ex.errors import DeviceError
 from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.write import emit
-from qsim_ex.steps import Mix, Phase, Slot, Sweep
+from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 
 Tiles = NDArray[np.complex128]
 
-PHASES = (1, 2, 4, 8)
+SIZES = (1, 2, 4, 8)
 ROUNDS = (1, 2, 4)
 SLOW_TO_COMPILE = {"matrix": 4, "3xtf32, 4 warps": 4}
-"""Most phases of kernels that need a minute of one core beyond."""
+"""Most register blocks of kernels that need a minute of one core beyond."""
 
 NEAR = {8: ((8, 9, 10, 11), (4, 5, 6, 7), (0, 1, 2, 3)), 16: ((7, 8, 9, 10), (4, 5, 6, 7), (0, 1, 2, 3))}
-"""The near positions of phases, in turn; neither the first nor the last of `PHASES` phases is near the lowest bits."""
+"""The bits of register blocks, in turn; neither the first nor the last of `SIZES` blocks has the lowest ones."""
 
 PAIRS = ((0, 1), (2, 3), (1, 2), (0, 3))
-"""The four gates of a phase."""
+"""The four gates of a register block."""
 
 LIMIT = {8: 1e-5, 16: 1e-13}
 CEILING_ROUNDS = 1024
@@ -58,7 +58,7 @@ EMITTED = ("moves", "gates", "matrix")
 
 @dataclass
 class Row:
-    """One kernel. size: phases, or rounds of rotations. error: relative, in the 2-norm; errors: by angles."""
+    """One kernel. size: register blocks, or rounds of rotations. error: relative, in the 2-norm; errors: by angles."""
 
     part: str
     precision: str
@@ -112,7 +112,7 @@ def applied(matrix: Tiles, bits: Sequence[int], vectors: Tiles) -> Tiles:
 
 def emitted(name: str, near: Sequence[tuple[int, ...]], blocks: Sequence[tuple[list[Tiles], Tiles]], tile: int) -> Any:
     """A sweep as planning makes it, and its packed numbers."""
-    phases, numbers = [], []
+    register_blocks, numbers = [], []
     at = 0
     for bits, (gates, product) in zip(near, blocks, strict=True):
         items = []
@@ -126,9 +126,9 @@ def emitted(name: str, near: Sequence[tuple[int, ...]], blocks: Sequence[tuple[l
             mixed = tuple(bits[k] for k in pair)
             items.append(Mix(mixed, (), ALWAYS, pattern("c" * matrix.size), Slot(at, matrix.size)))
             at += matrix.size
-        phases.append(Phase(tuple(bits), tuple(items)))
+        register_blocks.append(RegisterBlock(tuple(bits), tuple(items)))
     packed = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.complex128)
-    return Sweep(tuple(range(tile)), tuple(phases), at, 0), packed
+    return Sweep(tuple(range(tile)), tuple(register_blocks), at, 0), packed
 
 
 def by_emitter(row: Row, made: Sweep, packed: Tiles, exact: Callable[[Tiles], Tiles], way: str, room: int) -> Task:
@@ -163,9 +163,9 @@ def dense_tasks(itemsize: int, room: int) -> list[Task]:
     """All kernels for dense blocks in one precision."""
     rng = np.random.default_rng(7)
     tile, precision = (12, "single") if itemsize == 8 else (11, "double")
-    blocks = [block(rng) for _ in range(max(PHASES))]
+    blocks = [block(rng) for _ in range(max(SIZES))]
     tasks = []
-    for size in PHASES:
+    for size in SIZES:
         near = [NEAR[itemsize][k % 3] for k in range(size)]
 
         def exact(tiles: Tiles, near: Any = near) -> Tiles:
@@ -284,7 +284,7 @@ def tensor_ceilings(bench: Any, itemsize: int, blocks: int, repeat: int) -> dict
 
 
 def slope(rows: Sequence[Row]) -> float:
-    """Seconds for each further phase or round, by least squares, the first one left out; NaN without times."""
+    """Seconds for each further register block or round, by least squares, the first one left out; NaN without times."""
     timed = [row for row in rows if row.seconds and row.size > 1]
     if len(timed) < 2:
         return float("nan")
@@ -298,10 +298,10 @@ def dense_page(rows: Sequence[Row], precision: str, n: int, found: dict[str, Any
     gate = (slopes["gates"] - slopes["moves"]) / 4
     lines = [
         (
-            f"dense blocks, complex{64 if precision == 'single' else 128}: ms of a sweep with k phases; ms of a "
-            "further phase; T multiply-adds per second in it, their share of the ceiling; gates that take as long"
+            f"dense blocks, complex{64 if precision == 'single' else 128}: ms of a sweep with k blocks; ms of a "
+            "further block; T multiply-adds per second in it, their share of the ceiling; gates that take as long"
         ),
-        f"{'':16}" + " ".join(f"{f'k={k}':>7}" for k in PHASES) + "   phase    T/s share gates   error  reg spill",
+        f"{'':16}" + " ".join(f"{f'k={k}':>7}" for k in SIZES) + "   block    T/s share gates   error  reg spill",
     ]
     for name, of in by.items():
         kind = KINDS.get(name)
@@ -309,7 +309,7 @@ def dense_page(rows: Sequence[Row], precision: str, n: int, found: dict[str, Any
         top = found["tensor"].get(name, float("nan")) if kind else found["fma_per_second"]
         rate = work / slopes[name]
         at = {row.size: row for row in of if row.seconds}
-        times = " ".join(f"{at[k].seconds * 1e3:7.2f}" if k in at else "      -" for k in PHASES)
+        times = " ".join(f"{at[k].seconds * 1e3:7.2f}" if k in at else "      -" for k in SIZES)
         lines.append(
             f"{name:16}{times} {slopes[name] * 1e3:7.3f} {rate / 1e12:6.1f} {rate / top:5.0%} "
             f"{(slopes[name] - slopes['moves']) / gate:5.2f} {of[-1].error:7.1e} {of[-1].registers:4d} "

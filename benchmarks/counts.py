@@ -28,12 +28,12 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Shape
 
 _FIXED = {
-    "gpu single": (Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20), 8),
+    "gpu single": (Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20), 8),
     "gpu double": (
-        Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
+        Shape(tile=11, registers=4, low=3, edge=3, most_blocks=None, dense=4, start=19, thin=7, balance=30.0),
         16,
     ),
-    "cpu single": (Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0), 8),
+    "cpu single": (Shape(tile=15, registers=15, low=5, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0), 8),
 }
 
 MACHINES = (
@@ -92,7 +92,7 @@ def cell(circuit: Circuit, wires: int, shape: Shape, itemsize: int, levels: Leve
         counts = summary(plan, itemsize)
         out[start] = {
             "sweeps": counts.sweeps + counts.wide,
-            "phases": counts.phases,
+            "phases": counts.register_blocks,
             "state_sweeps": round(counts.bytes_moved / (2 * itemsize << wires), 3),
             "multiply_adds": round(counts.fma / (1 << wires), 1),
             "passes": counts.passes,

@@ -125,7 +125,7 @@ def instruction(kind: Kind) -> str:
 
 
 def text(kind: Kind, near: list[tuple[int, ...]], *, instructions: bool = True) -> str:
-    """A sweep over tiles of the lowest bits: one matrix for each of the four near positions of each phase."""
+    """A sweep over tiles of the lowest bits: one matrix for each of the four near positions of each register block."""
     placed = [arrange(positions, kind) for positions in near]
     blocks = 24 // kind.warps if kind.itemsize == 8 else 16 // kind.warps
     lines = [
@@ -148,12 +148,12 @@ def text(kind: Kind, near: list[tuple[int, ...]], *, instructions: bool = True) 
 
 
 def _scaled(lines: list[str]) -> list[str]:
-    """The scale is known after the first phase has loaded, and used again in the last: it is declared outside."""
+    """The scale is known after the first register block has loaded, and used in the last: it is declared outside."""
     return [line.replace("    Matrix m;", "    Matrix m;\n    float up, down;") for line in lines]
 
 
 def _phase(kind: Kind, place: FragmentLayout, at: int, first: bool, last: bool) -> list[str]:
-    """One phase: read columns, multiply, write columns; from memory in the first phase, to memory in the last."""
+    """One register block: read columns, multiply, write columns; the first from memory, the last to memory."""
     lines = [] if first else ['asm volatile("" : "+r"(t));']
     lines += [
         f"load(m, table + {at}, t & 31);",

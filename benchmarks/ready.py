@@ -2,9 +2,9 @@
 
 Goals, on one core: 1,000 gates on 28 wires in 3 ms; a million gates (``--gates 1000000``) in 5 s and below 1 GiB.
 
-The parts: `program` is the divider, `plan` the planner with its number program, `encode` the sweeps as the kernels of a
-CPU read them, `bind` the numbers of all steps. Times are processor time, and the least of some tries, none of which
-reuses anything. Memory is that of the whole process, the circuit included.
+The parts: `program` is the divider, `plan` the planner with its coefficient program, `encode` the sweeps as the kernels
+of a CPU read them, `bind` the numbers of all steps. Times are processor time, and the least of some tries, none of
+which reuses anything. Memory is that of the whole process, the circuit included.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps
 from qsim_ex.execution.prepare import plans_of
-from qsim_ex.planning.numbers.binding import fill
+from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 
@@ -92,7 +92,7 @@ def parts(circuit: Circuit, device: CpuDevice) -> tuple[list[float], int]:
     for step in plan.steps:
         encoded.program(step)
     times.append(process_time())
-    for _ in fill(plan.numbers, circuit.operands[0]):
+    for _ in fill(plan.coefficients, circuit.operands[0]):
         pass
     times.append(process_time())
     return np.diff(times).tolist(), len(plan.steps)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, pattern
-from qsim_ex.steps import Diagonal, Mix, Phase, Slot, Sweep
+from qsim_ex.steps import Diagonal, Mix, RegisterBlock, Slot, Sweep
 
 WAYS = {"matrix": 4, "shears": 3, "scaled": 2, "pivoted": 2}
 """Arithmetic instructions for each amplitude and rotation."""
@@ -61,7 +61,7 @@ _CALLS = re.compile(r"(?:^ *mix_rrrr\(\w+, \w+, (v(?: \+ \d+)?)\);\n)(?:^ *mix_r
 
 
 def turns(angles: str, rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The angles θ [phase, round, bit]."""
+    """The angles θ [register block, round, bit]."""
     shape = (len(NEAR), rounds, 4)
     if angles == "random":
         return rng.uniform(-np.pi, np.pi, shape)
@@ -70,19 +70,19 @@ def turns(angles: str, rounds: int, rng: np.random.Generator) -> NDArray[np.floa
 
 
 def sweep(way: str, rounds: int) -> Sweep:
-    """All bits of a tile of 12 bits are turned `rounds` times, four bits in each phase."""
-    at, phases = 0, []
+    """All bits of a tile of 12 bits are turned `rounds` times, four bits in each register block."""
+    at, register_blocks = 0, []
     for near in NEAR:
         items: list[Mix | Diagonal] = []
         for _ in range(rounds):
             for bit in near:
                 items.append(Mix((bit,), (), ALWAYS, pattern("rrrr"), Slot(at, 4)))
                 at += 4
-        phases.append((near, items))
+        register_blocks.append((near, items))
     if way in ("scaled", "pivoted"):
-        phases[-1][1].append(Diagonal((), ALWAYS, pattern("r"), Slot(at, 1)))
+        register_blocks[-1][1].append(Diagonal((), ALWAYS, pattern("r"), Slot(at, 1)))
         at += 1
-    return Sweep(tuple(range(12)), tuple(Phase(near, tuple(items)) for near, items in phases), at, 0)
+    return Sweep(tuple(range(12)), tuple(RegisterBlock(near, tuple(items)) for near, items in register_blocks), at, 0)
 
 
 def numbers(way: str, theta: NDArray[np.float64]) -> NDArray[np.complex128]:

@@ -37,7 +37,7 @@ from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Phase, Plan, Sweep
+from qsim_ex.steps import Layout, Plan, RegisterBlock, Sweep
 
 ORDER = ("brick", "qv", "grid", "qft", "qaoa", "su2", "ghz")
 """Families whose kernels matter most come first, in case time runs out."""
@@ -54,7 +54,8 @@ class Variant:
     """A way to write kernels: with another tile, or with a change of the text.
 
     tile: how many bits smaller than usual the tile is. edit: changes the text, given multiply-adds of a thread.
-    empty: phases without items. tensor: whether dense blocks are for the tensor cores, if the GPU's are good at it.
+    empty: register blocks without items. tensor: whether dense blocks are for the tensor cores, if the GPU's are good
+    at it.
     """
 
     tile: int = 0
@@ -156,7 +157,7 @@ class Row:
     variant: str
     number: int
     visits: int
-    phases: int
+    blocks: int
     items: int
     bytes: float
     fma: float
@@ -215,11 +216,15 @@ def jobs_of(
             if not isinstance(step, Sweep) or visited_bits(step, n) < n - SMALL:
                 continue
             cost = step_cost(step, n, itemsize, plan.shape.block)
-            items = sum(len(phase.items) for phase in step.phases)
-            sweep = replace(step, phases=tuple(Phase(p.near, ()) for p in step.phases)) if variant.empty else step
+            items = sum(len(block.items) for block in step.register_blocks)
+            sweep = (
+                replace(step, register_blocks=tuple(RegisterBlock(b.registers, ()) for b in step.register_blocks))
+                if variant.empty
+                else step
+            )
             kernel = emit.emit(sweep, itemsize, bench.runtime.room, tensor=tensor)
             row = Row(
-                family, name, number, visited_bits(step, n), len(step.phases), items, cost.bytes, cost.fma,
+                family, name, number, visited_bits(step, n), len(step.register_blocks), items, cost.bytes, cost.fma,
                 kernel.threads,
             )  # fmt: skip
             code = kernel.code
@@ -314,7 +319,7 @@ def page(found: Ceilings, rows: Sequence[Row], left_out: Sequence[str]) -> str:
         others = [by.get((row.family, name, row.number)) for name in ("moves", "cached")]
         shown = " ".join(f"{other.seconds * 1e3:6.2f}" if other else "     -" for other in others)
         lines.append(
-            f"{row.family:6} {row.number:3d} {row.visits:3d} {row.phases:2d} {row.items:5d} {row.bytes / 1e9:5.2f} "
+            f"{row.family:6} {row.number:3d} {row.visits:3d} {row.blocks:2d} {row.items:5d} {row.bytes / 1e9:5.2f} "
             f"{row.fma / 2**row.visits:6.0f} {row.seconds * 1e3:6.2f} {row.bytes / row.seconds / 1e12:5.2f} "
             f"{row.fma / row.seconds / 1e12:4.1f} {row.bytes / row.seconds / mem:4.0%} "
             f"{row.fma / row.seconds / fma:4.0%} {row.registers:4d} {row.spilled:5d} | {shown}"

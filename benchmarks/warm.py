@@ -86,7 +86,7 @@ def predicted(circuit: Circuit, setup: Setup, device: str) -> dict[str, float]:
     found = Simulator(options(setup, cast(Any, device), "default")).summary(circuit)
     return {
         "sweeps": found.sweeps + found.wide,
-        "phases": found.phases,
+        "phases": found.register_blocks,
         "state_sweeps": found.bytes_moved / (2 * np.dtype(np.complex64).itemsize * _wide(setup) << setup.n),
         "multiply_adds": found.fma / (1 << setup.n),
         "ms": 1e3 * found.seconds,

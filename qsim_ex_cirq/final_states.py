@@ -98,7 +98,7 @@ class FinalState:
         if _drifts(self.state.dtype, self.translation):
             self.state.collapse((), 0)  # which divides by the norm
         state = self.state.canonical()
-        apart = state.device.kind == "gpu" or not state.in_one_piece
+        apart = not state.device.in_host_memory or not state.in_one_piece
         return state.to_numpy() if apart else np.asarray(state)
 
     def amplitudes(self, values: Sequence[int]) -> Vector:

@@ -201,7 +201,7 @@ class EngineState(cirq.QuantumStateRepresentation):
     @property
     def _is_array(self) -> bool:
         """Whether the amplitudes are one array in the host's memory."""
-        return self._state.device.kind != "gpu" and self._state.in_one_piece
+        return self._state.device.in_host_memory and self._state.in_one_piece
 
     def _wires(self, axes: Axes) -> list[int]:
         return [self._num_qubits - 1 - axis for axis in axes]

@@ -14,6 +14,7 @@ import numpy as np
 
 from qsim_ex import PauliSum, Result, Simulator
 from qsim_ex.frameworks import amplitudes_by_parts
+from qsim_ex.options import USUAL
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
@@ -167,14 +168,14 @@ class SweepRunner:
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums), _wires(translations))
             vector = None if isinstance(initial, int) else initial
-            measured, exact = translations[0].at_end, self.engine.options.method == "density_matrix"
+            measured, stateless = translations[0].at_end, USUAL[self.engine.options.method].instead_of_state is not None
             if any(one.is_random for one in translations):
                 yield from self._means(runs, _beginning(translations, vector), seeds, sums)
             elif measured or vector is not None:
                 for final in self._states(runs, translations, seeds, initial, began):
                     assert isinstance(final, FinalState)  # which measured states and those from a vector are
                     yield _of_state(final.expectation(sums), sums, 1 if measured else None)
-            elif len(resolvers) > 1 or exact or not translations[0].circuit.structure.all_joined:
+            elif len(resolvers) > 1 or stateless or not translations[0].circuit.structure.all_joined:
                 yield from self._means(runs, translations, seeds, sums)
             else:
                 with runs.job.next().state(translations[0].circuit) as state:

@@ -15,23 +15,14 @@ with uninterrupted():
     from qsim_ex_provider.backend import QsimExBackend
     from qsim_ex_provider.job import QsimExJob
     from qsim_ex_provider.provider import QsimExProvider
+    from qsim_ex_provider.saves import instructions
     from qsim_ex_provider.saves.instructions import (
         SaveInstruction,
         SaveStatevector,
         SetStatevector,
-        save_amplitudes,
-        save_amplitudes_squared,
-        save_density_matrix,
-        save_expectation_value,
-        save_expectation_value_variance,
-        save_probabilities,
-        save_probabilities_dict,
-        save_state,
-        save_statevector,
-        save_statevector_dict,
-        save_unitary,
         set_statevector,
     )
+    from qsim_ex_provider.saves.kinds import FUNCTIONS
 
 if TYPE_CHECKING:
     from qsim_ex_provider.primitives.estimator import EstimatorV2
@@ -55,24 +46,16 @@ __all__ = [
     "SaveInstruction",
     "SaveStatevector",
     "SetStatevector",
-    "save_amplitudes",
-    "save_amplitudes_squared",
-    "save_density_matrix",
-    "save_expectation_value",
-    "save_expectation_value_variance",
-    "save_probabilities",
-    "save_probabilities_dict",
-    "save_state",
-    "save_statevector",
-    "save_statevector_dict",
-    "save_unitary",
     "set_statevector",
 ]
+__all__ += list(FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return qsim_ex.__version__
+    if name in FUNCTIONS:
+        return getattr(instructions, name)
     if name in _LATER:
         with uninterrupted():
             return getattr(importlib.import_module(_LATER[name]), name)

@@ -127,11 +127,11 @@ OF_DEVICES = (
 """Options about the hardware of a device, its queue, or what it does between shots."""
 
 OTHER_METHODS = {
-    "unitary": "qsim_ex_provider.save_unitary(circuit) keeps it with any method.",
+    "unitary": "qsim_ex_provider.save_unitary(circuit) keeps it with method='statevector'.",
     "superop": "superoperators are not computed; save_density_matrix keeps what channels make of one state, with "
     "method='density_matrix'.",
     **dict.fromkeys(
-        ("stabilizer", "extended_stabilizer", "matrix_product_state", "tensor_network"),
+        ("extended_stabilizer", "matrix_product_state", "tensor_network"),
         "leave method out for a state vector, or use Aer for circuits that are too wide for one.",
     ),
 }

@@ -6,13 +6,13 @@ import concurrent.futures
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from qsim_ex.errors import OptionError, nearest
 from qsim_ex.frameworks import check
-from qsim_ex.options import Options, Progress
+from qsim_ex.options import Method, Options, Progress
 from qsim_ex_provider.translation.noise import noise_of
 
 
@@ -83,7 +83,7 @@ class RunOptions:
 
         if isinstance(self.method, str) and (instead := OTHER_METHODS.get(self.method)):
             raise OptionError(
-                f"method: expected one of 'automatic', 'statevector', 'density_matrix', got {self.method!r}; {instead}"
+                f"method: expected one of {', '.join(map(repr, get_args(Method)))}, got {self.method!r}; {instead}"
             )
 
     def _engine(self) -> Options:

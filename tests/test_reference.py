@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.quantum_info import DensityMatrix, Kraus
+from support import saves_by_definition
 from support.strategies import circuits, random_unitary
 
 from qsim_ex import reference
@@ -118,7 +119,7 @@ def test_ways_of_a_circuit() -> None:
     builder = CircuitBuilder(2, 1).gate("ry", [0], 0.8).gate("cx", [0, 1]).measure([0], [0]).reset([1])
     made = builder.gate("h", [1]).channel(noise.amplitude_damping(0.3), [1]).save("here").build()
     exact = reference.by_bits(made)
-    ways = reference.ways_to(made, "here")
+    ways = saves_by_definition.ways_to(made, "here")
     assert len(ways) == 4
     for bits, rho in exact.items():
         total = sum(way.probability * np.outer(way.psi, way.psi.conj()) for way in ways if way.bits == bits)

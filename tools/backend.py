@@ -35,8 +35,8 @@ def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
 
 
 def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
-    """Return hatchling's requirements, and the compiler of the native library."""
-    return [*hatchling.get_requires_for_build_editable(config_settings), *NATIVE]
+    """Return hatchling's requirements, and the compiler of the native library, 400 MB, unless it is built."""
+    return [*hatchling.get_requires_for_build_editable(config_settings), *(() if _built() else NATIVE)]
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -65,8 +65,16 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build an editable wheel; the native library goes into the checkout."""
-    _native()
+    if not _built():
+        _native()
     return hatchling.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def _built() -> bool:
+    """Return whether the checkout has the native library of its sources."""
+    import native  # lies beside this file
+
+    return native.built_digest(native.library()) == native.source_digest()
 
 
 def _native(architecture: str = "") -> str:

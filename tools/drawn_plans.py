@@ -28,11 +28,11 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 REAL_SHAPES = (
-    Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
-    Shape(tile=11, near=11, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
-    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),
-    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, block=25.6, block_made=20),
-    Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
+    Shape(tile=12, registers=12, low=5, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=11, registers=11, low=4, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20),
+    Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20, block=25.6, block_made=20),
+    Shape(tile=11, registers=4, low=3, edge=3, most_blocks=None, dense=4, start=19, thin=7, balance=30.0),
 )
 """The CPU and GPUs in single and double precision, written out: planning needs no device."""
 
@@ -147,15 +147,15 @@ def _levels(rng: np.random.Generator, wires: int) -> Levels:
 
 
 def _shape(rng: np.random.Generator) -> Shape:
-    """A small machine: with and without edge bits, limited phases, narrow registers, dense blocks."""
+    """A small machine: with and without edge bits, few register blocks, narrow registers, dense blocks."""
     near, edge = int(rng.integers(1, 5)), int(rng.integers(0, 4))
     low = edge + int(rng.integers(0, 2))
     return Shape(
         tile=low + near + int(rng.integers(0, 3)),
-        near=near,
+        registers=near,
         low=low,
         edge=edge,
-        phases=[None, 3, 4][rng.integers(3)],
+        most_blocks=[None, 3, 4][rng.integers(3)],
         dense=int(rng.integers(1, near + 1)),
         table=int(rng.integers(1, 6)),
         thin=int(rng.integers(0, 4)),

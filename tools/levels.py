@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 
 LEVELS = (
-    ("registers of a thread", "4 bits", "a phase", ""),
+    ("registers of a thread", "4 bits", "a register block", ""),
     ("tile: shared memory of a block", "11 or 12 bits", "a sweep", "3.9 TB/s"),
     ("memory of one GPU: a sub state vector", "local bits, up to 34", "an exchange", "382 GB/s\neach way"),
     ("memories of 2, 4, 8 GPUs", "device bits, 1 to 3", "a pass", "101 GB/s both\nways together"),

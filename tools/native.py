@@ -34,7 +34,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "core/native"
 FOLDER = ROOT / "core/qsim_ex/native/built"
-OBJECTS = ROOT / "build/native"
+OBJECTS = Path(os.environ.get("QSIM_EX_OBJECTS", ROOT / "build/native"))
+"""Where objects lie. Another copy of the sources may use them too: each says what it was made from."""
 
 KERNELS = frozenset(f"kernels/{name}.cpp" for name in ("narrow_density", "sums", "sweep", "trajectories/trajectories"))
 """The sources that are compiled once for each instruction set."""

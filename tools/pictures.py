@@ -58,22 +58,22 @@ def index_bits() -> None:
 
 
 def nearness(plan: Plan) -> tuple[list[list[int]], list[int], list[str]]:
-    """Return how near each index bit is in each phase of a plan, where sweeps begin, and a label for each sweep."""
+    """Return the level of each index bit in each register block of a plan, where sweeps begin, and their labels."""
     columns: list[list[int]] = []
     begins, labels = [], []
     for sweep in plan.sweeps:
         begins.append(len(columns))
         there = [0 if sweep.fresh >> bit & 1 and bit not in sweep.tile else 1 for bit in range(plan.num_wires)]
         columns += [
-            [3 if b in phase.near else 2 if b in sweep.tile else there[b] for b in range(plan.num_wires)]
-            for phase in sweep.phases
+            [3 if b in block.registers else 2 if b in sweep.tile else there[b] for b in range(plan.num_wires)]
+            for block in sweep.register_blocks
         ]
-        labels.append(f"{sum(len(phase.items) for phase in sweep.phases)}")
+        labels.append(f"{sum(len(block.items) for block in sweep.register_blocks)}")
     return columns, begins, labels
 
 
 def sweeps() -> None:
-    """Draw the plans of a QFT and of a random circuit: which index bits are near in each phase of each sweep."""
+    """Draw the plans of a QFT and of a random circuit: which index bits are in registers, block by block."""
     figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.8), layout="constrained", width_ratios=(1, 2.6), sharey=True)
     for one, name in zip(axes, ("qft", "grid"), strict=True):
         gates = FAMILIES[name].build(WIRES, 1)
@@ -87,7 +87,7 @@ def sweeps() -> None:
         kind = FAMILIES[name].title.split(",")[0]
         one.set_title(f"{kind}: {len(gates)} gates, {len(begins)} sweeps", pad=20)
         one.set_xticks([])
-        one.set_xlabel("phases, from left to right")
+        one.set_xlabel("register blocks, from left to right")
     axes[0].set_ylabel("index bit")
     names = ("not in the state yet", "in memory", "in the tile", "in registers")
     handles = [Patch(fc=color, ec="#33475b", label=label) for color, label in zip(BLUES, names, strict=True)]

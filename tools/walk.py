@@ -62,6 +62,49 @@ def _qiskit(**options: Any) -> Callable[[], object]:
     return lambda: backend.run(circuit, shots=SHOTS).result().get_counts()
 
 
+def _condition() -> Callable[[], object]:
+    from qiskit import QuantumCircuit
+
+    from qsim_ex_provider import QsimExBackend
+
+    def made(num_qubits: int) -> QuantumCircuit:
+        circuit = QuantumCircuit(num_qubits, num_qubits)
+        circuit.h(0)
+        for qubit in range(num_qubits - 1):
+            circuit.cx(qubit, qubit + 1)
+        circuit.measure(0, 0)
+        with circuit.if_test((0, 1)):
+            circuit.x(1)
+        circuit.measure(range(num_qubits), range(num_qubits))
+        return circuit
+
+    QsimExBackend(device="cpu").run(made(4), shots=SHOTS).result().get_counts()
+    backend, circuit = QsimExBackend(device="cpu"), made(3)
+    return lambda: backend.run(circuit, shots=SHOTS).result().get_counts()
+
+
+def _noisy() -> Callable[[], object]:
+    from qiskit import QuantumCircuit
+
+    from qsim_ex import NoiseModel, depolarizing
+    from qsim_ex_provider import QsimExBackend
+
+    noise = NoiseModel().with_error("ry", depolarizing(0.01)).with_error("cx", depolarizing(0.02, 2))
+
+    def made(num_qubits: int) -> QuantumCircuit:
+        circuit = QuantumCircuit(num_qubits)
+        for qubit in range(num_qubits):
+            circuit.ry(ANGLE + qubit, qubit)
+        for qubit in range(num_qubits - 1):
+            circuit.cx(qubit, qubit + 1)
+        circuit.measure_all()
+        return circuit
+
+    QsimExBackend(device="cpu", noise_model=noise).run(made(13), shots=SHOTS).result().get_counts()
+    backend, circuit = QsimExBackend(device="cpu", noise_model=noise), made(12)
+    return lambda: backend.run(circuit, shots=SHOTS).result().get_counts()
+
+
 def _cirq() -> Callable[[], object]:
     import cirq
     import sympy
@@ -82,6 +125,8 @@ def _cirq() -> Callable[[], object]:
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=60, hops=250),
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=470),
+    "condition": Case("the same, with a condition", _condition, files=60, hops=260),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=83, hops=820),
     "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=75, hops=300),
 }
 

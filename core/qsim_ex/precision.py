@@ -46,9 +46,10 @@ class Precision:
     tensor_depth: the columns of the 16-row matrix whose numbers a warp loads at once, 16 bytes for each lane.
     tensor_loops: how often a warp reads eight columns before it multiplies them; the more, the more registers it needs.
     pass_work: multiply-adds per amplitude in the time in which a GPU reads and writes the state once.
-    counted_work: the same where exchanges between phases are counted beside them; from the rates of `cost.Rates`.
+    counted_work: the same where exchanges between register blocks are counted beside them; from the rates of
+        `cost.Rates`.
     block_work: multiply-adds per amplitude in the time that a dense block on four bits takes on the tensor cores.
-    phase_work: multiply-adds per amplitude in the time in which a GPU exchanges a tile between two phases.
+    exchange_work: multiply-adds per amplitude in the time in which a GPU exchanges a tile between two register blocks.
     permuted_work: multiply-adds per amplitude in the time by which a GPU takes longer to write a tile back permuted.
     rounding, rounding_per_gate: the relative error of a state vector that rounding explains: a constant, and an amount
         for each gate.
@@ -75,7 +76,7 @@ class Precision:
     pass_work: float
     counted_work: float
     block_work: float
-    phase_work: float
+    exchange_work: float
     permuted_work: float
     rounding: float
     rounding_per_gate: float
@@ -107,7 +108,7 @@ SINGLE = Precision(
     pass_work=88.0,  # 22e12 a second, while 16 bytes are moved at 4e12 a second (one H200)
     counted_work=106.0,  # 28e12 a second, while 16 bytes are moved at 4.24e12 a second
     block_work=40.0,  # fitted to four plans of blocks at 28e12 a second: 0.38 ms for 2^28 amplitudes (one H200)
-    phase_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
+    exchange_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
     permuted_work=6.0,
     rounding=1e-6,
     rounding_per_gate=3e-8,
@@ -134,7 +135,7 @@ DOUBLE = Precision(
     pass_work=100.0,  # 12e12 a second, while 32 bytes are moved at 4e12 a second (one H200)
     counted_work=116.0,  # 15.4e12 a second, while 32 bytes are moved at 4.24e12 a second
     block_work=27.0,  # the same at 15.4e12 a second: 0.47 ms for 2^28 amplitudes (one H200)
-    phase_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer (one H200)
+    exchange_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer (one H200)
     permuted_work=30.0,
     rounding=1e-12,
     rounding_per_gate=0.0,

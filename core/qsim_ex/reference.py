@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple, assert_never
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,13 +162,14 @@ def _after(
     """Return the density matrix for each value of the classical bits after an instruction that is no control flow."""
     match instruction:
         case Conditional(operation, clbits, values):
-            maps = _maps(n, operation, operands)
-            return {bits: _average(one, maps) if _value(bits, clbits) in values else one for bits, one in found.items()}
+            maps = maps_of(n, operation, operands)
+            acts = {bits: value_of(bits, clbits) in values for bits in found}
+            return {bits: _average(one, maps) if acts[bits] else one for bits, one in found.items()}
         case Measure(wires, clbits):
             after: dict[int, Matrix] = {}
             for bits, one in found.items():
                 for value in range(1 << len(wires)):
-                    projected = _average(one, [_embedded(n, wires, _jump(len(wires), value, value))])
+                    projected = _average(one, [embedded(n, wires, jump(len(wires), value, value))])
                     key = bits
                     for k, clbit in enumerate(clbits):
                         key = key & ~(1 << clbit) | (value >> k & 1) << clbit
@@ -182,133 +183,19 @@ def _after(
         case ControlFlow():
             raise AssertionError("control flow is followed by `circuit.ways`")
         case _:
-            maps = _maps(n, instruction, operands)
+            maps = maps_of(n, instruction, operands)
             return {bits: _average(one, maps) for bits, one in found.items()}
-
-
-# --- saves ------------------------------------------------------------------------------------------------------------
-
-
-class Way(NamedTuple):
-    """One way through a circuit: its probability, the classical bits (bit c = classical bit c), and its state."""
-
-    probability: float
-    bits: int
-    psi: Vector
-
-
-def ways_to(circuit: Circuit, label: str) -> list[Way]:
-    """Return all ways through a circuit up to the save of a label; ways of probability 0 are left out.
-
-    A gate has one way on, a measurement or a reset one for each outcome, and a channel one for each Kraus matrix.
-    """
-    n, operands = circuit.num_qubits, circuit.operands[0]
-    ways = [Way(1.0, 0, zero_state(n))]
-    for instruction in circuit.instructions:
-        match instruction:
-            case Save(found):
-                if found == label:
-                    return ways
-            case Op():
-                ways = [way._replace(psi=apply_op(way.psi, instruction, operands)) for way in ways]
-            case SetState(wires, operand):
-                psi = set_state(wires, operands[operand : operand + (1 << n)])
-                ways = [way._replace(psi=psi) for way in ways]
-            case Conditional(operation, clbits, values):
-                ways = [
-                    way._replace(psi=apply_op(way.psi, operation, operands))
-                    if _value(way.bits, clbits) in values
-                    else way
-                    for way in ways
-                ]
-            case Measure(wires, clbits):
-                jumps = [_embedded(n, wires, _jump(len(wires), value, value)) for value in range(1 << len(wires))]
-                bits = [[(clbit, value >> k & 1) for k, clbit in enumerate(clbits)] for value in range(1 << len(wires))]
-                ways = [on for way in ways for on in _ways_on(way, jumps, bits)]
-            case Begin():
-                pass
-            case ControlFlow():
-                raise ValueError("expected a circuit without blocks and loops; use density_matrix.")
-            case _:
-                maps = _maps(n, instruction, operands)
-                ways = [on for way in ways for on in _ways_on(way, maps, [[]] * len(maps))]
-    raise ValueError(f"expected the label of a save, got {label!r}.")
-
-
-def _ways_on(way: Way, maps: list[Matrix], written: list[list[tuple[int, int]]]) -> Iterable[Way]:
-    """Yield the ways on from a way; written: for each map the classical bits that it writes, and their values."""
-    for matrix, bits in zip(maps, written, strict=True):
-        psi, after = matrix @ way.psi, way.bits
-        weight = float(np.vdot(psi, psi).real)
-        for clbit, value in bits:
-            after = after & ~(1 << clbit) | value << clbit
-        if weight > 1e-15:
-            yield Way(way.probability * weight, after, psi / np.sqrt(weight))
-
-
-def saved_value(save: Save, psi: Vector) -> NDArray[Any]:
-    """Return the value of a save in a state; raises `ValueError` for a unitary, which is of no state."""
-    n = psi.size.bit_length() - 1
-    wires = tuple(range(n)) if save.wires is None else save.wires
-    rest = tuple(wire for wire in range(n) if wire not in wires)
-    index = np.arange(psi.size, dtype=np.int64)
-    columns = np.zeros((1 << len(wires), 1 << len(rest)), dtype=np.complex128)  # the state, by values of the wires
-    columns[extract(index, wires), extract(index, rest)] = psi
-    rho = columns @ columns.conj().T
-    chosen = psi[np.array(save.values, dtype=np.int64)]
-    match save.what:
-        case "statevector":
-            return psi
-        case "amplitudes":
-            return np.asarray(chosen)
-        case "amplitudes_squared":
-            return np.abs(chosen) ** 2
-        case "probabilities":
-            return rho.diagonal().real
-        case "density_matrix":
-            return rho
-        case "expectation_value" | "expectation_value_variance":
-            matrix = _observable(save, len(wires))
-            mean = np.trace(matrix @ rho).real
-            if save.what == "expectation_value":
-                return np.asarray(mean)
-            return np.array([mean, np.trace(matrix @ matrix @ rho).real - mean**2])
-        case "unitary":
-            raise ValueError("expected the save of a value of a state, got that of a unitary; use unitary_at.")
-        case _:
-            assert_never(save.what)
-
-
-def _observable(save: Save, num_wires: int) -> Matrix:
-    """Return the matrix [2^k, 2^k] of an observable: a sum of Kronecker products of Pauli matrices."""
-    assert save.observable is not None
-    i, x = np.eye(2), np.array([[0, 1], [1, 0]])
-    z = np.diag([1, -1])
-    paulis = {(0, 0): i, (1, 0): x, (0, 1): z, (1, 1): 1j * x @ z}
-    total = np.zeros((1 << num_wires, 1 << num_wires), dtype=np.complex128)
-    for term in save.observable.terms:
-        matrix = np.ones((1, 1), dtype=np.complex128)
-        for wire in range(num_wires):
-            matrix = np.kron(paulis[term.x >> wire & 1, term.z >> wire & 1], matrix)
-        total += term.coefficient * matrix
-    return total
-
-
-def unitary_at(circuit: Circuit, label: str) -> Matrix:
-    """Return the unitary of all gates before the save of a label, column by column."""
-    place = next(k for k, i in enumerate(circuit.instructions) if isinstance(i, Save) and i.label == label)
-    before = Circuit(circuit.num_qubits, 0, circuit.instructions[:place], circuit.operands)
-    return np.array([simulate(before, column) for column in np.eye(1 << circuit.num_qubits, dtype=np.complex128)]).T
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------------
 
 
-def _value(bits: int, clbits: tuple[int, ...]) -> int:
+def value_of(bits: int, clbits: tuple[int, ...]) -> int:
+    """Return the value of some classical bits, ``clbits[0]`` least significant."""
     return sum((bits >> clbit & 1) << k for k, clbit in enumerate(clbits))
 
 
-def _maps(
+def maps_of(
     n: int, instruction: Op | Permutation | Initialize | Channel | Reset, operands: NDArray[np.complex128]
 ) -> list[Matrix]:
     """Return the matrices M of ρ → Σ M ρ M†."""
@@ -323,9 +210,9 @@ def _maps(
         case Channel(wires, count, operand):
             size = 1 << len(wires)
             given = operands[operand : operand + count * size * size].reshape(count, size, size)
-            return [_embedded(n, wires, kraus) for kraus in given]
+            return [embedded(n, wires, kraus) for kraus in given]
         case Reset(wires):
-            return [_embedded(n, wires, _jump(len(wires), 0, value)) for value in range(1 << len(wires))]
+            return [embedded(n, wires, jump(len(wires), 0, value)) for value in range(1 << len(wires))]
         case _:
             assert_never(instruction)
 
@@ -342,13 +229,13 @@ def _matrix(num_qubits: int, apply: Callable[[Vector], Vector]) -> Matrix:
     return np.array([apply(column) for column in np.eye(1 << num_qubits, dtype=np.complex128)]).T
 
 
-def _embedded(num_qubits: int, wires: tuple[int, ...], matrix: Matrix) -> Matrix:
+def embedded(num_qubits: int, wires: tuple[int, ...], matrix: Matrix) -> Matrix:
     """Return the matrix on all wires that acts as a given one on some wires."""
     op = Op(wires, (), ALWAYS, bytes([Entry.COMPLEX]) * matrix.size, 0, unitary=False)
     return _matrix(num_qubits, partial(apply_op, op=op, operands=matrix.reshape(-1)))
 
 
-def _jump(num_wires: int, to: int, value: int) -> Matrix:
+def jump(num_wires: int, to: int, value: int) -> Matrix:
     """Return |to⟩⟨value|."""
     matrix = np.zeros((1 << num_wires, 1 << num_wires), dtype=np.complex128)
     matrix[to, value] = 1

@@ -26,6 +26,7 @@ from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.options import OptionKeywords, Options
+from qsim_ex.options.methods import USUAL
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
@@ -57,7 +58,7 @@ class Simulator:
         self._alone = processes == "never" or (processes == "auto" and launcher.LAUNCHED is None)
         self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
         asks = self.options.progress or None, self.options.watch, self.options.checkpoint
-        self._quiet = asks == (None, None, None) and self.options.method != "density_matrix"
+        self._quiet = asks == (None, None, None) and USUAL[self.options.method].instead_of_state is None
         self._may_show = self.options.progress is None
 
     def __repr__(self) -> str:
@@ -73,7 +74,13 @@ class Simulator:
         With the method 'density_matrix' it is that of a density matrix. Raises `OutOfMemory`, `DeviceError`.
         """
         wires = check.count(num_wires, "num_wires")
-        return assign(2 * wires if self.options.method == "density_matrix" else wires, self.options)
+        index_bits = USUAL[self.options.method].index_bits
+        if not index_bits:
+            raise OptionError(
+                f"placement: expected a method with amplitudes, got method={self.options.method!r}, which has none to "
+                "place; use method='statevector'."
+            )
+        return assign(index_bits * wires, self.options)
 
     def run(
         self,

@@ -1,19 +1,24 @@
 """The instructions that save a value of the state, and the one that sets it; qiskit-aer is not needed for them.
 
-They have the names, attributes and arguments of Aer's. A circuit with Aer's own instructions runs as well.
+They have the names, attributes and arguments of Aer's. A circuit with Aer's own instructions runs as well. The
+functions that append them are made of the rows of `kinds.SAVES`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from qiskit.circuit import Instruction, QuantumCircuit, Qubit
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector
 
-from qsim_ex_provider.saves.kinds import SAVES
+from qsim_ex_provider.saves.kinds import FUNCTIONS, SAVES
+
+SaveFunction = Callable[..., QuantumCircuit]
+"""Appends a save to a circuit, and returns the circuit."""
 
 
 class SaveInstruction(Instruction):
@@ -41,7 +46,7 @@ class SaveInstruction(Instruction):
         row = SAVES[name]
         subtype = ("accum" if unnormalized else "average") if row.averages else "single"
         self._subtype = ("c_" if conditional else "") + ("list" if pershot else subtype)
-        super().__init__(name, num_qubits, 0, list(params), label=row.label if label is None else label)
+        super().__init__(name, num_qubits, 0, list(params), label=row.default_label if label is None else label)
 
     def inverse(self, annotated: bool = False) -> SaveInstruction:  # noqa: ARG002 (Qiskit's signature)
         """Return another one: saving changes nothing, so undoing it is saving at the mirrored point."""
@@ -72,172 +77,6 @@ class SetStatevector(Instruction):
         super().__init__("set_statevector", state.num_qubits, 0, [np.asarray(state.data)])
 
 
-def save_statevector(
-    circuit: QuantumCircuit, label: str = "statevector", pershot: bool = False, conditional: bool = False
-) -> QuantumCircuit:
-    """Save the state vector, after random outcomes that of the first shot; return the circuit.
-
-    pershot: save that of every shot. conditional: save one for each value of the classical bits.
-    """
-    circuit.append(SaveStatevector(circuit.num_qubits, label, pershot, conditional), circuit.qubits)
-    return circuit
-
-
-def save_statevector_dict(
-    circuit: QuantumCircuit, label: str = "statevector", pershot: bool = False, conditional: bool = False
-) -> QuantumCircuit:
-    """Save the state vector as a dictionary, basis value in hexadecimal -> amplitude; return the circuit."""
-    return _append(circuit, "save_statevector_dict", None, label, pershot, conditional)
-
-
-def save_state(
-    circuit: QuantumCircuit, label: str | None = None, pershot: bool = False, conditional: bool = False
-) -> QuantumCircuit:
-    """Save the simulator's state, which is the state vector here; return the circuit."""
-    return _append(circuit, "save_state", None, label, pershot, conditional)
-
-
-def save_probabilities(
-    circuit: QuantumCircuit,
-    qubits: Any = None,
-    label: str = "probabilities",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the probabilities of all values of some qubits (default all), ``qubits[0]`` least significant."""
-    return _append(
-        circuit,
-        "save_probabilities",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_probabilities_dict(
-    circuit: QuantumCircuit,
-    qubits: Any = None,
-    label: str = "probabilities",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the probabilities of some qubits as a dictionary of those that are not zero."""
-    return _append(
-        circuit,
-        "save_probabilities_dict",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_expectation_value(
-    circuit: QuantumCircuit,
-    operator: Pauli | SparsePauliOp | Operator,
-    qubits: Any,
-    label: str = "expectation_value",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the expectation value of a Hermitian operator on some qubits."""
-    return _append(
-        circuit,
-        "save_expval",
-        qubits,
-        label,
-        params=_terms(operator),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_expectation_value_variance(
-    circuit: QuantumCircuit,
-    operator: Pauli | SparsePauliOp | Operator,
-    qubits: Any,
-    label: str = "expectation_value_variance",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the expectation value and the variance of a Hermitian operator on some qubits; means are of each alone."""
-    return _append(
-        circuit,
-        "save_expval_var",
-        qubits,
-        label,
-        params=_terms(operator),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_amplitudes(
-    circuit: QuantumCircuit,
-    params: Sequence[int] | Sequence[str],
-    label: str = "amplitudes",
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the amplitudes of some basis values: whole numbers, or strings in hexadecimal (0x…) or binary."""
-    return _append(circuit, "save_amplitudes", None, label, pershot, conditional, params=_values(params))
-
-
-def save_amplitudes_squared(
-    circuit: QuantumCircuit,
-    params: Sequence[int] | Sequence[str],
-    label: str = "amplitudes_squared",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the probabilities of some basis values: whole numbers, or strings in hexadecimal (0x…) or binary."""
-    return _append(
-        circuit,
-        "save_amplitudes_sq",
-        None,
-        label,
-        params=_values(params),
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_density_matrix(
-    circuit: QuantumCircuit,
-    qubits: Any = None,
-    label: str = "density_matrix",
-    unnormalized: bool = False,
-    pershot: bool = False,
-    conditional: bool = False,
-) -> QuantumCircuit:
-    """Save the density matrix of some qubits (default all), reduced from the state and averaged over all shots."""
-    return _append(
-        circuit,
-        "save_density_matrix",
-        qubits,
-        label,
-        pershot=pershot,
-        conditional=conditional,
-        unnormalized=unnormalized,
-    )
-
-
-def save_unitary(circuit: QuantumCircuit, label: str = "unitary", pershot: bool = False) -> QuantumCircuit:
-    """Save the unitary of all gates so far; there may be nothing but gates before it."""
-    return _append(circuit, "save_unitary", None, label, pershot)
-
-
 def set_statevector(circuit: QuantumCircuit, state: Any) -> QuantumCircuit:
     """Put all qubits into a state, whatever their state is; return the circuit.
 
@@ -250,25 +89,47 @@ def set_statevector(circuit: QuantumCircuit, state: Any) -> QuantumCircuit:
     return circuit
 
 
-def _append(
-    circuit: QuantumCircuit,
-    name: str,
-    qubits: Any,
-    label: str | None,
-    pershot: bool,
-    conditional: bool = False,
-    unnormalized: bool = False,
-    params: Sequence[Any] = (),
-) -> QuantumCircuit:
-    """Append a save on some qubits, or on all of them, and return the circuit."""
-    on = circuit.qubits if qubits is None else [qubits] if isinstance(qubits, int | Qubit) else list(qubits)
-    circuit.append(
-        SaveInstruction(
-            name, len(on), label, pershot=pershot, conditional=conditional, unnormalized=unnormalized, params=params
-        ),
-        on,
-    )
-    return circuit
+def _saving(function: str, name: str) -> SaveFunction:
+    """Return the function of one instruction, whose arguments are those that its row asks for."""
+    row, flag = SAVES[name], {"annotation": bool, "default": False}
+    operator = Pauli | SparsePauliOp | Operator
+    needed: list[tuple[str, dict[str, Any]]] = [("circuit", {"annotation": QuantumCircuit})]
+    needed += {
+        "observable": [("operator", {"annotation": operator})],
+        "values": [("params", {"annotation": Sequence[int] | Sequence[str]})],
+        None: [],
+    }[row.kind.asks]
+    if row.kind.some_wires:
+        needed.append(("qubits", {"annotation": Any} | ({} if row.kind.asks else {"default": None})))
+    needed.append(("label", {"annotation": str | None, "default": row.default_label}))
+    flags = {"unnormalized": row.averages, "pershot": True, "conditional": row.conditional}
+    needed += [(one, flag) for one, taken in flags.items() if taken]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(one, kind, **of) for one, of in needed]
+    signature = inspect.Signature(parameters, return_annotation=QuantumCircuit)
+
+    def save(*args: Any, **kwargs: Any) -> QuantumCircuit:
+        given = signature.bind(*args, **kwargs).arguments
+        circuit, qubits = given.pop("circuit"), given.pop("qubits", None)
+        on = circuit.qubits if qubits is None else [qubits] if isinstance(qubits, int | Qubit) else list(qubits)
+        if "operator" in given:
+            given["params"] = _terms(given.pop("operator"))
+        elif "params" in given:
+            given["params"] = _values(given["params"])
+        circuit.append(SaveInstruction(name, len(on), given.pop("label", None), **given), on)
+        return circuit
+
+    save.__name__ = save.__qualname__ = function
+    save.__signature__ = signature  # type: ignore[attr-defined]
+    save.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": QuantumCircuit}
+    save.__doc__ = f"Save {row.summary}; return the circuit.\n\n{_ARGUMENTS}"
+    return save
+
+
+_ARGUMENTS = """qubits: by default all of them. params: basis values, as whole numbers or as strings in hexadecimal
+(0x…) or binary. unnormalized: save the sum over all shots in place of the mean. pershot: save the value of each shot.
+conditional: save one for each value of the classical bits.
+"""
 
 
 def _terms(operator: Any) -> list[tuple[str, tuple[float, float]]]:
@@ -291,3 +152,12 @@ def _terms(operator: Any) -> list[tuple[str, tuple[float, float]]]:
 def _values(params: Sequence[int] | Sequence[str]) -> list[int]:
     """Return basis values as whole numbers."""
     return [int(one, 16 if one.startswith("0x") else 2) if isinstance(one, str) else int(one) for one in params]
+
+
+_FUNCTIONS = {function: _saving(function, name) for function, name in FUNCTIONS.items()}
+
+
+def __getattr__(name: str) -> SaveFunction:
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit.quantum_info import DensityMatrix, Operator, Statevector
+from qiskit.quantum_info import Clifford, DensityMatrix, Operator, StabilizerState, Statevector
 from qiskit.result import ProbDistribution
+
+from qsim_ex.frameworks import SAVE_KINDS, SaveKind
 
 NEGLIGIBLE = 1e-10
 """Amplitudes and probabilities that a dictionary leaves out, as Aer's do."""
@@ -17,17 +19,37 @@ NEGLIGIBLE = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class SaveForm:
-    """A row: one save instruction.
+    """A row: one save instruction. All else follows from what the engine says of this kind of value (`SAVE_KINDS`).
 
-    what: the engine's kind of value. label: the default label. form: makes Qiskit's object of a value.
-    on: whether it is of some qubits, or of all of them. averages: whether a value is a mean by default.
+    what: the engine's kind of value. form: makes Qiskit's object of a value. summary: what the function saves, as its
+    docstring says. function: its name, if that is not the instruction's. label: the default label, if not `what`.
     """
 
     what: str
-    label: str
     form: Callable[[NDArray[Any]], Any]
-    on: Literal["some", "all"] = "all"
-    averages: bool = False
+    summary: str
+    function: str = ""
+    label: str = ""
+
+    @property
+    def default_label(self) -> str:
+        """The label of saves that are given none."""
+        return self.label or self.what
+
+    @property
+    def kind(self) -> SaveKind:
+        """The engine's row."""
+        return SAVE_KINDS[self.what]
+
+    @property
+    def averages(self) -> bool:
+        """Whether a value is a mean by default."""
+        return "average" in self.kind.hows
+
+    @property
+    def conditional(self) -> bool:
+        """Whether there may be a value for each value of the classical bits."""
+        return any(how.startswith("c_") for how in self.kind.hows)
 
 
 def _distribution(values: NDArray[Any]) -> ProbDistribution:
@@ -38,26 +60,59 @@ def _kets(values: NDArray[Any]) -> dict[str, complex]:
     return {hex(k): complex(values[k]) for k in np.flatnonzero(np.abs(values) > NEGLIGIBLE).tolist()}
 
 
+def _clifford(tableau: NDArray[Any]) -> Clifford:
+    return Clifford(tableau.astype(bool))
+
+
+def _stabilizer_state(tableau: NDArray[Any]) -> StabilizerState:
+    return StabilizerState(_clifford(tableau))
+
+
 SAVES: Mapping[str, SaveForm] = {
-    "save_statevector": SaveForm("statevector", "statevector", Statevector),
-    "save_statevector_dict": SaveForm("statevector", "statevector", _kets),
-    "save_state": SaveForm("statevector", "statevector", Statevector),
-    "save_probabilities": SaveForm("probabilities", "probabilities", np.asarray, "some", averages=True),
-    "save_probabilities_dict": SaveForm("probabilities", "probabilities", _distribution, "some", averages=True),
-    "save_expval": SaveForm("expectation_value", "expectation_value", float, "some", averages=True),
-    "save_expval_var": SaveForm(
-        "expectation_value_variance", "expectation_value_variance", np.asarray, "some", averages=True
+    "save_statevector": SaveForm("statevector", Statevector, "the state vector, after random outcomes that of a shot"),
+    "save_statevector_dict": SaveForm(
+        "statevector", _kets, "the state vector as a dictionary, basis value in hexadecimal -> amplitude"
     ),
-    "save_amplitudes": SaveForm("amplitudes", "amplitudes", np.asarray),
-    "save_amplitudes_sq": SaveForm("amplitudes_squared", "amplitudes_squared", np.asarray, averages=True),
-    "save_density_matrix": SaveForm("density_matrix", "density_matrix", DensityMatrix, "some", averages=True),
-    "save_unitary": SaveForm("unitary", "unitary", Operator),
+    "save_state": SaveForm("statevector", Statevector, "the simulator's state, which is the state vector here"),
+    "save_probabilities": SaveForm(
+        "probabilities", np.asarray, "the probabilities of all values of some qubits, ``qubits[0]`` least significant"
+    ),
+    "save_probabilities_dict": SaveForm(
+        "probabilities", _distribution, "the probabilities of some qubits as a dictionary of those that are not zero"
+    ),
+    "save_expval": SaveForm(
+        "expectation_value",
+        float,
+        "the expectation value of a Hermitian operator on some qubits",
+        "save_expectation_value",
+    ),
+    "save_expval_var": SaveForm(
+        "expectation_value_variance",
+        np.asarray,
+        "the expectation value and the variance of a Hermitian operator on some qubits; means are of each alone",
+        "save_expectation_value_variance",
+    ),
+    "save_amplitudes": SaveForm("amplitudes", np.asarray, "the amplitudes of some basis values"),
+    "save_amplitudes_sq": SaveForm(
+        "amplitudes_squared", np.asarray, "the probabilities of some basis values", "save_amplitudes_squared"
+    ),
+    "save_density_matrix": SaveForm(
+        "density_matrix", DensityMatrix, "the density matrix of some qubits, reduced from the state"
+    ),
+    "save_unitary": SaveForm(
+        "unitary", Operator, "the unitary of all gates so far; there may be nothing but gates before it"
+    ),
+    "save_stabilizer": SaveForm("stabilizer", _stabilizer_state, "the stabilizer state, with method='stabilizer'"),
+    "save_clifford": SaveForm(
+        "stabilizer", _clifford, "the tableau of the state, with method='stabilizer'", label="clifford"
+    ),
 }
 """All save instructions, by Aer's names."""
 
+FUNCTIONS: Mapping[str, str] = {row.function or name: name for name, row in SAVES.items()}
+"""The function of `qsim_ex_provider` that appends each instruction, and the instruction's name."""
+
 NOT_SUPPORTED: Mapping[str, str] = {
-    "save_clifford": "save_unitary or save_statevector",
-    "save_stabilizer": "save_statevector",
     "save_superop": "save_unitary, or save_density_matrix after the channel",
     "save_matrix_product_state": "save_statevector",
     "set_density_matrix": "set_statevector, and channels for what is mixed",

@@ -40,19 +40,19 @@ def _save(instruction: Any, row: SaveForm, place: Place, to: Translator) -> None
     """
     name, label = instruction.name, instruction.label
     if label == "_method_":  # of Aer's save_state without a label
-        label = row.label
+        label = row.default_label
     if label in ("counts", "memory"):
         raise CircuitError(
             f"expected a label that results do not use themselves, got {label!r}; save the state under another label."
         )
     given: dict[str, Any] = {"how": instruction._subtype}
-    if name in ("save_expval", "save_expval_var"):
+    if row.kind.asks == "observable":
         terms = {letters: float(np.real(of[0])) for letters, of in instruction.params}
         given["observable"] = PauliSum.from_labels({letters: of for letters, of in terms.items() if of})
-    elif name in ("save_amplitudes", "save_amplitudes_sq"):
+    elif row.kind.asks == "values":
         given["values"] = [int(value) for value in instruction.params]
     to.saved[label] = SavedForm(name, instruction._subtype, to.builder.num_clbits > 0)
-    if row.on == "some":
+    if row.kind.some_wires:
         to.builder.save(label, row.what, wires=place.wires, **given)
         return
     if len(place.wires) != to.builder.num_qubits:

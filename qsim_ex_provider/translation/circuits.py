@@ -56,7 +56,7 @@ def translate(circuit: QuantumCircuit) -> Circuit:
 def measures(circuit: Circuit) -> bool:
     """Return whether a circuit measures; the run of one that does not is a success without counts."""
     return any(
-        isinstance(one, Measurement) or (isinstance(one, Store) and one.writes_bits)
+        isinstance(one, Measurement) or (isinstance(one, Store) and bool(one.written_bits))
         for one in reversed(circuit.instructions)
     )
 

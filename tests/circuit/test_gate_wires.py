@@ -6,7 +6,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 
 
 def _drawn(seed: int, num_qubits: int, gates: int) -> Structure:

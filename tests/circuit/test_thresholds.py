@@ -70,11 +70,11 @@ def test_states_are_the_same_with_drawn_numbers(seed: int) -> None:
 def test_native_code_is_told() -> None:
     """A plan has other steps where rewriting looks at nothing, and its own again afterwards; nothing stale is used."""
     made = CircuitBuilder(3).gate("cx", [0, 1]).gate("rz", [1], 0.3).gate("cx", [0, 1]).gate("h", [2]).build()
-    shape = Shape(tile=6, near=4, low=2, edge=0, phases=None, dense=2)
+    shape = Shape(tile=6, registers=4, low=2, edge=0, most_blocks=None, dense=2)
 
     def items() -> int:
         plan = make_plan(made.instructions, 3, Layout.identity(3), shape)
-        return sum(len(phase.items) for stage in plan.stages for step in stage.steps for phase in step.phases)
+        return sum(len(block.items) for stage in plan.stages for step in stage.steps for block in step.register_blocks)
 
     few = items()
     with thresholds.instead(looked_at=0):

@@ -19,7 +19,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, When
-from qsim_ex.planning.numbers.binding import fill, fill_batch
+from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
 
@@ -85,7 +85,7 @@ def run(device: Any, plan: Plan, operands: np.ndarray, dtype: Any, rows: int) ->
     buffer = put(device, np.full((rows, 1 << n), np.nan, dtype=dtype))
     device.begin_batch(buffer, n)
     prepared = device.prepare(plan.steps, n, dtype)
-    numbers = device.load_batch(prepared, fill_batch(plan.numbers, operands))
+    numbers = device.load_batch(prepared, fill_batch(plan.coefficients, operands))
     for step, own in zip(plan.steps, numbers, strict=True):
         device.run_batch(buffer, n, step, own, prepared)
     return taken(device, buffer, n)
@@ -95,7 +95,7 @@ def run_plain(plan: Plan, operands: np.ndarray) -> np.ndarray:
     """Return one state after a plan, by definition, in complex128."""
     psi = np.full(1 << plan.num_wires, np.nan, dtype=np.complex128)
     psi[0] = 1
-    for step, own in zip(plan.steps, fill(plan.numbers, operands), strict=True):
+    for step, own in zip(plan.steps, fill(plan.coefficients, operands), strict=True):
         PLAIN.run(psi, plan.num_wires, step, own)
     return psi
 
@@ -143,7 +143,7 @@ class BatchContract:
         results = []
         for values in (healthy, spoilt):
             buffer, prepared = put(device, values), device.prepare(plan.steps, n, dtype)
-            numbers = device.load_batch(prepared, fill_batch(plan.numbers, operands))
+            numbers = device.load_batch(prepared, fill_batch(plan.coefficients, operands))
             for step, own in zip(plan.steps, numbers, strict=True):
                 device.run_batch(buffer, n, step, own, prepared)
             results.append(np.delete(taken(device, buffer, n), sick, axis=0))

@@ -19,7 +19,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning import compiled, planner
 from qsim_ex.steps import Plan, Shape
 
-SHAPE = Shape(tile=5, near=5, low=1, edge=0, phases=3, dense=3, start=2, item_work=2.0, linear=True)
+SHAPE = Shape(tile=5, registers=5, low=1, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, linear=True)
 WIRES = 8
 WIDER = 12
 """Wires of a state with measurements that is divided and planned: narrower ones have a kernel of their own."""

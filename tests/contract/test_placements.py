@@ -202,7 +202,7 @@ BY_HAND: list[Any] = [
 def from_table(row: DeploymentRow) -> PlacementCase:
     """A row of the table of deployments, laid out and created by its kind of placement."""
     options = Options(device="cpu", **row.options)
-    free = FreeMemory("cpu", ((0, 1 << 30),), 1 << 30)
+    free = FreeMemory(True, ((0, 1 << 30),), 1 << 30)
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Any:
         found = next(candidates(num_wires, options, free))

@@ -26,7 +26,7 @@ from support.child_processes import in_fork
 from support.used_objects import ask, measured, used
 
 from qsim_ex import BatchedStateVector, CircuitBuilder, Simulator, StateVector
-from qsim_ex.circuit import ops
+from qsim_ex.circuit import structure
 from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, CircuitError, DeviceError
 from qsim_ex.kernels import fork
@@ -167,7 +167,7 @@ def test_locks_that_others_hold_are_open_in_a_child() -> None:
 def test_a_child_does_not_wait_for_a_cached_property(monkeypatch: pytest.MonkeyPatch) -> None:
     """A property that another thread was computing at the fork is computed in the child, for any object."""
     held, end, here = threading.Event(), threading.Event(), threading.get_ident()
-    right = ops._wires_of_gates
+    right = structure._wires_of_gates
 
     def slow() -> Callable[..., int]:
         if threading.get_ident() != here:
@@ -175,7 +175,7 @@ def test_a_child_does_not_wait_for_a_cached_property(monkeypatch: pytest.MonkeyP
             end.wait(60)
         return right()
 
-    monkeypatch.setattr(ops, "_wires_of_gates", slow)
+    monkeypatch.setattr(structure, "_wires_of_gates", slow)
     circuits = [CircuitBuilder(23).gate("rx", [wire], 0.3).gate("rz", [17 + wire], 0.3).build() for wire in (0, 1)]
     assert not any("gate_wires" in vars(circuit.structure) for circuit in circuits)  # structures are shared
     thread = threading.Thread(target=lambda: circuits[0].structure.gate_wires)

@@ -19,6 +19,7 @@ class PlainGpu(PlainDevice):
     """A GPU as far as the rule can see."""
 
     kind: Any = "gpu"
+    in_host_memory = False
     name = "gpu:0"
 
 

@@ -24,7 +24,7 @@ H200 = 139 * GIB
 
 def gpus(count: int, each: int = H200, host: int = 500 * GIB) -> FreeMemory:
     """Return the free memory of this many equal GPUs."""
-    return FreeMemory("gpu", tuple((number, each) for number in range(count)), host)
+    return FreeMemory(False, tuple((number, each) for number in range(count)), host)
 
 
 def fits(found: Deployment, free: FreeMemory) -> bool:
@@ -56,7 +56,7 @@ def test_every_table_of_free_bytes() -> None:
     """The chosen placement is the first that fits, has every wire, and holds the bytes of the state."""
     sizes = (1 << 10, 5 * GIB, H200)
     tables = [
-        FreeMemory("gpu", tuple(enumerate(each)), host)
+        FreeMemory(False, tuple(enumerate(each)), host)
         for count in (1, 2, 3)
         for each in product(sizes, repeat=count)
         for host in (0, 9 * GIB, 800 * GIB, 2000 * GIB)
@@ -104,7 +104,7 @@ def test_demands_are_met_on_the_cpu(wires: int, device_wires: int, shared: int, 
         host_memory=memory,
         in_flight_buffers=flight,
     )
-    free = FreeMemory("cpu", ((0, GIB),), GIB)
+    free = FreeMemory(True, ((0, GIB),), GIB)
     peers = shared.bit_length() - 1
     if peers and device_wires + peers > wires:
         with pytest.raises(OptionError, match="device_wires"):

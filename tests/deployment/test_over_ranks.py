@@ -22,6 +22,7 @@ class PlainGpu(PlainDevice):
     """A GPU as far as the choice can see, with its own free memory on each rank's thread."""
 
     kind: Any = "gpu"
+    in_host_memory = False
     name = "gpu:0"
 
     def memory(self) -> tuple[int, int]:

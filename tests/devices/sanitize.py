@@ -30,14 +30,14 @@ from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.numbers.binding import fill, fill_batch
+from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
-ANY, TURNS, USUAL = ("mix", "diagonal", "rename"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
+ANY, TURNS, USUAL = ("mix", "diagonal", "permute"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
 WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 
@@ -77,7 +77,7 @@ def tables(gpu: GpuDevice, dtype: type) -> None:
     rng = np.random.default_rng(3)
     for operands in (10, 300, 1000, 2100):
         incidence = rng.integers(0, 2, (2, 128, 40)).astype(np.float64)
-        numbers = Numbers(operands + 2, (Fold(incidence, rng.integers(2, operands + 2, (2, 40))),), ())
+        numbers = Coefficients(operands + 2, (Fold(incidence, rng.integers(2, operands + 2, (2, 40))),), ())
         bound = fill(numbers, np.concatenate([[0, 1], np.exp(1j * rng.uniform(-4, 4, operands))]))
         take = np.concatenate([rng.permutation(2 * operands) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
         made = TableRecipe(take, numbers, np.empty(0, dtype).real.dtype.type).make(
@@ -205,7 +205,7 @@ def bricks(num_bits: int, seed: int) -> Circuit:
 
 
 def programs(gpu: GpuDevice, rows: int) -> None:
-    """Numbers of rows that are made on the device from operands alone: products of several shapes, Euler angles.
+    """Coefficients of rows that are made on the device from operands alone: products of several shapes, Euler angles.
 
     Those are of real rotations, and of imaginary ones, as RXX·RYY·RZZ has that is written with CX.
     """
@@ -231,9 +231,9 @@ def programs(gpu: GpuDevice, rows: int) -> None:
         circuits.append(builder.build())
     shape, everything = replace(gpu.batch_shape(np.complex128), start=0), (1 << wires) - 1
     plan = make_plan(circuits[0].instructions, wires, Layout.identity(wires), shape, everything)
-    assert Product in {type(instruction) for instruction in plan.numbers.program}
-    assert {row.imaginary for row in plan.numbers.program if isinstance(row, Euler)} == {False, True}
-    bound = fill_batch(plan.numbers, np.concatenate([circuit.operands for circuit in circuits]))
+    assert Product in {type(instruction) for instruction in plan.coefficients.program}
+    assert {row.imaginary for row in plan.coefficients.program if isinstance(row, Euler)} == {False, True}
+    bound = fill_batch(plan.coefficients, np.concatenate([circuit.operands for circuit in circuits]))
     buffer = gpu.allocate(rows << wires, np.complex128)
     gpu.begin_batch(buffer, wires)
     prepared = gpu.prepare_batch(plan.steps, wires, np.complex128, "always")
@@ -243,14 +243,14 @@ def programs(gpu: GpuDevice, rows: int) -> None:
     want[:, [plan.end.index(value) for value in range(1 << wires)]] = [
         reference.simulate(circuit) for circuit in circuits
     ]
-    close(gpu.read(buffer, 0, rows << wires), want.ravel(), np.complex128, f"number programs of {rows} rows")
+    close(gpu.read(buffer, 0, rows << wires), want.ravel(), np.complex128, f"coefficient programs of {rows} rows")
 
 
 def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
-    """Numbers of rows that are made on the device."""
+    """Coefficients of rows that are made on the device."""
     rng = np.random.default_rng(4)
     incidence = rng.integers(0, 2, (2, 128, 40)).astype(np.float64)
-    numbers = Numbers(302, (Fold(incidence, rng.integers(2, 302, (2, 40))),), ())
+    numbers = Coefficients(302, (Fold(incidence, rng.integers(2, 302, (2, 40))),), ())
     operands = np.exp(1j * rng.uniform(-4, 4, (rows, 302)))
     operands[:, :2] = 0, 1
     take = np.concatenate([rng.permutation(600) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])

@@ -45,12 +45,14 @@ def pairs(wires: int, layers: int) -> Circuit:
 
 
 def test_a_chart_has_every_step_and_phase_of_the_plan() -> None:
-    """The columns are the phases of the plan, with their near bits, and the bytes are those of the summary."""
+    """The columns are the register blocks of the plan, with their bits, and the bytes are those of the summary."""
     circuit = fourier(20)
     (chart,) = GPU.explain(circuit).charts
     (plan,) = GPU.plans(circuit)
-    phases = [phase for sweep in plan.sweeps for phase in sweep.phases]
-    assert [column.near for column in chart.columns] == [sum(1 << bit for bit in phase.near) for phase in phases]
+    blocks = [block for sweep in plan.sweeps for block in sweep.register_blocks]
+    assert [column.registers for column in chart.columns] == [
+        sum(1 << bit for bit in block.registers) for block in blocks
+    ]
     assert len(chart.steps) == len(plan.steps)
     summary = GPU.summary(circuit)
     assert chart.levels["device memory"] == summary.bytes_moved
@@ -186,14 +188,14 @@ def test_translation_is_a_part_of_the_timeline() -> None:
 
 def test_repeated_gates_of_a_fused_operation_are_counted_in_its_row() -> None:
     """The row of an operation that was fused from several gates names a repeated one once, with its number."""
-    column = ChartColumn(near=1, tile=1, absent=0, gates={"rx·rx·ry": 1})
+    column = ChartColumn(registers=1, tile=1, absent=0, gates={"rx·rx·ry": 1})
     chart = PlanChart("", 1, 1, 3, 16, (ChartStep("sweep", (column,), 32.0),), {"device memory": 32.0})
     rows = Explanation("", [chart]).plot().figure.axes[2].get_yticklabels()
     assert [row.get_text() for row in rows] == ["rx×2·ry"]
 
 
 def test_a_step_that_is_no_sweep_is_one_column() -> None:
-    """A matrix wider than a phase is a step of its own, near on its wires."""
+    """A matrix wider than a register block is a step of its own, whose wires count as register bits."""
     builder = CircuitBuilder(16)
     for wire in range(16):
         builder.gate("h", [wire])
@@ -203,5 +205,5 @@ def test_a_step_that_is_no_sweep_is_one_column() -> None:
     told = GPU.explain(builder.build())
     (matrix,) = (step for step in told.charts[0].steps if step.kind == "matrix")
     assert len(matrix.columns) == 1
-    assert matrix.columns[0].near.bit_count() == 8
+    assert matrix.columns[0].registers.bit_count() == 8
     assert told.plot().svg()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,23 @@ def test_links_of_notebooks(notebook: Path) -> None:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     assert for_site(text, f"notebooks/{notebook.name}", "index.md")[1] == []
+
+
+def test_pages_about_the_source_name_no_file_that_is_gone() -> None:
+    """Each file that a decision or the page of the architecture names is there, by its path or the end of it."""
+    folders = (".ci", "benchmarks", "core", "docs", "notebooks", "qsim_ex_cirq", "qsim_ex_provider", "tests", "tools")
+    there = [f"/{path.relative_to(ROOT)}" for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    there += [f"/{path.name}" for path in ROOT.glob("*.*")]
+    ends = {path[at:] for path in there for at, letter in enumerate(path) if letter == "/"}
+    named = re.compile(r"`([\w./-]+\.(?:py|cpp|hpp|cu|json|md|toml|sh|def))`")
+    pages = [*(ROOT / "docs/decisions").glob("*.md"), ROOT / "docs/architecture.md", ROOT / "docs/adding.md"]
+    gone = [
+        f"{page.name}: {name}"
+        for page in pages
+        for name in named.findall(page.read_text(encoding="utf-8"))
+        if f"/{name}" not in ends
+    ]
+    assert gone == []
 
 
 def test_what_a_link_becomes() -> None:

@@ -11,7 +11,7 @@ from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
 from qsim_ex.steps import ZeroFill
 from qsim_ex.steps.plan import fresh_after, written
-from qsim_ex.steps.step import BasisPermutation, InitialAmplitudes, Phase, Sweep
+from qsim_ex.steps.step import BasisPermutation, InitialAmplitudes, RegisterBlock, Sweep
 
 
 class Noting:
@@ -82,7 +82,7 @@ def test_numbers_for_other_steps_are_refused() -> None:
 
 def test_what_a_step_writes_is_fresh_no_longer() -> None:
     """A sweep writes its tile and a clearing its positions; steps that know nothing of fresh positions write none."""
-    sweep = Sweep((0, 2), (Phase((0,), ()),), 0, 0, fresh=0b1110)
+    sweep = Sweep((0, 2), (RegisterBlock((0,), ()),), 0, 0, fresh=0b1110)
     assert written(sweep) == 0b101
     assert written(ZeroFill(0b10)) == 0b10
     assert written(BasisPermutation((0,), (1, 0))) == written(InitialAmplitudes((3,), 0)) == 0

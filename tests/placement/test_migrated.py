@@ -30,7 +30,7 @@ from support.strategies import layouts
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import Cancelled, InvalidInput, OutOfMemory, PlanError
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Stage
+from qsim_ex.steps import Coefficients, Layout, Levels, Migration, Plan, Stage
 
 seeds = st.integers(0, 10_000)
 
@@ -242,7 +242,7 @@ def _passes(division: Division):
     bits = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 1, 6, 7, 5, 2, 3, 4))
     stages = tuple(Stage(part.steps, Migration(b)) for b in bits)
     identity = Layout.identity(division.n)
-    plan = Plan(division.n, stages, identity, identity, Numbers(0, (), ()), MACHINE, 0, (), division.levels)
+    plan = Plan(division.n, stages, identity, identity, Coefficients(0, (), ()), MACHINE, 0, (), division.levels)
     return plan, [*bind(part, made.operands)] * 2
 
 

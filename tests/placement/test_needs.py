@@ -47,7 +47,7 @@ def test_what_was_summed_is_allocated(row: DeploymentRow, precision: Any) -> Non
     asked: Counter[str] = Counter()
     devices = [Counting(number, asked) for number in range(4)]
     free = FreeMemory(
-        "gpu", tuple((n, GIB) for n in range(4)), GIB, lambda one, other: link(devices[one], devices[other])
+        False, tuple((n, GIB) for n in range(4)), GIB, lambda one, other: link(devices[one], devices[other])
     )
     options = Options(**{"device": "auto", "precision": precision, **row.options})
     seen = set()

@@ -19,7 +19,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.placement.peers import Peers
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.reference import simulate
-from qsim_ex.steps import Exchange, Layout, Levels, Numbers, Plan, Stage
+from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Plan, Stage
 
 LOCAL = 13
 TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
@@ -86,7 +86,7 @@ def by_hand(state: Peers, stages: list[Stage], numbers: Any = None) -> Plan:
     """Stages as a plan that begins and ends as the state is."""
     shape = state.devices[0].shape(state.dtype).fit(LOCAL)
     return Plan(
-        state.num_wires, tuple(stages), state.layout, state.layout, numbers or Numbers(2, (), ()), shape, 0,
+        state.num_wires, tuple(stages), state.layout, state.layout, numbers or Coefficients(2, (), ()), shape, 0,
         ("by hand",), state.levels, state.fresh,
     )  # fmt: skip
 

@@ -50,6 +50,7 @@ def test_drawn_plans(batch: int) -> None:
     for number in range(batch * CASES, (batch + 1) * CASES):
         plan, (circuit, given) = plan_of(number), case(number)
         verify(plan)
+        assert plan.start == given["start"] or given["place"] or given["shape"].floats
         if not (given["shape"].relabels or given["shape"].floats or given["shape"].linear):
             assert plan.start == plan.end  # SWAPs and Xs are work then
         if plan.num_wires <= MOST:
@@ -68,6 +69,7 @@ def test_drawn_plans_on_levels(batch: int) -> None:
             continue
         found.append(plan)
         verify(plan)
+        assert plan.start == drawn[1]["start"] or drawn[1]["place"]
         if plan.num_wires <= MOST:
             assert does_what_it_says(plan, drawn[0], number), number
     assert len(found) > CASES / 2

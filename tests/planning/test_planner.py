@@ -19,7 +19,7 @@ from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 
-GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4)
+GPU = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4)
 
 
 def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray, fresh: int = 0) -> np.ndarray:
@@ -125,7 +125,7 @@ def test_six_gates_are_one_sweep() -> None:
 
 
 def test_wide_matrix_is_a_step_of_its_own() -> None:
-    """A matrix wider than a phase's registers becomes a step of its own between the sweeps."""
+    """A matrix wider than a register block's registers becomes a step of its own between the sweeps."""
     matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
     circuit = CircuitBuilder(6).gate("h", [0]).unitary(matrix, [0, 1, 2, 3, 4]).gate("h", [0]).build()
     plan = make_plan(circuit.instructions, 6, Layout.identity(6), GPU)
@@ -142,5 +142,5 @@ def test_numbers_of_a_qft_merge_into_few_tables() -> None:
         for k in reversed(range(j)):
             builder.gate("cp", [k, j], np.pi / 2 ** (j - k))
     plan = make_plan(builder.build().instructions, 12, Layout.identity(12), GPU)
-    diagonals = [i for s in plan.sweeps for p in s.phases for i in p.items if type(i).__name__ == "Diagonal"]
+    diagonals = [i for s in plan.sweeps for b in s.register_blocks for i in b.items if type(i).__name__ == "Diagonal"]
     assert len(diagonals) < 66 / 2

@@ -62,7 +62,7 @@ def test_drawn_plans_continue_on_other_levels(
 def test_a_plan_over_subspaces_continues_on_other_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between sweeps whose layouts are linear maps, a run goes on wherever index bits are divided otherwise."""
     monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-    shape, n = replace(CPU, tile=5, near=5), 8
+    shape, n = replace(CPU, tile=5, registers=5), 8
     for seed in range(6):
         circuit = drawn(seed, n, 40)
         plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1, place=True)

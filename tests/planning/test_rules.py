@@ -21,7 +21,7 @@ from qsim_ex.errors import OptionError
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.rules import mask_of_rules, rules
 from qsim_ex.steps import Layout, Plan, Shape
-from qsim_ex.steps.compiled import NAMES, NativeNumbers
+from qsim_ex.steps.compiled import NAMES, NativeCoefficients
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 
 CASES = int(os.environ.get("QSIM_EX_PLANS", "20"))
@@ -44,15 +44,15 @@ class Planned(NamedTuple):
     without: Callable[[int, tuple[str, ...]], Plan | None]
 
 
-GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
+GPU = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20)
 
 
 def is_same(one: Plan, other: Plan) -> bool:
     """Whether two plans are equal in everything but their names."""
     arrays = []
     for plan in (one, other):
-        assert isinstance(plan.numbers, NativeNumbers)
-        arrays.append(plan.numbers.arrays)
+        assert isinstance(plan.coefficients, NativeCoefficients)
+        arrays.append(plan.coefficients.arrays)
     motions = [[(stage.motion, stage.fresh, len(stage.steps)) for stage in plan.stages] for plan in (one, other)]
     return (
         motions[0] == motions[1]

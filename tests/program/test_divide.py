@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
@@ -33,6 +34,15 @@ def test_no_segment_for_nothing() -> None:
     assert len(program_of(CircuitBuilder(1).gate("h", [0]).save().build().structure).segments) == 1
     assert len(program_of(CircuitBuilder(1).build().structure).segments) == 1
     assert not program_of(CircuitBuilder(1).build().structure).has_measurement
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_state_that_is_set_is_what_counts(after: bool) -> None:
+    """A state that is set discards the one before, whether or not a gate follows."""
+    builder = CircuitBuilder(2).gate("h", [0]).set_statevector([0, 0.6, 0.8, 0])
+    circuit = (builder.gate("ry", [1], 0.3) if after else builder).build()
+    with Simulator(device="cpu", precision="double").state(circuit) as state:
+        np.testing.assert_allclose(np.asarray(state), reference.simulate(circuit), atol=1e-12)
 
 
 @pytest.mark.parametrize("gate", [("cz", [0, 1]), ("rz", [1], 0.3), ("cx", [1, 2]), ("x", [1])])

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from support.measured_often import parting_everything, teleportations
+from support.noisy_circuits import random_noisy
 
+from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Begin, Conditional, Instruction, Measure, Op, Reset, Save
 from qsim_ex.program.divide import groups_of
-from qsim_ex.program.separate import separation_of
+from qsim_ex.program.separate import _Separator, separation_of
 from qsim_ex.program.separation import Separation
 
 
@@ -49,6 +51,27 @@ def test_a_circuit_of_one_part_with_all_wires_is_not_separated() -> None:
     """Nothing is renumbered where nothing is left out."""
     assert separation_of(CircuitBuilder(2).gate("h", [0]).gate("cx", [0, 1]).build().structure) is None
     assert separation_of(CircuitBuilder(0).build().structure) is None
+
+
+def _kinds(seed: int) -> tuple[str, ...]:
+    """Channels, and each of measurement, condition and reset for some seeds; resets for few."""
+    more = [name for k, name in enumerate(("measure", "condition")) if seed >> k & 1]
+    return ("kraus", "kraus pair", *more, *(["reset"] if not seed % 5 else []))
+
+
+@pytest.mark.parametrize("narrow", [0, 4])
+@pytest.mark.parametrize("observed", [False, True])
+def test_what_joins_all_wires_is_not_separated_the_long_way_either(narrow: int, observed: bool) -> None:
+    """Where one look says that there is one part, following every live range of every wire says so too."""
+    seen = 0
+    with thresholds.instead(narrow=narrow, gain=1):
+        for seed in range(120):
+            circuit = random_noisy(3 + seed % 3, 4 + seed // 4, seed, _kinds(seed))
+            found = separation_of(circuit.structure, observed)
+            separate = _Separator(circuit.structure, observed, ())
+            assert (found is None) == (separate.separation("apart") is None)
+            seen += found is None
+    assert 10 < seen < 110
 
 
 def test_wires_that_nothing_mixes_are_idle() -> None:
@@ -215,7 +238,7 @@ def test_misread_bits_are_measured_and_joined_by_group() -> None:
     assert wires_of_parts(builder) == [(1,)]
 
 
-# --- lives of wires ---------------------------------------------------------------------------------------------------
+# --- live ranges of wires ---------------------------------------------------------------------------------------------
 
 
 def test_a_reset_wire_may_join_another_part() -> None:
@@ -235,7 +258,7 @@ def test_a_wire_that_is_reset_for_good_is_0_at_the_end() -> None:
 
 
 def test_a_wire_that_begins_anew_in_another_part_has_a_level() -> None:
-    """The second life begins after the branch point at which the whole circuit resets the wire."""
+    """The second live range begins after the branch point at which the whole circuit resets the wire."""
     builder = CircuitBuilder(4, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0]).reset([1])
     builder.gate("h", [2]).gate("cx", [2, 1])
     second = instructions(separated(builder), 1)

@@ -121,9 +121,9 @@ def test_records(simulator: QsimExSimulator, name: str) -> None:
     assert_alike(records(ours), records(cirqs))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_circuits(make: Any, seed: int) -> None:
-    """Measurements, resets and noise at random places give Cirq's distribution of records."""
+@cache
+def random_circuit(seed: int) -> tuple[cirq.Circuit, cirq.Result]:
+    """Measurements, resets and noise at random places between random gates, and Cirq's records."""
     random = np.random.default_rng(seed)
     extra: list[Any] = [cirq.measure, cirq.reset, cirq.amplitude_damp(0.3).on, cirq.depolarize(0.2).on]
     circuit = cirq.Circuit()
@@ -132,8 +132,14 @@ def test_random_circuits(make: Any, seed: int) -> None:
         qubit, choice = [A, B, C][random.integers(3)], random.integers(4)
         circuit += cirq.measure(qubit, key="m") if choice == 0 else extra[choice](qubit)
     circuit += cirq.measure(A, key="m"), cirq.measure(B, C, key="end")
-    ours, cirqs = (one.run(circuit, repetitions=SHOTS) for one in (make(seed=seed), cirq.Simulator(seed=seed)))
-    assert_alike(records(ours), records(cirqs))
+    return circuit, cirq.Simulator(seed=seed).run(circuit, repetitions=SHOTS)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_circuits(make: Any, seed: int) -> None:
+    """Measurements, resets and noise at random places give Cirq's distribution of records."""
+    circuit, cirqs = random_circuit(seed)
+    assert_alike(records(make(seed=seed).run(circuit, repetitions=SHOTS)), records(cirqs))
 
 
 def test_a_planted_error_is_seen(simulator: QsimExSimulator) -> None:

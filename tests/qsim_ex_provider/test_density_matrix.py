@@ -88,10 +88,10 @@ def test_measurements_on_the_way_and_conditions() -> None:
 def test_aers_names_of_methods() -> None:
     """The backend lists its methods; others are refused, and so is what a mixed state does not have."""
     backend = QsimExBackend(device="cpu")
-    assert backend.available_methods() == ("automatic", "statevector", "density_matrix")
+    assert backend.available_methods() == ("automatic", "statevector", "density_matrix", "stabilizer")
     circuit = QuantumCircuit(1)
     circuit.h(0)
-    for method in ("stabilizer", "matrix_product_state"):
+    for method in ("extended_stabilizer", "matrix_product_state"):
         with pytest.raises(Exception, match="'automatic', 'statevector', 'density_matrix'"):
             backend.run(circuit, method=method)
     save_statevector(circuit)

@@ -133,16 +133,20 @@ def test_available_devices_and_methods() -> None:
     if "GPU" not in backend.available_devices():
         with pytest.raises(Exception, match="GPU"):
             backend.run(circuit(), device="GPU").result()
+    clifford = QuantumCircuit(2)
+    clifford.h(0)
+    clifford.cx(0, 1)
+    clifford.measure_all()
     for method in backend.available_methods():
-        assert backend.run(circuit(), method=method).result().success
-    for method in ("stabilizer", "matrix_product_state", "unitary", "tensor_network"):
-        with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix'"):
+        assert backend.run(clifford, method=method).result().success
+    for method in ("extended_stabilizer", "matrix_product_state", "unitary", "tensor_network"):
+        with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', 'stabilizer'"):
             backend.run(circuit(), method=method)
 
 
 @pytest.mark.parametrize(
     ("method", "instead"),
-    [("unitary", r"save_unitary\(circuit\)"), ("superop", "save_density_matrix"), ("stabilizer", "Aer")],
+    [("unitary", r"save_unitary\(circuit\)"), ("superop", "save_density_matrix"), ("extended_stabilizer", "Aer")],
 )
 def test_another_method_of_aer_is_refused_with_what_to_do(method: str, instead: str) -> None:
     """A method that Aer alone has is refused with the way to what it is asked for, if there is one."""

@@ -232,8 +232,6 @@ def test_saves_in_a_wide_dictionary() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda c: c.save_stabilizer(), "'save_stabilizer'; use save_statevector instead"),
-        (lambda c: c.save_clifford(), "use save_unitary or save_statevector"),
         (lambda c: c.save_superop(), "use save_unitary, or save_density_matrix"),
         (lambda c: c.save_matrix_product_state(), "use save_statevector"),
         (lambda c: c.append(SetDensityMatrix(DensityMatrix.from_label("000")), range(3)), "use set_statevector"),
@@ -247,6 +245,16 @@ def test_what_a_state_vector_cannot_save(change: Any, told: str) -> None:
     for one in (circuit, transpile(circuit, backend)):
         with pytest.raises(errors.NotSupported, match=told):
             backend.run(one)
+
+
+@pytest.mark.parametrize("name", ["save_stabilizer", "save_clifford"])
+def test_tableaus_are_kept_by_their_method(name: str) -> None:
+    """Aer's instructions for tableaus are refused for state vectors, with the method that keeps them."""
+    circuit = gates()
+    getattr(circuit, name)()
+    job = QsimExBackend(device="cpu").run(circuit)
+    with pytest.raises(errors.NotSupported, match="method='stabilizer' alone"):
+        job.result()
 
 
 def test_labels() -> None:

@@ -168,6 +168,19 @@ def test_a_loop_ends_where_no_random_number_can_fall() -> None:
         assert 0 < result.provenance.facts["dropped"] < (1e-14 if precision == "double" else 1e-5)
 
 
+def test_a_loop_with_misread_bits_ends_there_too() -> None:
+    """Where all branches of a loop have become too improbable, nothing is left to be misread."""
+    builder = CircuitBuilder(1, 1).record("before", Expression.of_bits((0,))).gate("h", [0]).measure([0], [0])
+    with builder.loop():
+        builder.gate("h", [0]).measure([0], [0])
+        with builder.branch(builder.bits([0])):
+            builder.leave()
+    misread = (ReadoutError((0,), np.array([[0.9, 0.1], [0.05, 0.95]])),)
+    result = simulator().run(builder.build(), 20, seed=2, readout=misread)
+    assert dict(result.counts()) == {1: 20}
+    assert 0 < result.provenance.facts["dropped"] < 1e-14
+
+
 @pytest.mark.parametrize("memory", [None, 6000])
 def test_many_bindings_have_the_values_of_each(memory: int | None) -> None:
     """Also where only a few of them have room at a time."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import saves_by_definition
 from support.deployments import ON_CPU
 from support.tiny_machine import TinyMachine
 
@@ -15,7 +16,7 @@ from qsim_ex import BatchResult, Circuit, CircuitBuilder, Options, PauliSum, Res
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.saves import KINDS, What
+from qsim_ex.circuit.saves import SAVE_KINDS, What
 from qsim_ex.devices import discover
 from qsim_ex.execution import checkpoints
 from qsim_ex.run.machine import Machine
@@ -29,19 +30,19 @@ SHOTS = 60
 def arguments(what: What) -> dict[str, Any]:
     """Arguments of a save of this kind."""
     return {
-        **({"wires": SOME} if KINDS[what].some_wires else {}),
-        **({"observable": SUM} if KINDS[what].asks == "observable" else {}),
-        **({"values": [0, 5, 127, 64]} if KINDS[what].asks == "values" else {}),
+        **({"wires": SOME} if SAVE_KINDS[what].some_wires else {}),
+        **({"observable": SUM} if SAVE_KINDS[what].asks == "observable" else {}),
+        **({"values": [0, 5, 127, 64]} if SAVE_KINDS[what].asks == "values" else {}),
     }
 
 
-STATE_KINDS = [what for what, row in KINDS.items() if not row.gates_only]
+STATE_KINDS = [what for what, row in SAVE_KINDS.items() if not (row.gates_only or row.method)]
 
 
 def save_all(builder: CircuitBuilder, point: str = "", kinds: list[What] = STATE_KINDS) -> CircuitBuilder:
     """Save every kind in every way."""
     for what in kinds:
-        for how in KINDS[what].hows:
+        for how in SAVE_KINDS[what].hows:
             builder.save(f"{point}{what} {how}", what, how=how, **arguments(what))
     builder.save(f"{point}all wires", "density_matrix")
     return builder.save(f"{point}wide", "density_matrix", wires=[3, 6, 1, 0])
@@ -124,18 +125,18 @@ def close(found: Any, expected: Any, tolerance: float = 1e-10) -> None:
 def check_each(made: Circuit, result: Result, tolerance: float = 1e-10) -> None:
     """The value of every shot is that of a way with its bits, and all other subtypes follow from those."""
     saves = {i.label: i for i in made.instructions if isinstance(i, Save)}
-    ways = reference.ways_to(made, "wide")  # all saves are at one point
+    ways = saves_by_definition.ways_to(made, "wide")  # all saves are at one point
     for what in dict.fromkeys(save.what for save in saves.values()):
         save = saves[f"{what} list"]
         each, grouped = result.saved[f"{what} list"], result.saved[f"{what} c_list"]
-        values = [(way, reference.saved_value(save, way.psi)) for way in ways]
+        values = [(way, saves_by_definition.saved_value(save, way.psi)) for way in ways]
         for key, of_key in grouped.items():
             possible = [value for way, value in values if way.bits == key]
             for value in of_key:
                 assert min(differences(value, one) for one in possible) < tolerance
         assert len(each) == sum(map(len, grouped.values()))
         close(sum(of.sum(axis=0) for of in grouped.values()), each.sum(axis=0), 100 * tolerance)
-        for how in KINDS[what].hows:
+        for how in SAVE_KINDS[what].hows:
             close(result.saved[f"{what} {how}"], put_together(how, each, grouped), 100 * tolerance)
 
 
@@ -161,9 +162,9 @@ def test_values_are_those_of_the_definition(point: str, deployment: str) -> None
     """Without random outcomes every kind in every subtype is the value of the one state, in every placement."""
     made = circuit(point)
     result = run(made, deployment)
-    (way,) = reference.ways_to(made, "wide")  # all saves are at one point
+    (way,) = saves_by_definition.ways_to(made, "wide")  # all saves are at one point
     for save in (i for i in made.instructions if isinstance(i, Save)):
-        value = reference.saved_value(save, way.psi)
+        value = saves_by_definition.saved_value(save, way.psi)
         value = value[None] if "list" in save.how else value
         close(result.saved[save.label], {0: value} if save.by_memory else value)
 
@@ -181,12 +182,12 @@ def test_means_are_those_of_the_density_matrix(point: str) -> None:
     """Means over many shots are those of all ways, within what chance allows."""
     made, shots = circuit(point, ["probabilities", "expectation_value", "density_matrix"]), 3000
     result = run(made, shots=shots)
-    ways = reference.ways_to(made, "wide")
+    ways = saves_by_definition.ways_to(made, "wide")
     for save in (i for i in made.instructions if isinstance(i, Save) and i.how in ("average", "c_average")):
         for key, value in result.saved[save.label].items() if save.by_memory else [(None, result.saved[save.label])]:
             mine = [way for way in ways if key in (None, way.bits)]
             total = sum(way.probability for way in mine)
-            mean = sum(way.probability * reference.saved_value(save, way.psi) for way in mine) / total
+            mean = sum(way.probability * saves_by_definition.saved_value(save, way.psi) for way in mine) / total
             assert np.abs(value - mean).max() < 6 * np.abs(SUM.terms[1].coefficient) / np.sqrt(shots * total)
 
 
@@ -313,8 +314,8 @@ def test_a_unitary_is_that_of_the_gates_before_it(deployment: str) -> None:
     simulator = Simulator(device="cpu", **{k: v for k, v in options.items() if v is not None})
     batch = simulator.run_batch(made(0.3), np.concatenate([made(0.3).operands, made(0.9).operands]), shots=5, seeds=1)
     for k, turn in enumerate((0.3, 0.9)):
-        close(batch[k].saved["u"], reference.unitary_at(made(turn), "u"))
-        close(batch[k].saved["all"][0], reference.unitary_at(made(turn), "all"))
+        close(batch[k].saved["u"], saves_by_definition.unitary_at(made(turn), "u"))
+        close(batch[k].saved["all"][0], saves_by_definition.unitary_at(made(turn), "all"))
 
 
 @pytest.mark.parametrize("before", ["measure", "reset", "channel", "initialize", "set"])
@@ -452,6 +453,6 @@ def test_the_digest_of_old_circuits_stays() -> None:
 def test_squares_of_sums() -> None:
     """The square of a Pauli sum is that of its matrix."""
     save = Save("s", "expectation_value", observable=SUM)
-    matrix = reference._observable(save, 3)
-    square = reference._observable(Save("s", "expectation_value", observable=SUM.squared()), 3)
+    matrix = saves_by_definition.observable_of(save, 3)
+    square = saves_by_definition.observable_of(Save("s", "expectation_value", observable=SUM.squared()), 3)
     np.testing.assert_allclose(square, matrix @ matrix, atol=1e-12)

@@ -15,7 +15,7 @@ from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
-from qsim_ex.run import trajectories
+from qsim_ex.run.methods import trajectories
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(1, 0),)), PauliSum((PauliString(0, 1),)), PauliSum((PauliString(1, 3, 0.5),))]
@@ -184,7 +184,7 @@ def test_states_wider_than_a_tile_are_those_of_the_general_way(wires: int) -> No
 
 def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A narrow circuit with chance is neither cut into segments nor planned."""
-    monkeypatch.setattr("qsim_ex.program.divide._OpenSegment.nodes", None)
+    monkeypatch.setattr("qsim_ex.program.levels.OpenLevel.segment", None)
     monkeypatch.setattr("qsim_ex.run.machine.plans_of", None)
     builder = CircuitBuilder(1, 1)
     for _ in range(50):

@@ -12,7 +12,7 @@ from support.noisy_circuits import KINDS, random_noisy
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.ops import Measure, wires_acted_on
+from qsim_ex.circuit.ops import Measure
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
@@ -22,7 +22,7 @@ def exact(circuit: Circuit) -> np.ndarray:
     """tr(ρ P) for each of `STRINGS`, from the definition, without measurements that nothing follows."""
     kept, later = [], 0
     for instruction in reversed(circuit.instructions):
-        acted = wires_acted_on(instruction)
+        acted = instruction.acts_on
         if not isinstance(instruction, Measure) or acted & later:
             kept.append(instruction)
             later |= acted
@@ -94,11 +94,11 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shots are the same however many states there is room for."""
-    monkeypatch.setattr("qsim_ex.run.trajectories._enabled", False)
+    monkeypatch.setattr("qsim_ex.run.methods.trajectories._enabled", False)
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
-    monkeypatch.setattr("qsim_ex.run.trajectories._enabled", False)  # which has no such limit
+    monkeypatch.setattr("qsim_ex.run.methods.trajectories._enabled", False)  # which has no such limit
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
     found = simulator.run(circuit, 300, seed=3)
     assert (found.packed == wanted.packed).all()

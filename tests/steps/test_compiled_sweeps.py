@@ -26,14 +26,14 @@ def test_steps_of_stages_are_not_launched_at_once() -> None:
 def test_a_compiled_sweep_is_a_sweep() -> None:
     """A compiled sweep equals a sweep with the same fields, from both sides, and can be changed like one."""
     sweep = plan_of(3).sweeps[0]
-    plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store)
+    plain = Sweep(sweep.tile, sweep.register_blocks, sweep.numbers, sweep.tables, sweep.fresh, sweep.store)
     assert isinstance(sweep, PlannedSweep)
     assert sweep == plain
     assert plain == sweep
     assert (hash(sweep), repr(sweep)) == (hash(plain), repr(plain))
-    changed = replace(sweep, phases=sweep.phases[:1])
-    assert (changed.phases, changed.tile) == (sweep.phases[:1], sweep.tile)
-    assert (changed == plain) == (len(plain.phases) == 1)
+    changed = replace(sweep, register_blocks=sweep.register_blocks[:1])
+    assert (changed.register_blocks, changed.tile) == (sweep.register_blocks[:1], sweep.tile)
+    assert (changed == plain) == (len(plain.register_blocks) == 1)
 
 
 def test_fields_of_a_compiled_sweep_are_made_when_they_are_asked_for() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.steps import Plan, Stage, Sweep
-from qsim_ex.steps.numbers import Numbers
-from qsim_ex.steps.step import Item, Phase, Step
+from qsim_ex.steps.coefficients import Coefficients
+from qsim_ex.steps.step import Item, RegisterBlock, Step
 
 Packed = list[np.ndarray]
 """The packed numbers of all steps."""
@@ -71,22 +71,22 @@ def with_item(
         (k, step, p, i)
         for k, step in enumerate(plan.steps)
         if isinstance(step, Sweep)
-        for p, phase in enumerate(step.phases)
-        for i, item in enumerate(phase.items)
+        for p, block in enumerate(step.register_blocks)
+        for i, item in enumerate(block.items)
         if fits(item)
     ]
     if not places:
         return None
     k, sweep, p, i = random.choice(places)
-    phase = sweep.phases[p]
-    made = change(phase.items[i])
-    items = (*phase.items[:i], *(() if made is None else (made,)), *phase.items[i + 1 :])
-    return with_step(plan, k, with_phase(sweep, p, Phase(phase.near, items)))
+    block = sweep.register_blocks[p]
+    made = change(block.items[i])
+    items = (*block.items[:i], *(() if made is None else (made,)), *block.items[i + 1 :])
+    return with_step(plan, k, with_block(sweep, p, RegisterBlock(block.registers, items)))
 
 
-def with_phase(sweep: Sweep, at: int, phase: Phase) -> Sweep:
-    """The sweep with one phase in place of another."""
-    return replace(sweep, phases=(*sweep.phases[:at], phase, *sweep.phases[at + 1 :]))
+def with_block(sweep: Sweep, at: int, block: RegisterBlock) -> Sweep:
+    """The sweep with one register block in place of another."""
+    return replace(sweep, register_blocks=(*sweep.register_blocks[:at], block, *sweep.register_blocks[at + 1 :]))
 
 
 def with_stage(plan: Plan, at: int, stage: Stage) -> Plan:
@@ -103,9 +103,9 @@ def exchanged(values: tuple[Any, ...], one: int, other: int) -> tuple[Any, ...]:
 
 def with_packed(plan: Plan, order: list[int]) -> Plan:
     """The plan with the packed places of some of its steps, in some order."""
-    numbers, packed = plan.numbers, plan.numbers.packed
+    numbers, packed = plan.coefficients, plan.coefficients.packed
     chosen = tuple(packed[at] for at in order)
-    return replace(plan, numbers=Numbers(numbers.num_operands, numbers.program, chosen))
+    return replace(plan, coefficients=Coefficients(numbers.num_operands, numbers.program, chosen))
 
 
 def with_numbers(numbers: Packed, random: Random, change: Callable[[np.ndarray], None]) -> Packed | None:

@@ -16,7 +16,7 @@ from support.plain_device import apply_step
 from support.strategies import random_unitary
 
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.steps import DenseMatrix, Levels, Mix, Numbers, Phase, Plan, Shape, Slot, Stage, Step, Sweep
+from qsim_ex.steps import Coefficients, DenseMatrix, Levels, Mix, Plan, RegisterBlock, Shape, Slot, Stage, Step, Sweep
 
 KINDS = {"peer": lambda *_: "peer", "host": lambda *_: "through the host"}
 """Links between devices as `reach` gives them, whatever the machine has."""
@@ -46,7 +46,7 @@ def exchanged(psi: np.ndarray, swaps: tuple[tuple[int, int], ...]) -> np.ndarray
 
 def plan_of(stages: list[Stage], state: Any, left: int) -> Plan:
     """Return a plan of these stages that begins in the layout, levels and fresh bits of the state."""
-    numbers = Numbers(2, (), ())
+    numbers = Coefficients(2, (), ())
     shape = Shape(6, 2, 2, 2, None, 2)
     n = state.num_wires
     return Plan(
@@ -92,7 +92,7 @@ def steps_of(draw: st.DrawFn, levels: Levels, fresh: int, n: int) -> tuple[list[
             steps.append(
                 Sweep(
                     tuple(sorted(bits)),
-                    (Phase(tuple(sorted(bits)), (mix,)),),
+                    (RegisterBlock(tuple(sorted(bits)), (mix,)),),
                     *counts,
                     fresh=fresh & (1 << levels.local) - 1,
                 )

@@ -10,10 +10,10 @@ import numpy as np
 from support.plain_device import PlainDevice
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning.numbers.binding import bind
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.verify import verify
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
 

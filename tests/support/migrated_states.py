@@ -18,9 +18,9 @@ from support.strategies import layouts, random_unitary
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep, ZeroFill
+from qsim_ex.steps import Coefficients, Layout, Levels, Migration, Plan, Shape, Stage, Sweep, ZeroFill
 
-MACHINE = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2)
+MACHINE = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2)
 """A shape so small that windows of three bits have sweeps."""
 
 
@@ -120,7 +120,7 @@ def works(draw: st.DrawFn, division: Division, fresh: int) -> Work:
             here &= ~sum(1 << bit for bit in step.tile) if isinstance(step, Sweep) else ~step.fresh
         left = sum(1 << bit for p, bit in enumerate(bits) if here >> p & 1)
     end = Layout(start.address, draw(st.integers(0, (1 << n) - 1)))
-    plan = Plan(n, tuple(stages), start, end, Numbers(0, (), ()), MACHINE, 0, (), levels, fresh, left)
+    plan = Plan(n, tuple(stages), start, end, Coefficients(0, (), ()), MACHINE, 0, (), levels, fresh, left)
     return Work(plan, numbers)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from support.edited_plans import Faults, Packed, Planted, exchanged, with_stage
+from support.edited_plans import Faults, Packed, Planted, exchanged, with_packed, with_stage
 
 from qsim_ex.steps import Exchange, Layout, Migration, Plan
 
@@ -53,6 +53,42 @@ def an_exchange_takes_another_bit(plan: Plan, numbers: Packed, random: Random) -
     if not free:
         return None
     return with_stage(plan, k, replace(stage, motion=Exchange(((random.choice(free), device), *others)))), numbers
+
+
+@FAULTS.kind(neutral=False)
+def an_exchange_breaks_slices(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
+    """An exchange takes a bit below the slice, so that less than a slice is contiguous."""
+    places = [(k, stage) for k, stage in enumerate(plan.stages) if isinstance(stage.motion, Exchange)]
+    if not places or not plan.levels.slice:
+        return None
+    k, stage = random.choice(places)
+    assert isinstance(stage.motion, Exchange)
+    (_, device), *others = stage.motion.swaps
+    swap = random.randrange(plan.levels.slice), device
+    return with_stage(plan, k, replace(stage, motion=Exchange((swap, *others)))), numbers
+
+
+@FAULTS.kind(neutral=True)
+def a_motion_is_forgotten(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
+    """A stage begins without the motion that brings its bits near."""
+    places = [(k, stage) for k, stage in enumerate(plan.stages) if stage.motion is not None]
+    if not places:
+        return None
+    k, stage = random.choice(places)
+    return with_stage(plan, k, replace(stage, motion=None)), numbers
+
+
+@FAULTS.kind(neutral=True)
+def a_stage_is_lost(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
+    """A stage is missing, with its motion, its steps and their numbers."""
+    if not plan.stages:
+        return None
+    k = random.randrange(len(plan.stages))
+    begin = sum(len(stage.steps) for stage in plan.stages[:k])
+    gone = range(begin, begin + len(plan.stages[k].steps))
+    order = [step for step in range(len(plan.steps)) if step not in gone]
+    made = replace(plan, stages=(*plan.stages[:k], *plan.stages[k + 1 :]))
+    return with_packed(made, order), [numbers[step] for step in order]
 
 
 @FAULTS.kind(neutral=True)

@@ -18,8 +18,8 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.algebra import image
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import (
     NUMBERED,
     BasisPermutation,
@@ -28,14 +28,14 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Rename,
+    Permute,
     Slot,
     Step,
     Sweep,
     ZeroFill,
 )
 
-TINY = Shape(tile=6, near=2, low=2, edge=2, phases=None, dense=2)
+TINY = Shape(tile=6, registers=2, low=2, edge=2, most_blocks=None, dense=2)
 """A machine so small that circuits of eight wires climb every level."""
 
 Array = NDArray[np.complexfloating[Any, Any]]
@@ -55,6 +55,8 @@ class PlainDevice(Batches):
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    in_host_memory = True
+    interprets = False
     grows = True
     name = "plain"
     description = "NumPy by definition"
@@ -269,11 +271,11 @@ def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex
 
 
 def items(sweep: Sweep) -> Iterator[Item]:
-    """The items of a sweep in order, each checked to touch only what its phase holds near."""
-    for phase in sweep.phases:
-        assert set(phase.near) <= set(sweep.tile)
-        for item in phase.items:
-            assert isinstance(item, Diagonal) or set(item.bits) <= set(phase.near)
+    """The items of a sweep in order, each checked to mix only register bits of its block."""
+    for block in sweep.register_blocks:
+        assert set(block.registers) <= set(sweep.tile)
+        for item in block.items:
+            assert isinstance(item, Diagonal) or set(item.bits) <= set(block.registers)
             yield item
 
 
@@ -284,7 +286,7 @@ def apply_item(psi: Array, index: Index, item: Item, numbers: NDArray[np.complex
             return mix(psi, index, bits, reads, when, entries(pattern, reads, slot, numbers))
         case Diagonal(reads, when, pattern, slot):
             return mix(psi, index, (), reads, when, entries(pattern, reads, slot, numbers))
-        case Rename(bits, when, to):
+        case Permute(bits, when, to):
             return shuffle(psi, index, bits, when, to)
         case _:
             assert_never(item)

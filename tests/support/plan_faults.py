@@ -12,18 +12,18 @@ from support.edited_plans import (
     Planted,
     drawn_step,
     exchanged,
+    with_block,
     with_item,
     with_numbers,
     with_packed,
-    with_phase,
     with_step,
     with_steps,
 )
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.steps import Diagonal, Mix, Plan, Rename, Sweep
-from qsim_ex.steps.numbers import Numbers, Product
-from qsim_ex.steps.step import BasisPermutation, DenseMatrix, Item, Phase, ZeroFill
+from qsim_ex.steps import Diagonal, Mix, Permute, Plan, Sweep
+from qsim_ex.steps.coefficients import Coefficients, Product
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, Item, RegisterBlock, ZeroFill
 
 FAULTS = Faults()
 """Kinds of faults in steps, items and numbers."""
@@ -77,13 +77,13 @@ def a_sweep_knows_wrong_zeros(plan: Plan, numbers: Packed, random: Random) -> Pl
 
 @FAULTS.kind(neutral=False)
 def a_tile_has_another_bit(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """A tile has a bit in place of one that is near at some time."""
+    """A tile has a bit in place of one that is a register bit at some time."""
     found = drawn_step(plan, random, Sweep)
     others = [] if found is None else [bit for bit in range(plan.levels.local) if bit not in found[1].tile]
     if found is None or not others:
         return None
     at, sweep = found
-    gone = random.choice([bit for phase in sweep.phases for bit in phase.near])
+    gone = random.choice([bit for block in sweep.register_blocks for bit in block.registers])
     tile = sorted([*(bit for bit in sweep.tile if bit != gone), random.choice(others)])
     return with_step(plan, at, replace(sweep, tile=tuple(tile))), numbers
 
@@ -118,26 +118,26 @@ def a_tile_is_read_along_another_direction(plan: Plan, numbers: Packed, random: 
 
 @FAULTS.kind(neutral=True)
 def an_item_is_dropped(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """One matrix, table or renaming is missing."""
+    """One matrix, table or permutation is missing."""
     made = with_item(plan, random, lambda _: None)
     return made and (made, numbers)
 
 
 @FAULTS.kind(neutral=True)
 def two_items_change_places(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """Two items of a phase that follow each other are in the wrong order."""
+    """Two items of a register block that follow each other are in the wrong order."""
     places = [
         (k, step, p, i)
         for k, step in enumerate(plan.steps)
         if isinstance(step, Sweep)
-        for p, phase in enumerate(step.phases)
-        for i in range(len(phase.items) - 1)
+        for p, block in enumerate(step.register_blocks)
+        for i in range(len(block.items) - 1)
     ]
     if not places:
         return None
     k, sweep, p, i = random.choice(places)
-    phase = Phase(sweep.phases[p].near, exchanged(sweep.phases[p].items, i, i + 1))
-    return with_step(plan, k, with_phase(sweep, p, phase)), numbers
+    block = RegisterBlock(sweep.register_blocks[p].registers, exchanged(sweep.register_blocks[p].items, i, i + 1))
+    return with_step(plan, k, with_block(sweep, p, block)), numbers
 
 
 @FAULTS.kind(neutral=True)
@@ -193,7 +193,7 @@ def a_bit_that_is_not_there_is_read(plan: Plan, numbers: Packed, random: Random)
 
 @FAULTS.kind(neutral=True)
 def mixed_bits_change_places(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """A matrix or a renaming has two of its bits in the wrong order."""
+    """A matrix or a permutation has two of its bits in the wrong order."""
     made = with_item(
         plan, random, lambda item: replace(item, bits=exchanged(item.bits, 0, 1)),
         lambda item: not isinstance(item, Diagonal) and len(item.bits) > 1,
@@ -202,11 +202,11 @@ def mixed_bits_change_places(plan: Plan, numbers: Packed, random: Random) -> Pla
 
 
 @FAULTS.kind(neutral=True)
-def a_renaming_goes_elsewhere(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """Two values of a renaming are moved to each other's place."""
+def a_permutation_goes_elsewhere(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
+    """Two values of a permutation are moved to each other's place."""
     made = with_item(
         plan, random, lambda item: replace(item, to=exchanged(item.to, 0, len(item.to) - 1)),
-        lambda item: isinstance(item, Rename),
+        lambda item: isinstance(item, Permute),
     )  # fmt: skip
     return made and (made, numbers)
 
@@ -222,30 +222,30 @@ def numbers_of_another_item(plan: Plan, numbers: Packed, random: Random) -> Plan
     last = {step.numbers + step.tables for step in plan.steps if isinstance(step, Sweep)}
     made = with_item(
         plan, random, late,
-        lambda item: not isinstance(item, Rename) and item.slot.count and item.slot.at + item.slot.count == max(last),
+        lambda item: not isinstance(item, Permute) and item.slot.count and item.slot.at + item.slot.count == max(last),
     )  # fmt: skip
     return made and (made, numbers)
 
 
 @FAULTS.kind(neutral=False)
-def a_mixed_bit_is_not_near(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
-    """A phase brings another bit of the tile near in place of one that it mixes."""
+def a_mixed_bit_is_not_in_registers(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
+    """A register block has another bit of the tile in place of one that it mixes."""
     places = [
         (k, step, p, bit)
         for k, step in enumerate(plan.steps)
         if isinstance(step, Sweep)
-        for p, phase in enumerate(step.phases)
-        for item in phase.items
-        if not isinstance(item, Diagonal) and set(step.tile) - set(phase.near)
+        for p, block in enumerate(step.register_blocks)
+        for item in block.items
+        if not isinstance(item, Diagonal) and set(step.tile) - set(block.registers)
         for bit in item.bits
     ]
     if not places:
         return None
     k, sweep, p, bit = random.choice(places)
-    phase = sweep.phases[p]
-    other = random.choice(sorted(set(sweep.tile) - set(phase.near)))
-    near = tuple(sorted([other, *(b for b in phase.near if b != bit)]))
-    return with_step(plan, k, with_phase(sweep, p, Phase(near, phase.items))), numbers
+    block = sweep.register_blocks[p]
+    other = random.choice(sorted(set(sweep.tile) - set(block.registers)))
+    registers = tuple(sorted([other, *(b for b in block.registers if b != bit)]))
+    return with_step(plan, k, with_block(sweep, p, RegisterBlock(registers, block.items))), numbers
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
@@ -267,29 +267,30 @@ def a_sign_is_wrong(plan: Plan, numbers: Packed, random: Random) -> Planted | No
 @FAULTS.kind(neutral=False)
 def a_number_is_not_made(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
     """A step is given a number that the program does not make."""
-    packed = list(plan.numbers.packed)
+    packed = list(plan.coefficients.packed)
     found = [k for k, places in enumerate(packed) if places.size]
     if not found:
         return None
     k = random.choice(found)
     packed[k] = packed[k].copy()
-    packed[k][random.randrange(packed[k].size)] = plan.numbers.size()
-    made = Numbers(plan.numbers.num_operands, plan.numbers.program, tuple(packed))
-    return replace(plan, numbers=made), numbers
+    packed[k][random.randrange(packed[k].size)] = plan.coefficients.size()
+    made = Coefficients(plan.coefficients.num_operands, plan.coefficients.program, tuple(packed))
+    return replace(plan, coefficients=made), numbers
 
 
 @FAULTS.kind(neutral=False)
 def a_number_is_used_too_early(plan: Plan, numbers: Packed, random: Random) -> Planted | None:
     """A product is made of a number that is made later."""
-    program = list(plan.numbers.program)
+    program = list(plan.coefficients.program)
     found = [k for k, instruction in enumerate(program) if isinstance(instruction, Product)]
     if not found:
         return None
     k = random.choice(found)
     left = program[k].left.copy()  # type: ignore[union-attr]
-    left.flat[random.randrange(left.size)] = plan.numbers.size() - 1
+    left.flat[random.randrange(left.size)] = plan.coefficients.size() - 1
     program[k] = replace(program[k], left=left)  # type: ignore[arg-type]
-    return replace(plan, numbers=Numbers(plan.numbers.num_operands, tuple(program), plan.numbers.packed)), numbers
+    made = Coefficients(plan.coefficients.num_operands, tuple(program), plan.coefficients.packed)
+    return replace(plan, coefficients=made), numbers
 
 
 @FAULTS.kind(neutral=True)

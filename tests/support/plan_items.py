@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from qsim_ex.steps import Item, Mix, Plan, Rename
+from qsim_ex.steps import Item, Mix, Permute, Plan
 
 
 def items(plan: Plan) -> list[Item]:
     """All items of all sweeps, in order."""
-    return [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+    return [item for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
 
 
 def mixes(plan: Plan) -> list[Mix]:
@@ -15,6 +15,6 @@ def mixes(plan: Plan) -> list[Mix]:
     return [item for item in items(plan) if isinstance(item, Mix)]
 
 
-def renamings(plan: Plan) -> list[Rename]:
+def permutes(plan: Plan) -> list[Permute]:
     """The permutations without numbers of all sweeps."""
-    return [item for item in items(plan) if isinstance(item, Rename)]
+    return [item for item in items(plan) if isinstance(item, Permute)]

@@ -45,7 +45,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Two or more peers on the CPU, if they have room for all wires that were asked for."""
     if (
         request.peers < 1
-        or request.free.kind != "cpu"
+        or not request.free.in_host_memory
         or (local := request.local()) + request.peers < request.num_wires
     ):
         return

@@ -32,8 +32,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.resumed import operands_of, resumed
-from qsim_ex.run import trajectories
 from qsim_ex.run.density_table import table_of
+from qsim_ex.run.methods import trajectories
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 from qsim_ex.steps.compiled import key_of
 from qsim_ex.steps.step import Sweep
@@ -41,7 +41,7 @@ from qsim_ex_cirq.translation.circuits import translate
 from qsim_ex_provider.translation.circuits import translate_noisy
 
 Found = np.ndarray
-SMALL = Shape(tile=5, near=4, low=2, edge=2, phases=None, dense=3, start=5)
+SMALL = Shape(tile=5, registers=4, low=2, edge=2, most_blocks=None, dense=3, start=5)
 """Tiles of five bits, so that states of few wires take several sweeps."""
 
 N = 7

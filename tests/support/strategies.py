@@ -23,16 +23,16 @@ def random_unitary(size: int, seed: int) -> np.ndarray:
 
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
-    """Small machines of every kind: with and without edge bits, limited phases, narrow registers, dense blocks."""
+    """Small machines of every kind: with and without edge bits, few register blocks, narrow registers, dense blocks."""
     near = draw(st.integers(1, 4))
     edge = draw(st.integers(0, 3))
     low = draw(st.integers(edge, edge + 1))
     return Shape(
         tile=low + near + draw(st.integers(0, 2)),
-        near=near,
+        registers=near,
         low=low,
         edge=edge,
-        phases=draw(st.sampled_from([None, 3, 4])),
+        most_blocks=draw(st.sampled_from([None, 3, 4])),
         dense=draw(st.integers(1, near)),
         table=draw(st.integers(1, 5)),
         start=draw(st.sampled_from([0, 3, 14])),

@@ -18,9 +18,9 @@ GIB = 1 << 30
 def first_choice(row: DeploymentRow, num_wires: int) -> Deployment | None:
     """Return the first choice of a row's options on a machine with room for it, or None where they contradict."""
     numbers = range(max(row.gpus, 1))
-    free = FreeMemory("gpu" if row.gpus else "cpu", tuple((number, GIB) for number in numbers), GIB)
+    free = FreeMemory(not row.gpus, tuple((number, GIB) for number in numbers), GIB)
     try:
-        return next(candidates(num_wires, Options(device=free.kind, **row.options), free))
+        return next(candidates(num_wires, Options(device="gpu" if row.gpus else "cpu", **row.options), free))
     except OptionError:
         return None
 

@@ -10,7 +10,7 @@ from support.plain_device import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, Op, When, pattern
 from qsim_ex.reference import apply_op
-from qsim_ex.steps import DenseMatrix, Diagonal, InitialAmplitudes, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps import DenseMatrix, Diagonal, InitialAmplitudes, Mix, Permute, RegisterBlock, Slot, Sweep
 
 
 def random_state(num_bits: int, seed: int = 0) -> np.ndarray:
@@ -21,8 +21,8 @@ def random_state(num_bits: int, seed: int = 0) -> np.ndarray:
 
 
 def sweep(*items, near=(0, 1), numbers=0, tables=0):
-    """A sweep of one phase."""
-    return Sweep(tile=tuple(range(4)), phases=(Phase(near, items),), numbers=numbers, tables=tables)
+    """A sweep of one register block."""
+    return Sweep(tile=tuple(range(4)), register_blocks=(RegisterBlock(near, items),), numbers=numbers, tables=tables)
 
 
 def test_mix_is_the_operation_of_the_reference() -> None:
@@ -58,10 +58,10 @@ def test_a_sole_minus_one_has_no_number() -> None:
 
 
 def test_rename_moves_x_to_its_image() -> None:
-    """A renaming moves value x to its image (seen with a cycle, which is not its own inverse)."""
+    """A permutation moves value x to its image (seen with a cycle, which is not its own inverse)."""
     psi = random_state(3)
     ours = psi.copy()
-    PlainDevice().run(ours, 3, sweep(Rename((0, 1), When(4, 4), (1, 2, 3, 0))), np.zeros(0))
+    PlainDevice().run(ours, 3, sweep(Permute((0, 1), When(4, 4), (1, 2, 3, 0))), np.zeros(0))
     assert np.array_equal(ours[:4], psi[:4])
     assert np.array_equal(ours[[5, 6, 7, 4]], psi[4:])
 

@@ -25,7 +25,7 @@ FAULTS = (
     "a_condition_is_forgotten",
     "a_parity_has_another_bit",
     "mixed_bits_change_places",
-    "a_renaming_goes_elsewhere",
+    "a_permutation_goes_elsewhere",
     "a_tile_is_written_elsewhere",
     "a_sweep_knows_wrong_zeros",
     "zeros_stay_unwritten",

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tools.diagram import ENGINE_CONTRACT
-from tools.house import measured, names, once, shape, tables, words
+from tools.house import measured, names, once, placements, shape, tables, words
 from tools.house.__main__ import lines
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
 HOUSE = {
     "program/divide.py": "node = Segment(work)\npoint = BranchPoint((), ())\nmade = Program((node, point))\n",
     "execution/prepare.py": (
-        "from qsim_ex.planning.numbers.binding import fill\n\n\n"
+        "from qsim_ex.planning.coefficients.binding import fill\n\n\n"
         "def prepare(plan, device):\n    return device.prepare(plan.steps)\n"
     ),
     "run/repeated.py": "ready = device.prepare(plan.steps)\n",
@@ -96,6 +96,17 @@ def test_class_names_of_frameworks_are_their_own() -> None:
     assert not names.class_names([*_one("class A: pass"), Source.parse("qsim_ex_cirq/a.py", "class A: pass")]).findings
 
 
+# --- devices ---------------------------------------------------------------------------------------------------------
+
+
+def test_questions_for_the_kind_of_a_device_are_found() -> None:
+    """A comparison of a kind with "cpu" or "gpu" is found outside devices/; that of an option is none."""
+    asked = 'a = device.kind == "cpu" or where.device.kind in ("gpu",)\n'
+    assert len(placements.devices_asked(_one(asked)).findings) == 2
+    assert placements.devices_asked(_one(asked, "devices/cpu/a.py")).findings == ()
+    assert placements.devices_asked(_one('a = options.device == "cpu" or save.kind == "state"')).findings == ()
+
+
 # --- once ------------------------------------------------------------------------------------------------------------
 
 ONCE = (once.one_divider, once.one_prepare, once.one_executor, once.one_sum_of_memory)
@@ -115,7 +126,7 @@ def test_an_engine_that_does_everything_once_passes(rule: Any) -> None:
         (once.one_divider, "program/second.py", "Program(())"),
         (once.one_prepare, "run/a.py", "device.prepare(plan.steps)"),
         (once.one_prepare, "state/a.py", "self.device.prepare_batch(plan.steps)"),
-        (once.one_prepare, "run/a.py", "from qsim_ex.planning.numbers.binding import fill_batch"),
+        (once.one_prepare, "run/a.py", "from qsim_ex.planning.coefficients.binding import fill_batch"),
         (once.one_executor, "run/a.py", "for step in plan.steps:\n    device.run(buffer, bits, step)"),
         (once.one_executor, "placement/a.py", "for k, one in enumerate(stage.steps):\n    if k:\n        launch(one)"),
         (once.one_executor, "placement/executor.py", "for step in steps:\n    target.run_batch(step)"),

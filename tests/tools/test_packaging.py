@@ -78,6 +78,14 @@ def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(monkeypatch: 
         native.compiler_here()
 
 
+def test_a_checkout_whose_library_is_built_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editable installation asks for ziglang only where a library of these sources is missing."""
+    backend = pytest.importorskip("tools.backend")
+    for built in (True, False):
+        monkeypatch.setattr(backend, "_built", lambda there=built: there)
+        assert (backend.NATIVE[0] in backend.get_requires_for_build_editable()) != built
+
+
 @pytest.mark.parametrize("settings", [None, {}, {"kernels": "all"}])
 def test_wheels_of_a_checkout_have_kernels_where_they_can_run(
     settings: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch

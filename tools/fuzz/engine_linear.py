@@ -28,10 +28,10 @@ KINDS_OF = {
 """The kinds whose programs are drawn, and what is compared."""
 
 SHAPES = (
-    "Shape(tile=4, near=4, low=1, edge=0, phases=3, dense=2, start=1, item_work=2.0)",
-    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True)",
-    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2, start=4)",
-    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=3, start=3, balance=4.0)",
+    "Shape(tile=4, registers=4, low=1, edge=0, most_blocks=3, dense=2, start=1, item_work=2.0)",
+    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True)",
+    "Shape(tile=3, registers=2, low=1, edge=0, most_blocks=None, dense=2, start=4)",
+    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=3, balance=4.0)",
 )
 
 _KEPT = ("precision", "threads")

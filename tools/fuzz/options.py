@@ -87,11 +87,11 @@ def options(random: Random, wires: int, *, double: bool = False) -> dict[str, An
 
 
 MACHINES = (
-    "Shape(tile=5, near=3, low=2, edge=0, phases=3, dense=3, thin=7, item_work=2.0)",
-    "Shape(tile=6, near=4, low=2, edge=0, phases=None, dense=2)",
-    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2)",
+    "Shape(tile=5, registers=3, low=2, edge=0, most_blocks=3, dense=3, thin=7, item_work=2.0)",
+    "Shape(tile=6, registers=4, low=2, edge=0, most_blocks=None, dense=2)",
+    "Shape(tile=3, registers=2, low=1, edge=0, most_blocks=None, dense=2)",
 )
-"""CPUs so small that a few wires take many sweeps and phases; number 0 of a case is the real one."""
+"""CPUs so small that a few wires take many sweeps and register blocks; number 0 of a case is the real one."""
 
 
 def rules_left_out(random: Random) -> list[str]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from tools.diagram import pyproject
-from tools.house import measured, names, once, placements, shape, tables, words
+from tools.house import measured, names, once, placements, precisions, shape, tables, words
 from tools.house.sources import ROOT, Rule, read
 from tools.walk import CASES
 
@@ -23,12 +23,14 @@ def rules() -> list[Rule]:
     from_source = (
         shape.root_modules,
         placements.placements_asked,
+        placements.devices_asked,
         names.class_names,
         once.one_divider,
         once.one_prepare,
         once.one_executor,
         once.one_sum_of_memory,
         tables.columns_read,
+        precisions.precisions_apart,
         words.wanted,
         shape.file_lines,
         shape.function_lines,

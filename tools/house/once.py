@@ -15,11 +15,6 @@ PREPARE = f"{ENGINE}execution/prepare.py"
 EXECUTOR = f"{ENGINE}placement/executor.py"
 STATE_BYTES = f"{ENGINE}devices/memory.py"
 
-DIVIDES_ITSELF: Mapping[str, str] = {
-    f"{ENGINE}program/loops.py": "circuits with control flow, whose nodes are no row (decision 0021)",
-}
-"""Files that make programs beside the divider, and why."""
-
 PREPARES_ITSELF: Mapping[str, str] = {
     f"{ENGINE}run/repeated.py": "the measured fast path of decision 0013, which keeps what it has prepared",
 }
@@ -43,13 +38,12 @@ def one_divider(sources: Sequence[Source]) -> Rule:
         for one, call, name in made
         if name in ("Segment", "BranchPoint") and not one.path.startswith(PROGRAM)
     ]
-    files = {one.path for one, _ in dividers} - DIVIDES_ITSELF.keys()
+    files = {one.path for one, _ in dividers}
     if len(files) > 1:
         found += [one.find(call, "makes a Program, as another file does") for one, call in dividers]
     if not files:
         found.append(Finding(PROGRAM, 1, "nothing makes a Program here"))
-    number = f"{len(files | {one.path for one in found})}, beside {_reasons(DIVIDES_ITSELF)}"
-    return Rule("dividers", number, "1", tuple(found))
+    return Rule("dividers", str(len(files | {one.path for one in found})), "1", tuple(found))
 
 
 def one_prepare(sources: Sequence[Source]) -> Rule:

@@ -1,4 +1,7 @@
-"""Nothing outside `placement/` asks which placement a state has: what depends on it is a method of `Placement`."""
+"""Nothing outside `placement/` asks which placement a state has: what depends on it is a method of `Placement`.
+
+Nor does anything outside `devices/` ask which kind a device is: what depends on it is an attribute of `Device`.
+"""
 
 from __future__ import annotations
 
@@ -79,3 +82,24 @@ def placements_asked(sources: Sequence[Source]) -> Rule:
     classes, kinds = placements(sources)
     found = [place for one in sources if not one.path.startswith(ROOM) for place in questions(one, classes, kinds)]
     return Rule("questions which placement it is", f"{len(found)}, of {len(kinds)} kinds", "0", tuple(found))
+
+
+DEVICES = f"{ENGINE}devices/"
+KINDS = {"cpu", "gpu"}
+"""The kinds of devices."""
+
+
+def devices_asked(sources: Sequence[Source]) -> Rule:
+    """Find comparisons of a device's kind with one of the kinds, outside `devices/`; options may be compared."""
+    found = [
+        one.find(node, ast.unparse(node))
+        for one in sources
+        if not one.path.startswith(DEVICES)
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Compare) and _asks_kind([node.left, *node.comparators])
+    ]
+    return Rule("questions of which kind a device is", str(len(found)), "0", tuple(found))
+
+
+def _asks_kind(sides: Sequence[ast.AST]) -> bool:
+    return any(last_name(side) == "kind" for side in sides) and bool(_strings(sides) & KINDS)

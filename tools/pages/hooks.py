@@ -31,7 +31,7 @@ LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
 MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 ENTRIES = frozenset({"options", "run_options"})
 """Tables with prose in their last column; on a narrow screen the cells of a row stand below one another (site.css)."""
-BACKGROUND = ("decisions/", "architecture.md", "changelog.md", "fuzzing.md")
+BACKGROUND = ("decisions/", "architecture.md", "adding.md", "changelog.md", "fuzzing.md")
 """Pages for those who read the source; in a search they come after the others."""
 
 

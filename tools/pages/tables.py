@@ -14,9 +14,10 @@ from qsim_ex import errors
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.saves import KINDS
+from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.display.described import meanings, rows
 from qsim_ex.options import OptionKeywords, Options, Progress
+from qsim_ex.options.methods import METHODS
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.result import BatchResult, Provenance, Result
 from tools.pages.examples import examples
@@ -61,6 +62,12 @@ def options() -> str:
     found = rows(Options, OptionKeywords).values()
     lines = ((f"`{row.name}`", type_of(row.type), default_of(row.default), sentence(row.meaning)) for row in found)
     return table(("option", "values", "default", "meaning"), lines)
+
+
+def methods() -> str:
+    """Return the methods of runs, by `qsim_ex.options.methods`."""
+    lines = ((f"`{row.name}`", ", ".join(f'`"{one}"`' for one in row.under), row.suits) for row in METHODS)
+    return table(("how it is run", "`method`", "what it is for"), lines)
 
 
 def run_options() -> str:
@@ -205,27 +212,34 @@ def _meanings(kind: type) -> dict[str, str]:
     return found
 
 
-FUNCTIONS = {
-    "save_expval": "save_expectation_value",
-    "save_expval_var": "save_expectation_value_variance",
-    "save_amplitudes_sq": "save_amplitudes_squared",
-}
-"""Instructions whose function in `qsim_ex_provider` has another name."""
-
-
 def saves() -> str:
     """Return what a circuit can save, by `qsim_ex.circuit.saves`."""
     return table(
-        ("saved value", "default `how`", "in Qiskit"),
-        ((f'`"{name}"`', f'`"{kind.hows[0]}"`', _functions(name)) for name, kind in KINDS.items()),
+        ("saved value", "default `how`", "in Qiskit", "by `method`"),
+        (
+            (f'`"{name}"`', f'`"{kind.hows[0]}"`', _functions(name), f'`"{kind.method}"`' if kind.method else "")
+            for name, kind in SAVE_KINDS.items()
+        ),
     )
 
 
 def _functions(what: str) -> str:
     """Return the functions of `qsim_ex_provider` that save a kind of value."""
-    from qsim_ex_provider.saves.kinds import SAVES
+    from qsim_ex_provider.saves.kinds import FUNCTIONS, SAVES
 
-    return ", ".join(f"`{FUNCTIONS.get(name, name)}`" for name, row in SAVES.items() if row.what == what)
+    return ", ".join(f"`{function}`" for function, name in FUNCTIONS.items() if SAVES[name].what == what)
+
+
+def save_functions() -> str:
+    """Return the functions of `qsim_ex_provider` that save values, with their arguments."""
+    import qsim_ex_provider
+    from qsim_ex_provider.saves.kinds import FUNCTIONS
+
+    made = [(name, getattr(qsim_ex_provider, name)) for name in FUNCTIONS]
+    return table(
+        ("function", "what it does"),
+        ((f"`{name}({', '.join(inspect.signature(one).parameters)})`", sentence(_first(one))) for name, one in made),
+    )
 
 
 def error_tree() -> str:
@@ -236,6 +250,7 @@ def error_tree() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "options": options,
+    "methods": methods,
     "run_options": run_options,
     "foreign_options": foreign_options,
     "tuning": names("TUNING"),
@@ -249,6 +264,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "plan_summary": fields_of(PlanSummary),
     "progress": fields_of(Progress),
     "saves": saves,
+    "save_functions": save_functions,
     "error_tree": error_tree,
     "examples": examples,
 }

@@ -1,4 +1,4 @@
-// The host's part of a run on a GPU: it evaluates a plan's number program and queues all kernels.
+// The host's part of a run on a GPU: it evaluates a plan's coefficient program and queues all kernels.
 //
 // Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
 // qsim_ex.kernels.cuda.launch.run_words says what the words mean.
@@ -83,7 +83,7 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
 
 }  // namespace
 
-// See planner/numbers/bind.cpp.
+// See planner/coefficients/bind.cpp.
 QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
                       void* numbers, const void* roots, qx::Int tables));
 

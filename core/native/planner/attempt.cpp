@@ -1,4 +1,4 @@
-// A plan that is made in one way, and the time that its steps take.
+// A plan that is made in one choice, and the time that its steps take.
 
 #include "planner/attempt.hpp"
 
@@ -44,9 +44,9 @@ SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patte
     constexpr int block_bits = 4;  // as in qsim_ex.steps.layout
     SweepWork out;
     int pairs = 0;
-    for (Int k = steps.phases[sweep.begin].begin; k < steps.phases[sweep.end - 1].end; ++k) {
+    for (Int k = steps.register_blocks[sweep.begin].begin; k < steps.register_blocks[sweep.end - 1].end; ++k) {
         const Item& item = steps.items[k];
-        if (item.kind == static_cast<Int>(Kind::rename)) continue;
+        if (item.kind == static_cast<Int>(Kind::permute)) continue;
         Index pattern = static_cast<Index>(item.pattern);
         bool mix = item.kind == static_cast<Int>(Kind::mix);
         double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
@@ -59,20 +59,20 @@ SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patte
     return out;
 }
 
-Attempt::Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fresh, bool places)
-    : draft(std::move(given)), floats(way.floats), lows(count(way.low)), num_bits_(num_bits), shape_(shape.with(lows)),
-      places_(places) {
-    if (way.low != below(lows)) {
+Attempt::Attempt(CandidatePlan given, PlanChoice choice, int num_bits, const Shape& shape, Mask fresh, bool places)
+    : candidate(std::move(given)), floats(choice.floats), lows(count(choice.low)), num_bits_(num_bits),
+      shape_(shape.with(lows)), places_(places) {
+    if (choice.low != below(lows)) {
         std::vector<int> to(static_cast<std::size_t>(num_bits));
         int place = 0;
-        each(way.low, [&](int bit) { to[bit] = place++; });
-        each(below(num_bits) & ~way.low, [&](int bit) { to[bit] = place++; });
+        each(choice.low, [&](int bit) { to[bit] = place++; });
+        each(below(num_bits) & ~choice.low, [&](int bit) { to[bit] = place++; });
         move(to);
     }
     if (floats) floating_ = std::make_unique<Floating>(num_bits, shape_);
-    outlines_ = outlines(draft.work, draft.work.size(), way.worth != 0, false);
-    scheduler_ = std::make_unique<Scheduler>(draft.work, outlines_, num_bits, shape_, fresh, *draft.book, draft.program,
-                                             steps, floating_.get(), way.worth);
+    outlines_ = outlines(candidate.work, candidate.work.size(), choice.worth != 0, false);
+    scheduler_ = std::make_unique<Scheduler>(candidate.work, outlines_, num_bits, shape_, fresh, *candidate.context,
+                                             candidate.program, steps, floating_.get(), choice.worth);
 }
 
 bool Attempt::advance() {
@@ -81,8 +81,8 @@ bool Attempt::advance() {
     scheduler_.reset();
     if (floating_) settle();
     timed_ = 0, time_ = 0;  // now it is known which tiles are written back permuted
-    std::vector<Piece>().swap(draft.work);
-    std::vector<Glance>().swap(outlines_);
+    std::vector<Piece>().swap(candidate.work);
+    std::vector<WorkOutline>().swap(outlines_);
     return true;
 }
 
@@ -92,17 +92,17 @@ void Attempt::settle() {
     BitPlaces begin = floating_->beginning(), end_places;  // a new state may begin anywhere
     if (!places_) std::iota(begin.begin(), begin.end(), 0);
     for (int place : floating_->at()) end_places.push_back(begin[place]);
-    draft.start = moved(draft.start, begin), draft.end = moved(draft.end, end_places);
-    floating_->settle(begin, steps, *draft.book);
+    candidate.start = moved(candidate.start, begin), candidate.end = moved(candidate.end, end_places);
+    floating_->settle(begin, steps, *candidate.context);
     floating_.reset();
 }
 
 // Puts all work on other bits: bit b becomes bit to[b].
 void Attempt::move(const std::vector<int>& to) {
     reordered = true;
-    draft.start = moved(draft.start, to), draft.end = moved(draft.end, to);
-    for (Piece& piece : draft.work) {
-        Mask* words = draft.book->words.data() + piece.words;
+    candidate.start = moved(candidate.start, to), candidate.end = moved(candidate.end, to);
+    for (Piece& piece : candidate.work) {
+        Mask* words = candidate.context->words.data() + piece.words;
         for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k) words[k] = moved(words[k], to);
         piece.mixed.units = moved(piece.mixed.units, to);
         piece.touched = moved(piece.touched, to);
@@ -121,7 +121,7 @@ double Attempt::time_of(const Step& step) {
     if (step.type == Step::sweep) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
         memory = shape_.slowed() * (before + after) / 2;
-        SweepWork found = sweep_work(step, steps, draft.book->patterns, shape_);
+        SweepWork found = sweep_work(step, steps, candidate.context->patterns, shape_);
         work = found.work + found.crowded * found.work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
         work *= after;

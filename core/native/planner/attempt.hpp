@@ -1,30 +1,31 @@
-// A plan for one device that is made in one way (`Way`), and the time by which plans are compared.
+// A candidate plan for one device (`PlanChoice`), and the time by which plans are compared.
 //
-// That time is the one that `cost` of Python predicts, in the terms of a `Shape`: sweeps with their phases and blocks.
+// That time is the one that `cost` of Python predicts, in the terms of a `Shape`: sweeps with their register blocks and
+// dense blocks.
 #pragma once
 
 #include <memory>
 
+#include "planner/candidates.hpp"
 #include "planner/rewrite/absorb.hpp"
 #include "planner/tiles/sweep.hpp"
-#include "planner/ways.hpp"
 
 namespace qx::plan {
 
 // What a plan is made from, and what all steps refer to.
-struct Draft {
-    std::unique_ptr<Book> book;
-    NumberProgram program;
+struct CandidatePlan {
+    std::unique_ptr<PlanContext> context;
+    CoefficientProgram program;
     std::vector<Piece> work;
     Layout start, end;
 
-    Draft copy() const { return {std::make_unique<Book>(*book), program, work, start, end}; }
+    CandidatePlan copy() const { return {std::make_unique<PlanContext>(*context), program, work, start, end}; }
 };
 
 class Attempt {
   public:
     // places: whether a new state may begin with its bits on any places.
-    Attempt(Draft given, Way way, int num_bits, const Shape& shape, Mask fresh, bool places);
+    Attempt(CandidatePlan given, PlanChoice choice, int num_bits, const Shape& shape, Mask fresh, bool places);
 
     // Does a bounded amount of work; returns false if a sweep would run no work.
     bool advance();
@@ -33,7 +34,7 @@ class Attempt {
     // shape. Until all are made it leaves out that tiles are written back permuted.
     double time();
 
-    Draft draft;
+    CandidatePlan candidate;
     StepArrays steps;
     bool reordered = false, floats = false;
     int lows;  // how many bits are lowest
@@ -46,7 +47,7 @@ class Attempt {
     int num_bits_;
     const Shape shape_;
     bool places_;
-    std::vector<Glance> outlines_;
+    std::vector<WorkOutline> outlines_;
     std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
     std::size_t timed_ = 0;  // so many steps are in the time

@@ -15,15 +15,15 @@ using python::Object;
 
 enum Field : Int { mixes, reads, when, pattern, operand, name, unitary };  // of qsim_ex.circuit.ops.Op
 
-Index pattern_of(Object* bytes, Book& book) {
+Index pattern_of(Object* bytes, PlanContext& context) {
     const char* data = call.bytes(bytes);
-    return book.patterns.of({data, static_cast<std::size_t>(call.bytes_size(bytes))});
+    return context.patterns.of({data, static_cast<std::size_t>(call.bytes_size(bytes))});
 }
 
-Index label_of(Object* text, Book& book) {
+Index label_of(Object* text, PlanContext& context) {
     Int size = 0;
     const char* data = call.text(text, &size);
-    return book.labels.of({data ? data : "", static_cast<std::size_t>(size)});
+    return context.labels.of({data ? data : "", static_cast<std::size_t>(size)});
 }
 
 // How many operands an operation has.
@@ -44,7 +44,7 @@ Reader::Reader(Object* ops, const Int* types) : ops_(ops), types_(types), size_(
 
 Int Reader::parts() const { return (size_ + thresholds.read_at_once - 1) / thresholds.read_at_once; }
 
-bool Reader::next(Circuit& out, Book& book) {
+bool Reader::next(Circuit& out, PlanContext& context) {
     Int end = std::min(size_, at_ + thresholds.read_at_once);
     out.clear();
     out.rows.reserve(static_cast<std::size_t>(end - at_));
@@ -56,8 +56,8 @@ bool Reader::next(Circuit& out, Book& book) {
         for (Int j = 0; j < num_reads; ++j) out.reads.push_back(static_cast<Mask>(python::integer(masks, j)));
         out.rows.push_back({python::integer(op, operand),
                             {static_cast<Mask>(python::integer(under, 0)), static_cast<Mask>(python::integer(under, 1))},
-                            patterns_(call.tuple_item(op, pattern), [&](Object* of) { return pattern_of(of, book); }),
-                            labels_(call.tuple_item(op, name), [&](Object* of) { return label_of(of, book); }),
+                            patterns_(call.tuple_item(op, pattern), [&](Object* of) { return pattern_of(of, context); }),
+                            labels_(call.tuple_item(op, name), [&](Object* of) { return label_of(of, context); }),
                             static_cast<std::uint32_t>(num_reads),
                             static_cast<std::uint8_t>(num_mixes),
                             types_ ? static_cast<Circuit::Type>(types_[at_]) : Circuit::op,

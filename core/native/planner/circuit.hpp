@@ -13,7 +13,7 @@ namespace qx::plan {
 
 // The machine as planning sees it: qsim_ex.steps.Shape, fitted to the state. -1 for no bound, and for no blocks.
 struct Shape {
-    int tile, near, low, edge, phases, dense, table, start, block_made;
+    int tile, registers, low, edge, most_blocks, dense, table, start, block_made;
     bool has_blocks, floats, relabels, linear;
     double item_work, balance, block, seen, transposed, counted, exchanged;
     int fewer;
@@ -38,7 +38,7 @@ struct Shape {
     }
     // Whether amplitudes that differ in the lowest bits alone are computed as one vector.
     bool in_vectors() const { return item_work > 0; }
-    // The multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted.
+    // The multiply-adds per amplitude that take as long as reading and writing it once, where register blocks are counted.
     double rate() const { return counted != 0 ? counted : balance; }
     // The shape with so many lowest bits: its own, or fewer.
     Shape with(int lows) const {
@@ -80,9 +80,9 @@ class Reader {
     bool done() const { return at_ == size_; }
     // The circuit has so many operands at least: entries 0 and 1 are constants.
     Int num_operands() const { return num_operands_; }
-    // Replaces the rows by the next ones; patterns and names are put into the book. Returns whether all went well; if not, a
-    // Python exception is raised.
-    bool next(Circuit& out, Book& book);
+    // Replaces the rows by the next ones; patterns and names are put into the context. Returns whether all went well; if
+    // not, a Python exception is raised.
+    bool next(Circuit& out, PlanContext& context);
 
   private:
     python::Object* ops_;

@@ -64,8 +64,8 @@ Directions Growth::larger(const Pending& pending) {
     return every_;
 }
 
-std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps) {
-    std::vector<Glance> out;
+std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps) {
+    std::vector<WorkOutline> out;
     out.reserve(std::min(work.size(), most));
     for (std::size_t k = 0; k < std::min(work.size(), most); ++k) {
         if (in_sweeps && !work[k].in_a_sweep()) continue;
@@ -76,14 +76,14 @@ std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, b
     return out;
 }
 
-Outlook::Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
-                 bool weighed)
+CostEstimate::CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape,
+                           Mask fresh, bool weighed)
     : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
-    for (const Glance& piece : work_) sum_ += piece.work;
+    for (const WorkOutline& piece : work_) sum_ += piece.work;
     pending_ = Pending::of(work_);
 }
 
-double Outlook::foresee(Mask low, bool floats, double worth, double most) {
+double CostEstimate::predict(Mask low, bool floats, double worth, double most) {
     Growth growth(num_bits_, shape_, fresh_, low, worth);
     Pending pending = pending_;
     double time = 0, left = sum_;

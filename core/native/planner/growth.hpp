@@ -1,14 +1,14 @@
-// The bits that a state has while its plan is made, and the forecast of a plan's time.
+// The bits that a state has while its plan is made, and the prediction of a plan's time.
 //
 // States grow. As long as nothing has mixed a bit, the state is as large as if the bit did not exist. So the bits that the
 // state has are one more near set, a level above the tiles, to which `grow` of locality.hpp adds as it does to a tile: all
 // work within the light cone of few bits runs while the state is small, and less work is left for larger states.
 //
-// A forecast is a schedule that leaves out phases and numbers. What differs from one plan to another are the wires on the
-// lowest index bits of a new state, whether the lowest bits change from sweep to sweep, and how the state grows. The
-// lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of the wires
-// makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
-// (decision 0006), and no simple rule finds good ones. So some choices are tried; see ways.hpp.
+// A prediction is a schedule that leaves out register blocks and coefficients. What differs from one plan to another are the
+// wires on the lowest index bits of a new state, whether the lowest bits change from sweep to sweep, and how the state
+// grows. The lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of
+// the wires makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
+// (decision 0006), and no simple rule finds good ones. So some choices are tried; see candidates.hpp.
 #pragma once
 
 #include "planner/tiles/floating.hpp"
@@ -18,7 +18,7 @@ namespace qx::plan {
 class Growth {
   public:
     // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
-    // for which the state grows, where phases weigh what they take in a table (`weighed`); 0 for a whole pass.
+    // for which the state grows, where a diagonal costs its share of a table (`weighed`); 0 for a whole pass.
     Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
         : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_((worth != 0 ? worth : 1) * shape.balance), low_{low},
           every_{below(num_bits)} {
@@ -52,31 +52,31 @@ class Growth {
     double least_;  // the arithmetic for which the state grows
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
-    Reasons beyond_;    // what work waits for beyond the next tile
+    Reasons beyond_;  // what work waits for beyond the next tile
 };
 
-// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether phases weigh what they take in a
+// Returns pieces as scans see them, those that run in sweeps or all. weighed: whether a diagonal costs its share of a
 // table.
-std::vector<Glance> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
+std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
 
-// Foresees plans of some work: schedules without phases and numbers.
-class Outlook {
+// Predicts plans of some work: schedules without register blocks and coefficients.
+class CostEstimate {
   public:
-    Outlook(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
-            bool weighed);
+    CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
+                 bool weighed);
 
     // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
     // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth;
-    // 0 only where phases are not weighed.
-    double foresee(Mask low, bool floats, double worth, double most);
+    // 0 only where diagonals cost what they cost alone.
+    double predict(Mask low, bool floats, double worth, double most);
 
   private:
     const Shape& shape_;
     int num_bits_;
     Mask fresh_;
-    std::vector<Glance> work_;  // what runs in sweeps
-    Pending pending_;            // all of it
-    double sum_ = 0;             // its multiply-adds per amplitude
+    std::vector<WorkOutline> work_;  // what runs in sweeps
+    Pending pending_;  // all of it
+    double sum_ = 0;  // its multiply-adds per amplitude
     Reasons reasons_;
     std::vector<Index> ready_;
 };

@@ -51,7 +51,7 @@ class Candidates {
         for (int k = 0; k < size_; k += at_once) {
             std::memcpy(&missing, missing_ + k, sizeof missing);
             std::memcpy(&weight, weight_ + k, sizeof weight);
-            sum += weight & ((missing & others) == 0);  // no branch: it would be foreseen wrongly half of the times
+            sum += weight & ((missing & others) == 0);  // no branch: it would be predicted wrongly half of the times
         }
         Int out = 0;
         for (int k = 0; k < at_once; ++k) out += sum[k];
@@ -85,7 +85,7 @@ class Waiting {
     explicit Waiting(int capacity) : capacity_(capacity) {}
 
     // Returns what a piece waits for, where these bits are far, and adds it; it waits for nothing if that is empty.
-    Directions add(const Glance& piece, Mask far) {
+    Directions add(const WorkOutline& piece, Mask far) {
         if (!(piece.touched & mixed_widely_ || piece.mixed.units & touched_widely_)) {
             Mask reason = piece.mixed.units & far;
             if (piece.plain) {
@@ -115,7 +115,7 @@ class Waiting {
         Mask mixing = 0, touching = 0;
     };
 
-    void wait(const Glance& piece, Mask reason) {
+    void wait(const WorkOutline& piece, Mask reason) {
         Mask closes = 0;
         auto mixes = [&](int bit) {
             of_[bit].mixing |= reason;
@@ -132,7 +132,7 @@ class Waiting {
     }
 
     int capacity_;
-    OfBit of_[Glance::places];
+    OfBit of_[WorkOutline::places];
     // The bits that are mixed by pieces which wait for too much, and those that are touched.
     Mask mixed_widely_ = 0, touched_widely_ = 0;
 };
@@ -146,7 +146,7 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
     std::size_t free = pending.free, size = 0;
     int left = window;
     Waiting waiting(capacity);
-    pending.each([&](const Glance& piece) __attribute__((always_inline)) {
+    pending.each([&](const WorkOutline& piece) __attribute__((always_inline)) {
         Directions reason = waiting.add(piece, ~near.units);
         if (size == of_.size()) of_.resize(2 * size + window);
         of_[size++] = reason;

@@ -16,7 +16,7 @@ namespace qx::plan {
 // Pieces that have not run yet, in their order: some that were looked at and left behind, and all from `next` on.
 // What is never looked at is never copied, so that planning takes time in proportion to the work.
 struct Pending {
-    const std::vector<Glance>* work = nullptr;
+    const std::vector<WorkOutline>* work = nullptr;
     const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
     std::vector<Index> front;
     std::size_t next = 0;
@@ -25,7 +25,7 @@ struct Pending {
     std::vector<Index> spare;  // memory for the next `front`
 
     // All of some work, or of some of its pieces.
-    static Pending of(const std::vector<Glance>& work, const std::vector<Index>* all = nullptr) {
+    static Pending of(const std::vector<WorkOutline>& work, const std::vector<Index>* all = nullptr) {
         Pending out;
         out.work = &work, out.all = all;
         for (std::size_t k = 0; k < out.end(); ++k) out.scope |= out[k].mixed.units;
@@ -42,11 +42,11 @@ struct Pending {
         k += next - front.size();
         return all ? (*all)[k] : static_cast<Index>(k);
     }
-    const Glance& operator[](std::size_t k) const { return (*work)[number(k)]; }
+    const WorkOutline& operator[](std::size_t k) const { return (*work)[number(k)]; }
     // Calls act(piece) for each piece until that returns false.
     template <class Act>
     void each(Act act) const {
-        const Glance* of = work->data();
+        const WorkOutline* of = work->data();
         for (Index number : front)
             if (!act(of[number])) return;
         for (std::size_t k = next, size = end(); k < size; ++k)

@@ -1,5 +1,6 @@
 // The meaning of work, from its definition: numbers are made one after another, and each piece is applied to a state
-// amplitude by amplitude. Tests of rewriting compare with it. It also checks that patterns tell the truth of numbers.
+// amplitude by amplitude, on bits or along directions. Tests of planning compare with it. It also checks that patterns tell
+// the truth of numbers.
 #pragma once
 
 #include <doctest.h>
@@ -10,15 +11,15 @@
 #include <vector>
 
 #include "kernels/euler.hpp"
-#include "planner/algebra.hpp"
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
+#include "planner/linear/frame.hpp"
 
 namespace qx::plan::naive {
 
 using Number = std::complex<double>;
 using State = std::vector<Number>;
 
-inline constexpr double near = 1e-9;
+inline constexpr double near_enough = 1e-9;
 
 inline double distance(const State& one, const State& other) {
     double largest = one.size() == other.size() ? 0 : 1e9;
@@ -52,14 +53,14 @@ inline Number value_of(char entry, Number given) {
 }
 
 // All numbers of a program, which begin with the operands.
-inline State numbers_of(const NumberProgram& program, const Book& book, const State& operands) {
+inline State numbers_of(const CoefficientProgram& program, const PlanContext& context, const State& operands) {
     State at = operands;
     at.resize(static_cast<std::size_t>(program.size()));
     auto multiply = [&](const Product& product) {
         const ProductKind kind = product.kind();
         State left, right;
-        book.each_place(product.left, kind.left(), [&](Index place) { left.push_back(at[place]); });
-        book.each_place(product.right, kind.right(), [&](Index place) { right.push_back(at[place]); });
+        context.each_place(product.left, kind.left(), [&](Index place) { left.push_back(at[place]); });
+        context.each_place(product.right, kind.right(), [&](Index place) { right.push_back(at[place]); });
         for (Index row = 0; row < kind.blocks * kind.size; ++row)
             for (Index column = 0; column < kind.columns; ++column) {
                 Number sum = 0;
@@ -72,7 +73,7 @@ inline State numbers_of(const NumberProgram& program, const Book& book, const St
     for (const Euler& euler : program.eulers()) {
         Complex entry[4], made[euler_numbers];
         for (Index k = 0; k < 4; ++k) {
-            const Number of = at[book.place(euler.matrix, k)];
+            const Number of = at[context.place(euler.matrix, k)];
             entry[k] = {of.real(), of.imag()};
         }
         split_rotation(entry[0], entry[1], entry[2], entry[3], euler.imaginary, made);
@@ -91,11 +92,11 @@ inline State numbers_of(const NumberProgram& program, const Book& book, const St
 }
 
 // Returns the state after a piece of work in a sweep.
-inline State applied(const Piece& piece, const Book& book, const State& numbers, const State& state) {
+inline State applied(const Piece& piece, const PlanContext& context, const State& numbers, const State& state) {
     State out(state.size());
-    const Mask *directions = book.directions(piece), *rows = directions + piece.num_mixed, *reads = book.reads(piece);
+    const Mask *directions = context.directions(piece), *rows = directions + piece.num_mixed, *reads = context.reads(piece);
     const Index size = static_cast<Index>(piece.size());
-    const Interned::Bytes classes = book.patterns[piece.pattern];
+    const Interned::Bytes classes = context.patterns[piece.pattern];
     bool honest = true;
     for (Mask x = 0; x < state.size(); ++x) {
         if ((x & piece.when.mask) != piece.when.value) {
@@ -110,13 +111,14 @@ inline State applied(const Piece& piece, const Book& book, const State& numbers,
             for (int k = 0; k < piece.num_mixed; ++k)
                 if ((row ^ column) >> k & 1) to ^= directions[k];
             Number factor;
-            if (piece.kind == Kind::rename) {
-                factor = book.values[piece.to + column] == row ? 1 : 0;
+            if (piece.kind == Kind::permute) {
+                factor = context.values[piece.to + column] == row ? 1 : 0;
             } else {
                 const Index entry = (block * size + row) * size + column;
-                const Number given = numbers[book.place(piece.source, entry)];
+                const Number given = numbers[context.place(piece.source, entry)];
                 factor = value_of(classes[entry], given);
-                honest = honest && (classes[entry] == zero || classes[entry] == one || std::abs(factor - given) < near);
+                honest =
+                    honest && (classes[entry] == zero || classes[entry] == one || std::abs(factor - given) < near_enough);
             }
             out[to] += factor * state[x];
         }
@@ -125,8 +127,8 @@ inline State applied(const Piece& piece, const Book& book, const State& numbers,
     return out;
 }
 
-inline State applied(const std::vector<Piece>& work, const Book& book, const State& numbers, State state) {
-    for (const Piece& piece : work) state = applied(piece, book, numbers, state);
+inline State applied(const std::vector<Piece>& work, const PlanContext& context, const State& numbers, State state) {
+    for (const Piece& piece : work) state = applied(piece, context, numbers, state);
     return state;
 }
 
@@ -144,9 +146,9 @@ inline State moved(const State& state, const std::vector<int>& to) {
 // Draws work, with the operands that it takes; entries 0 and 1 of these are the constants.
 class Drawn {
   public:
-    explicit Drawn(unsigned seed, int num_bits) : random_(seed), num_bits_(num_bits) { book.labels.of({}); }
+    explicit Drawn(unsigned seed, int num_bits) : random_(seed), num_bits_(num_bits) { context.labels.of({}); }
 
-    Book book;
+    PlanContext context;
     State operands{0, 1};
 
     int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
@@ -167,25 +169,25 @@ class Drawn {
                 const std::vector<char>& classes, const State& numbers = {}) {
         Piece out;
         out.kind = kind, out.when = when;
-        out.pattern = book.patterns.of({classes.data(), classes.size()});
+        out.pattern = context.patterns.of({classes.data(), classes.size()});
         out.source = {static_cast<Index>(operands.size()), static_cast<Index>(classes.size())};
         for (std::size_t k = 0; k < classes.size(); ++k)
             operands.push_back(value_of(classes[k], numbers.empty() ? phase() : numbers[k]));
-        book.put(out, bits.data(), static_cast<int>(bits.size()), reads.data(), static_cast<int>(reads.size()));
+        context.put(out, bits.data(), static_cast<int>(bits.size()), reads.data(), static_cast<int>(reads.size()));
         return out;
     }
     Piece x(int target, When when = {}) {
-        Piece out = piece(Kind::rename, {target}, {}, when, {zero, one, one, zero});
-        out.to = static_cast<Index>(book.values.size());
-        book.values.insert(book.values.end(), {1, 0});
+        Piece out = piece(Kind::permute, {target}, {}, when, {zero, one, one, zero});
+        out.to = static_cast<Index>(context.values.size());
+        context.values.insert(context.values.end(), {1, 0});
         return out;
     }
     Piece cx(int control, int target, bool value = true) { return x(target, {unit(control), value ? unit(control) : 0}); }
     Piece swap(int one_bit, int other_bit) {
-        Piece out = piece(Kind::rename, {one_bit, other_bit}, {}, {},
+        Piece out = piece(Kind::permute, {one_bit, other_bit}, {}, {},
                           {one, zero, zero, zero, zero, zero, one, zero, zero, one, zero, zero, zero, zero, zero, one});
-        out.to = static_cast<Index>(book.values.size());
-        book.values.insert(book.values.end(), {0, 2, 1, 3});
+        out.to = static_cast<Index>(context.values.size());
+        context.values.insert(context.values.end(), {0, 2, 1, 3});
         return out;
     }
     Piece h(int target) { return piece(Kind::mix, {target}, {}, {}, {root_half, root_half, root_half, minus_root_half}); }
@@ -215,5 +217,60 @@ class Drawn {
 inline const std::vector<char> any_phase{one, complex_};
 inline const std::vector<char> eighth_turns{one,       eighth,       unit_imag,           three_eighths,
                                             minus_one, minus_eighth, minus_three_eighths, minus_unit_imag};
+
+// Returns work of which a quarter is CX, which change the frame alone.
+inline std::vector<Piece> work_with_cx(Drawn& drawn, int count) {
+    std::vector<Piece> work;
+    for (int k = 0; k < count; ++k) {
+        const int target = drawn.bit();
+        switch (drawn.below(4)) {
+            case 0: work.push_back(drawn.cx(drawn.other(target), target, drawn.below(2))); break;
+            case 1: work.push_back(drawn.turn(target)); break;
+            case 2: work.push_back(drawn.x(target)); break;
+            default: work.push_back(drawn.phases(any_phase));
+        }
+    }
+    return work;
+}
+
+// Applies framed work to a state as it is in memory: bit k of a piece flips along a direction, and a parity says its value.
+inline State framed(const FramedWork& work, const Framed& of, const PlanContext& context, const State& numbers,
+                    const State& state) {
+    State out(state.size());
+    const Piece& piece = of.piece;
+    for (Mask x = 0; x < state.size(); ++x) {
+        bool holds = true;
+        for (int k = 0; k < of.num_conditions; ++k)
+            holds = holds && is_odd(work.conditions(of)[k] & x) == (of.values >> k & 1);
+        if (!holds) {
+            out[x] += state[x];
+            continue;
+        }
+        Index block = 0, column = 0;
+        const Index rows = static_cast<Index>(piece.size());
+        for (int k = 0; k < piece.num_reads; ++k)
+            block |= static_cast<Index>(is_odd(work.reads(of)[k] & x) != (of.read_flips >> k & 1)) << k;
+        for (int k = 0; k < piece.num_mixed; ++k)
+            column |= static_cast<Index>(is_odd(work.rows(of)[k] & x) != (of.flips >> k & 1)) << k;
+        for (Index row = 0; row < rows; ++row) {
+            Mask to = x;
+            for (int k = 0; k < piece.num_mixed; ++k)
+                if ((row ^ column) >> k & 1) to ^= work.directions(of)[k];
+            const Index entry = (block * rows + row) * rows + column;
+            Number factor = piece.kind == Kind::permute ? Number(context.values[piece.to + column] == row)
+                                                        : value_of(context.patterns[piece.pattern][entry],
+                                                                   numbers[context.place(piece.source, entry)]);
+            out[to] += factor * state[x];
+        }
+    }
+    return out;
+}
+
+// The value of the work's bits at an index in memory.
+inline Mask seen(const Frame& frame, Mask x) {
+    Mask out = 0;
+    for (std::size_t bit = 0; bit < frame.parities.size(); ++bit) out |= Mask{is_odd(frame.parities[bit] & x)} << bit;
+    return out ^ frame.flip;
+}
 
 }  // namespace qx::plan::naive

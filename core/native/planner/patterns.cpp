@@ -123,8 +123,8 @@ double Patterns::diagonal_work(Index pattern) {
     return work_[known];
 }
 
-const std::vector<Index>& Patterns::renaming(Index pattern, int size) {
-    Index& known = renamings_[key(pattern, size)];
+const std::vector<Index>& Patterns::permutation(Index pattern, int size) {
+    Index& known = permutations_[key(pattern, size)];
     if (known == Memo::none) {
         Interned::Bytes of = known_[pattern];
         std::vector<Index> to;
@@ -136,10 +136,10 @@ const std::vector<Index>& Patterns::renaming(Index pattern, int size) {
                 for (int row = size - 1; row >= 0; --row)
                     if (of[row * size + column] == one) to[column] = static_cast<Index>(row);
         }
-        known = static_cast<Index>(renaming_.size());
-        renaming_.push_back(to);
+        known = static_cast<Index>(permutation_.size());
+        permutation_.push_back(to);
     }
-    return renaming_[known];
+    return permutation_[known];
 }
 
 const Relabeling& Patterns::relabeling(Index pattern, int size) {

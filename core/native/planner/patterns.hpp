@@ -56,19 +56,19 @@ class Patterns {
     Index plain(Index pattern);
     // The pattern with classes for eighth turns; other numbers stay known.
     Index without_eighths(Index pattern);
-    // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a renaming.
+    // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a permutation.
     double mix_work(Index pattern, int size);
     // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
     double diagonal_work(Index pattern);
     // Where each value moves to, if there is one matrix [size, size] of zeros and ones alone; else empty.
-    const std::vector<Index>& renaming(Index pattern, int size);
+    const std::vector<Index>& permutation(Index pattern, int size);
     const Relabeling& relabeling(Index pattern, int size);
 
   private:
     Interned known_;
-    Memo products_, plain_, without_eighths_, works_, renamings_, relabelings_;
+    Memo products_, plain_, without_eighths_, works_, permutations_, relabelings_;
     std::vector<double> work_;
-    std::vector<std::vector<Index>> renaming_;
+    std::vector<std::vector<Index>> permutation_;
     std::vector<Relabeling> relabeling_;
 };
 

@@ -28,11 +28,11 @@ Number some(char entry, double size) {
 // Whether a class may be told of a number.
 bool allows(char entry, Number number) {
     switch (entry) {
-        case zero: return std::abs(number) < near;
-        case one: return std::abs(number - 1.0) < near;
-        case minus_one: return std::abs(number + 1.0) < near;
-        case real: return std::abs(number.imag()) < near;
-        case imag: return std::abs(number.real()) < near;
+        case zero: return std::abs(number) < near_enough;
+        case one: return std::abs(number - 1.0) < near_enough;
+        case minus_one: return std::abs(number + 1.0) < near_enough;
+        case real: return std::abs(number.imag()) < near_enough;
+        case imag: return std::abs(number.real()) < near_enough;
         default: return true;
     }
 }
@@ -101,15 +101,15 @@ TEST_CASE("a matrix of few entries costs less, and a row with one ±1 nothing") 
     CHECK(phases({complex_, complex_}) == 4);
 }
 
-TEST_CASE("renaming tells where each value moves to") {
+TEST_CASE("a permutation tells where each value moves to") {
     std::vector<Index> to{0, 1, 2, 3};
     Patterns patterns;
     do {
         std::vector<char> matrix(16, zero);
         for (Index from = 0; from < 4; ++from) matrix[to[from] * 4 + from] = one;
-        CHECK(patterns.renaming(patterns.of({matrix.data(), 16}), 4) == to);
+        CHECK(patterns.permutation(patterns.of({matrix.data(), 16}), 4) == to);
         matrix[to[2] * 4 + 2] = minus_one;
-        CHECK(patterns.renaming(patterns.of({matrix.data(), 16}), 4).empty());
+        CHECK(patterns.permutation(patterns.of({matrix.data(), 16}), 4).empty());
     } while (std::next_permutation(to.begin(), to.end()));
 }
 

@@ -5,10 +5,11 @@
 
 namespace qx::plan {
 
-// "mix" is dense on near bits, "rename" permutes them; the last three are steps of their own.
-enum class Kind : std::uint8_t { mix, diagonal, rename, dense_matrix, basis_permutation, initial_amplitudes };
+// "mix" is dense on near bits, "permute" moves their values; the last three are steps of their own.
+enum class Kind : std::uint8_t { mix, diagonal, permute, dense_matrix, basis_permutation, initial_amplitudes };
 
-// Places in the number buffer: `count` in a row from `first` on, or, with a table, those at `table` of `Book::places`.
+// Places in the coefficient buffer: `count` in a row from `first` on, or, with a table, those at `table` of
+// `PlanContext::places`.
 struct Places {
     static constexpr Index none = ~Index{0};
     Index first = 0;
@@ -37,18 +38,18 @@ struct Outline {
 
     // How much the piece counts when bits are chosen: diagonals run wherever the work before them runs.
     int weight() const { return kind == Kind::diagonal ? 1 : 10; }
-    bool in_a_sweep() const { return kind <= Kind::rename; }
+    bool in_a_sweep() const { return kind <= Kind::permute; }
 };
 
 // A piece as scans see it, with the numbers of its bits at hand: most pieces touch one bit or two.
-struct Glance : Outline {
+struct WorkOutline : Outline {
     // Stand for no bit: what is written for one of them is never read for it.
     static constexpr int touches_none = 64, mixes_none = 65, places = 66;
 
     std::uint8_t touches[2], mixes[2];  // the lowest and the highest bit; equal if there is one
     bool plain = false;                 // whether these are all, and the piece runs in a sweep
 
-    Glance(const Outline& piece) : Outline(piece) {
+    WorkOutline(const Outline& piece) : Outline(piece) {
         find(touched, touches_none, touches), find(mixed.units, mixes_none, mixes);
         plain = count(touched) <= 2 && in_a_sweep();
     }
@@ -60,8 +61,8 @@ struct Glance : Outline {
     }
 };
 
-// One operation on index bits. Its `num_mixed` directions stand at `words` of `Book::words`, then as many parities, then
-// the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
+// One operation on index bits. Its `num_mixed` directions stand at `words` of `PlanContext::words`, then as many parities,
+// then the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
 // the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.
 struct Piece : Outline {
     static constexpr Index none = ~Index{0};
@@ -74,7 +75,7 @@ struct Piece : Outline {
     Index label = 0;
     Index order = 0;       // position in the program
     Places source;         // of each entry of the pattern
-    Index to = 0;          // of renames: where each value moves to, at `to` of `Book::values`
+    Index to = 0;          // of permutations: where each value moves to, at `to` of `PlanContext::values`
     std::uint32_t level = 0;
     Mask held = 0;         // of initial amplitudes: the value that all its bits hold before
     std::uint8_t num_mixed = 0;
@@ -85,7 +86,7 @@ struct Piece : Outline {
 };
 
 // All pieces of one plan refer to these arrays.
-struct Book {
+struct PlanContext {
     Patterns patterns;
     Interned labels;
     std::vector<Mask> words;
@@ -93,7 +94,7 @@ struct Book {
     std::vector<Index> places;
     Interned forms;  // how factors of products pick their entries: a byte for each, see `factor`
 
-    Book() { forms.of({}); }
+    PlanContext() { forms.of({}); }
 
     const Mask* directions(const Piece& piece) const { return words.data() + piece.words; }
     const Mask* reads(const Piece& piece) const { return words.data() + piece.words + 2 * piece.num_mixed; }
@@ -113,7 +114,7 @@ struct Book {
     void each_place(Factor of, Index size, Act act) const;
 };
 
-inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads) {
+inline void PlanContext::put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads) {
     piece.words = static_cast<std::uint32_t>(words.size());
     piece.num_mixed = static_cast<std::uint8_t>(num_mixed);
     piece.num_reads = static_cast<std::uint8_t>(num_reads);
@@ -128,7 +129,7 @@ inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* 
     }
 }
 
-inline Factor Book::factor(const Places& of, const Index* entries, Index size) {
+inline Factor PlanContext::factor(const Places& of, const Index* entries, Index size) {
     constexpr Index longest = 256;  // a form has a byte for each entry, so wider sources are listed
     char form[longest];
     bool plain = size == of.count, short_ = size <= longest;
@@ -149,7 +150,7 @@ inline Factor Book::factor(const Places& of, const Index* entries, Index size) {
 }
 
 template <class Act>
-void Book::each_place(Factor of, Index size, Act act) const {
+void PlanContext::each_place(Factor of, Index size, Act act) const {
     const Index* table = of.form & 1 ? places.data() + of.at : nullptr;
     if (of.form <= 1) {  // the entries as they are
         for (Index k = 0; k < size; ++k) act(table ? table[k] : of.at + k);
@@ -162,7 +163,7 @@ void Book::each_place(Factor of, Index size, Act act) const {
     }
 }
 
-inline Places Book::picked(const Places& of, const Index* entries, std::size_t size) {
+inline Places PlanContext::picked(const Places& of, const Index* entries, std::size_t size) {
     Places out{0, static_cast<Index>(size), static_cast<Index>(places.size())};
     for (std::size_t k = 0; k < size; ++k) places.push_back(place(of, entries[k]));
     return out;

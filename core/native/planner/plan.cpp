@@ -22,27 +22,27 @@ namespace qx::plan {
 namespace {
 
 // Whether an `Index` counts all numbers.
-bool fit(const Book& book, const NumberProgram& program) {
+bool fit(const PlanContext& context, const CoefficientProgram& program) {
     Int most = std::numeric_limits<Index>::max();
-    return program.listed_size() <= most && static_cast<Int>(book.places.size()) <= most;
+    return program.listed_size() <= most && static_cast<Int>(context.places.size()) <= most;
 }
 
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
-    : PlanSteps{{}, std::make_unique<Book>()}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
+    : PlanSteps{{}, std::make_unique<PlanContext>()}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
       reader_(std::move(reader)), program_(reader_->num_operands()),
-      canceller_(new Canceller(*book, reader_->size(), shape_.rules)),
-      controls_(new Controls(*book, program_, reader_->size(), shape_.rules)),
-      absorber_(new Absorber(this->start, shape_, fresh_, *book)),
-      fuser_(new Fuser(*book, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)), promise_(promise),
-      on_levels_(std::move(on_levels)) {
+      canceller_(new Canceller(*context, reader_->size(), shape_.rules)),
+      controls_(new Controls(*context, program_, reader_->size(), shape_.rules)),
+      absorber_(new Absorber(this->start, shape_, fresh_, *context)),
+      fuser_(new Fuser(*context, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)),
+      promise_(promise), on_levels_(std::move(on_levels)) {
     if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
 bool Planner::read() {
-    bool fine = reader_->next(circuit_, *book);
+    bool fine = reader_->next(circuit_, *context);
     absorber_->begin(circuit_);
     state_ = State::absorb;
     return fine;
@@ -64,7 +64,8 @@ Planner::State Planner::advance() {
         case State::too_large:
         case State::too_wide: break;
     }
-    bool fits = attempt_ ? fit(*attempt_->draft.book, attempt_->draft.program) : !book || fit(*book, program_);
+    bool fits =
+        attempt_ ? fit(*attempt_->candidate.context, attempt_->candidate.program) : !context || fit(*context, program_);
     if (!fits) state_ = State::too_large;
     return state_;
 }
@@ -97,7 +98,7 @@ void Planner::absorb() {
     fuser_.reset();
     state_ = State::rotate;
     if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits && has(Rule::runs)) {
-        joiner_ = std::make_unique<RunJoiner>(std::move(work_), *book, program_, trials_, shape_.item_work, shape_.rules);
+        joiner_ = std::make_unique<RunJoiner>(std::move(work_), *context, program_, trials_, shape_.item_work, shape_.rules);
         state_ = State::join;
     }
 }
@@ -111,35 +112,37 @@ void Planner::join() {
 
 void Planner::rotate_all() {
     bool cheap = shape_.item_work <= static_cast<double>(thresholds.item_work);
-    if (has(Rule::gather)) work_ = gather(std::move(work_), *book, program_, cheap);
-    if (cheap) work_ = rotate(std::move(work_), *book, program_, trials_, shape_.rules);
+    if (has(Rule::gather)) work_ = gather(std::move(work_), *context, program_, cheap);
+    if (cheap) work_ = rotate(std::move(work_), *context, program_, trials_, shape_.rules);
     trials_ = Trials();
     state_ = State::choose;
 }
 
-// Finds the usual way by forecasts, one after another; see ways.hpp.
+// Finds the default by predictions, one after another; see candidates.hpp.
 void Planner::choose() {
     if (on_levels_) return begin_stages();
-    if (!ways_) {
-        draft_ = std::make_unique<Draft>(Draft{std::move(book), std::move(program_), std::move(work_), start, end});
-        ways_ = std::make_unique<Ways>(draft_->work, num_bits_, shape_, fresh_, lows_);
+    if (!candidates_) {
+        candidate_ = std::make_unique<CandidatePlan>(
+            CandidatePlan{std::move(context), std::move(program_), std::move(work_), start, end});
+        candidates_ = std::make_unique<CandidateSearch>(candidate_->work, num_bits_, shape_, fresh_, lows_);
     }
-    if (ways_->advance()) return;
+    if (candidates_->advance()) return;
     bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
     bool may_grow = !grows || has(Rule::growth);
-    if (shape_.linear && whole && may_grow && is_worth_trying(draft_->work, num_bits_, shape_, promise_, *draft_->book))
-        linear_ = std::make_unique<LinearPlanner>(draft_->copy(), num_bits_, shape_, promise_, grows);
-    begin_attempt(ways_->usual(), !ways_->looks_on());
+    if (shape_.linear && whole && may_grow &&
+        is_worth_trying(candidate_->work, num_bits_, shape_, promise_, *candidate_->context))
+        linear_ = std::make_unique<LinearPlanner>(candidate_->copy(), num_bits_, shape_, promise_, grows);
+    begin_attempt(candidates_->standard(), !candidates_->looks_on());
 }
 
-// Begins the plan in some way; the last one needs no copy.
-void Planner::begin_attempt(Way way, bool is_last) {
-    Draft draft = is_last ? std::move(*draft_) : draft_->copy();
-    attempt_ = std::make_unique<Attempt>(std::move(draft), way, num_bits_, shape_, fresh_, !lows_.empty());
+// Begins the plan in some choice; the last one needs no copy.
+void Planner::begin_attempt(PlanChoice choice, bool is_last) {
+    CandidatePlan candidate = is_last ? std::move(*candidate_) : candidate_->copy();
+    attempt_ = std::make_unique<Attempt>(std::move(candidate), choice, num_bits_, shape_, fresh_, !lows_.empty());
     state_ = State::attempt;
 }
 
-// Goes on with the plan in one way; of several the one is kept that takes least time, the first of equals.
+// Goes on with the plan in one choice; of several the one is kept that takes least time, the first of equals.
 void Planner::attempt() {
     if (!attempt_->advance()) {
         state_ = State::stuck;
@@ -154,55 +157,56 @@ void Planner::attempt() {
     state_ = linear_ && linear_->pays(*made_) ? State::linear : State::others;
 }
 
-// Goes on with plans over subspaces, and takes the best one if it is clearly better than the one on bits.
+// Goes on with plans in a CNOT frame, and takes the best one if it is clearly better than the one on bits.
 void Planner::try_linear() {
     if (linear_->advance()) return;
     state_ = State::others;
     if (LinearAttempt* found = linear_->better()) {
         linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
-        steps = std::move(found->steps), program_ = std::move(found->program), book = std::move(found->book);
-        start = linear_->draft.start;
-        end = moved({linear_->draft.end.address, linear_->draft.end.flip ^ linear_->flip()}, found->at);
-        made_.reset(), ways_.reset(), draft_.reset();
+        steps = std::move(found->steps), program_ = std::move(found->program), context = std::move(found->context);
+        start = linear_->candidate.start;
+        end = moved({linear_->candidate.end.address, linear_->candidate.end.flip ^ linear_->flip()}, found->at);
+        made_.reset(), candidates_.reset(), candidate_.reset();
         state_ = State::done;
     }
     linear_.reset();
 }
 
-// Finds other ways by forecasts, one after another.
+// Finds other candidates by predictions, one after another.
 void Planner::choose_others() {
-    if (!ways_->advance()) next_attempt();
+    if (!candidates_->advance()) next_attempt();
 }
 
 void Planner::next_attempt() {
-    const std::vector<Way>& others = ways_->others();
+    const std::vector<PlanChoice>& others = candidates_->others();
     if (attempts_ == others.size()) return finish();
-    Way way = others[attempts_++];
-    begin_attempt(way, attempts_ == others.size());
+    PlanChoice choice = others[attempts_++];
+    begin_attempt(choice, attempts_ == others.size());
 }
 
 void Planner::finish() {
-    start = made_->draft.start, end = made_->draft.end;
-    book = std::move(made_->draft.book), program_ = std::move(made_->draft.program), steps = std::move(made_->steps);
+    start = made_->candidate.start, end = made_->candidate.end;
+    context = std::move(made_->candidate.context), program_ = std::move(made_->candidate.program),
+    steps = std::move(made_->steps);
     reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
-    made_.reset(), ways_.reset(), linear_.reset(), draft_.reset();
+    made_.reset(), candidates_.reset(), linear_.reset(), candidate_.reset();
     state_ = State::done;
 }
 
 void Planner::begin_stages() {
-    Draft draft{std::move(book), std::move(program_), std::move(work_), start, end};
-    staging_ =
-        std::make_unique<Staging>(std::move(draft), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
-                                  on_levels_->stays, shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
+    CandidatePlan candidate{std::move(context), std::move(program_), std::move(work_), start, end};
+    staging_ = std::make_unique<Staging>(std::move(candidate), num_bits_, on_levels_->levels, shape_, fresh_, lows_,
+                                         on_levels_->rates, on_levels_->stays,
+                                         shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
     state_ = State::stages;
 }
 
 void Planner::make_stages() {
     switch (staging_->advance()) {
-        case Making::busy: return;
-        case Making::stuck: state_ = State::stuck; return;
-        case Making::too_wide: state_ = State::too_wide; return;
-        case Making::done: break;
+        case Progress::busy: return;
+        case Progress::stuck: state_ = State::stuck; return;
+        case Progress::too_wide: state_ = State::too_wide; return;
+        case Progress::done: break;
     }
     take(staging_->made());
     staging_.reset();
@@ -211,14 +215,14 @@ void Planner::make_stages() {
 
 // Takes the steps of stages, and writes where bits begin and end.
 void Planner::take(StageAttempt& made) {
-    start = made.draft.start, end = made.draft.end;
+    start = made.candidate.start, end = made.candidate.end;
     parities = !made.renamed.at.empty();
     if (parities) end = moved({end.address, end.flip ^ made.renamed.flip}, made.renamed.at);
     std::vector<int> homes = made.positions.homes();
     each(made.positions.fresh, [&](int bit) { left |= unit(homes[static_cast<std::size_t>(bit)]); });
     if (on_levels_->place) start = moved(start, made.positions.starts());
     end = moved(end, homes);
-    book = std::move(made.draft.book), program_ = std::move(made.draft.program), steps = std::move(made.steps);
+    context = std::move(made.candidate.context), program_ = std::move(made.candidate.program), steps = std::move(made.steps);
     lows = shape_.low;
     for (const StageRow& stage : made.stages) {
         const Motion& motion = stage.motion;
@@ -231,7 +235,7 @@ void Planner::take(StageAttempt& made) {
 }
 
 void Planner::list() {
-    if (!listed_) listed_ = std::make_unique<NumberArrays>(program_.listed(*book, steps.packed));
+    if (!listed_) listed_ = std::make_unique<CoefficientArrays>(program_.listed(*context, steps.packed));
 }
 
 }  // namespace qx::plan
@@ -362,16 +366,16 @@ QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
     };
-    write(made->steps.steps), write(made->steps.phases), write(made->steps.items), write(made->steps.packed);
-    write(made->book->words), write(made->book->values);
-    write(made->book->patterns.all().bytes()), write(made->book->patterns.all().ends());
-    write(made->book->labels.bytes()), write(made->book->labels.ends());
+    write(made->steps.steps), write(made->steps.register_blocks), write(made->steps.items), write(made->steps.packed);
+    write(made->context->words), write(made->context->values);
+    write(made->context->patterns.all().bytes()), write(made->context->patterns.all().ends());
+    write(made->context->labels.bytes()), write(made->context->labels.ends());
     write(made->start.address), write(made->end.address);
-    const NumberProgram& program = made->program();
+    const CoefficientProgram& program = made->program();
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
     *out++ = made->linear, *out++ = made->lows;
-    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->book->places.size() * sizeof(Index));
+    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->context->places.size() * sizeof(Index));
     *out++ = reinterpret_cast<qx::Int>(static_cast<PlanSteps*>(made));
     return 0;
 }
@@ -385,8 +389,8 @@ QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
     return 0;
 }
 
-// Writes the address and the length of each array of the number program as qsim_ex.steps.numbers has it. It is called with
-// the interpreter's lock held, so that one thread alone makes them.
+// Writes the address and the length of each array of the coefficient program as qsim_ex.steps.numbers has it. It is called
+// with the interpreter's lock held, so that one thread alone makes them.
 QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
     return Owned<Planner>::extend(planner, [&](Planner& plan) {
         plan.list();
@@ -394,7 +398,7 @@ QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
             *out++ = reinterpret_cast<qx::Int>(values.data());
             *out++ = static_cast<qx::Int>(values.size());
         };
-        const NumberArrays& made = plan.listed();
+        const CoefficientArrays& made = plan.listed();
         write(made.program), write(made.places), write(made.incidence), write(made.packed);
         return 0;
     });
@@ -405,7 +409,7 @@ QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
 QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
     auto* plan = reinterpret_cast<const PlanSteps*>(steps);
     return Owned<Encoder>::make([&] {
-        return new Encoder(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
+        return new Encoder(*plan->context, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
                            static_cast<int>(real_bytes));
     });
 }

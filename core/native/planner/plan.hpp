@@ -1,9 +1,10 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose ways -> (grow a tile -> grow its phases
-// -> items)* -> number program; a circuit full of CX may then be planned once more, over subspaces. On several levels work
-// is divided into stages instead. This is the only place that fixes the order of planning's steps. What a plan promises is
-// in Python (qsim_ex/planning/verify.py), and tests run plans to the letter.
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose candidates -> (grow a tile -> grow its
+// register blocks
+// -> items)* -> coefficient program; a circuit full of CX may then be planned once more, in a CNOT frame. On several levels
+// work is divided into stages instead. This is the only place that fixes the order of planning's steps. What a plan promises
+// is in Python (qsim_ex/planning/verify.py), and tests run plans to the letter.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ struct OnLevels {
 
 class Planner : public PlanSteps {
   public:
-    // lows: as `Ways` takes them. on_levels: null for a state on one device.
+    // lows: as `CandidateSearch` takes them. on_levels: null for a state on one device.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels);
 
@@ -70,9 +71,9 @@ class Planner : public PlanSteps {
     bool parities = false;
     Mask left = 0;
 
-    const NumberProgram& program() const { return program_; }
-    // The number program with all its places, once `list` has made it.
-    const NumberArrays& listed() const { return *listed_; }
+    const CoefficientProgram& program() const { return program_; }
+    // The coefficient program with all its places, once `list` has made it.
+    const CoefficientArrays& listed() const { return *listed_; }
     void list();
 
   private:
@@ -81,7 +82,7 @@ class Planner : public PlanSteps {
     void join();
     void rotate_all();
     void choose();
-    void begin_attempt(Way way, bool is_last);
+    void begin_attempt(PlanChoice choice, bool is_last);
     void attempt();
     void try_linear();
     void choose_others();
@@ -97,7 +98,7 @@ class Planner : public PlanSteps {
     State state_ = State::read;
     std::unique_ptr<Reader> reader_;
     Circuit circuit_;  // the part that was read last
-    NumberProgram program_;
+    CoefficientProgram program_;
     Trials trials_;  // of the pieces that are fused
     std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Controls> controls_;
@@ -106,15 +107,15 @@ class Planner : public PlanSteps {
     std::unique_ptr<RunJoiner> joiner_;
     std::vector<Piece> work_;
     std::vector<Mask> lows_;
-    std::unique_ptr<Ways> ways_;
-    std::unique_ptr<Draft> draft_;  // what is left for the next ways
-    std::size_t attempts_ = 0;  // of other ways than the usual one
+    std::unique_ptr<CandidateSearch> candidates_;
+    std::unique_ptr<CandidatePlan> candidate_;  // what is left for the next candidates
+    std::size_t attempts_ = 0;  // at other candidates than the default
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
     std::unique_ptr<LinearPlanner> linear_;
     std::unique_ptr<OnLevels> on_levels_;
     std::unique_ptr<Staging> staging_;
-    std::unique_ptr<NumberArrays> listed_;
+    std::unique_ptr<CoefficientArrays> listed_;
 };
 
 }  // namespace qx::plan

@@ -10,7 +10,7 @@ namespace qx::plan {
 
 struct PlanSteps {
     StepArrays steps;
-    std::unique_ptr<Book> book;
+    std::unique_ptr<PlanContext> context;
 };
 
 }  // namespace qx::plan

@@ -261,7 +261,7 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
     ) -> Self:
         """Save a value of the state at this point under a label, by default the state vector.
 
-        label: the name of `what` by default. what: a row of `circuit.saves.KINDS`. wires: of probabilities,
+        label: the name of `what` by default. what: a row of `circuit.saves.SAVE_KINDS`. wires: of probabilities,
         expectation values and density matrices; all wires by default. how: how the values of several trajectories are
         put together, see `circuit.saves.How`. observable: of an expectation value; its wire k is ``wires[k]``.
         values: the basis values whose amplitudes are saved.

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import check, thresholds
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
-from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
+from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, When
 from qsim_ex.circuit.quarters import written
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.errors import UnknownInstruction, WireError, nearest
 
 ZERO_AT, ONE_AT = 0, 1

@@ -9,11 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qsim_ex.circuit.classical import Expression, Token
+from qsim_ex.circuit.instruction import Answers
 
 
 @dataclass(frozen=True, slots=True)
-class ControlFlow:
-    """An instruction of this module."""
+class ControlFlow(Answers):
+    """An instruction of this module. All wires of circuits that have one stay together, with all classical bits."""
+
+    @property
+    def read_expression(self) -> Expression | None:
+        """The expression that it reads, if any."""
+        return None
+
+    @property
+    def read_bits(self) -> tuple[int, ...]:
+        """The bits in that expression."""
+        return () if self.read_expression is None else self.read_expression.clbits
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +32,11 @@ class If(ControlFlow):
     """Open a block that is done where a condition is not 0 at this point of the circuit."""
 
     condition: Expression
+
+    @property
+    def read_expression(self) -> Expression | None:
+        """Its condition."""
+        return self.condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,11 @@ class While(ControlFlow):
     """Open a block that is repeated as long as a condition is not 0 before it; None: until something leaves it."""
 
     condition: Expression | None
+
+    @property
+    def read_expression(self) -> Expression | None:
+        """Its condition, if it has one."""
+        return self.condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +86,14 @@ class Store(ControlFlow):
     value: Expression
 
     @property
-    def writes_bits(self) -> bool:
-        """Whether it writes classical bits, as a measurement does."""
-        return self.target.op == "bits"
+    def read_expression(self) -> Expression | None:
+        """The value that is stored."""
+        return self.value
+
+    @property
+    def written_bits(self) -> tuple[int, ...]:
+        """The bits that the value is put into, if it is put into bits."""
+        return self.target.value if self.target.op == "bits" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +102,11 @@ class Record(ControlFlow):
 
     label: str
     value: Expression
+
+    @property
+    def read_expression(self) -> Expression | None:
+        """The value that is appended."""
+        return self.value
 
 
 Marker = If | Else | While | Once | End | Leave | NextRound

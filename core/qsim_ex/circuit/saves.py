@@ -1,22 +1,27 @@
 """Saves: the instruction that keeps a value of the state, and the table of what can be kept.
 
-A save names a row of `KINDS` (what is kept) and a subtype (how the values of several trajectories are put together).
-`observe.saved` has a reader for each row, and `run.saved_values` a class for each way to put values together.
+A save names a row of `SAVE_KINDS` (what is kept) and a subtype (how the values of several trajectories are put
+together). `observe.saved` and `density.questions` have readers for rows that are read faster than from density
+matrices, and `run.saved_values` a class for each way to put values together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.instruction import PartNumbers, StateNode
 from qsim_ex.errors import CircuitError, nearest
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
+
+Complex = NDArray[np.complex128]
 
 What = Literal[
     "statevector",
@@ -27,8 +32,9 @@ What = Literal[
     "amplitudes_squared",
     "density_matrix",
     "unitary",
+    "stabilizer",
 ]
-"""What is kept: the name of a row of `KINDS`."""
+"""What is kept: the name of a row of `SAVE_KINDS`."""
 
 How = Literal["single", "average", "accum", "list", "c_single", "c_average", "c_accum", "c_list"]
 """How the values of several trajectories are put together, in Aer's words.
@@ -42,7 +48,7 @@ _AVERAGE: tuple[How, ...] = ("average", "accum", "list", "c_average", "c_accum",
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Save:
+class Save(StateNode):
     """Save a value of the state at this point under `label`.
 
     wires: the wires that the value depends on, ``wires[0]`` the least significant bit of a value's index; None: all
@@ -73,17 +79,46 @@ class Save:
         """Whether values of many trajectories are added up."""
         return self.how.endswith(("average", "accum"))
 
+    @property
+    def acts_on(self) -> int:
+        """The wires that its value depends on, if they are named."""
+        return sum(1 << wire for wire in self.wires or ())
+
+    @property
+    def on_every_wire(self) -> bool:
+        """Whether its value depends on all wires, whichever these are."""
+        return not self.wires
+
+    @property
+    def reads_every_bit(self) -> bool:
+        """Whether its value is kept for each value of the classical bits."""
+        return self.by_memory
+
+    @property
+    def in_order(self) -> bool:
+        """Whether amplitudes have been put in the order of the wires to be read."""
+        return SAVE_KINDS[self.what].in_order
+
+    def renumbered(self, numbers: PartNumbers) -> Save:
+        """Return it in the numbers of a part."""
+        return replace(self, wires=numbers.wires(self.wires or ()))
+
+    def describe(self) -> str:
+        """Return in words what is saved."""
+        kept = "the state" if self.what == "statevector" else f"the {self.what} of the state"
+        return f"{kept} is saved as {self.label!r}"
+
     def depends_on(self, num_wires: int) -> tuple[int, ...]:
         """Return the wires that the value depends on, of a circuit with `num_wires` wires."""
         return tuple(range(num_wires)) if self.wires is None else self.wires
 
     def shape(self, num_wires: int) -> tuple[int, ...]:
         """Return the shape of one value."""
-        return KINDS[self.what].shape(self, len(self.depends_on(num_wires)))
+        return SAVE_KINDS[self.what].shape(self, len(self.depends_on(num_wires)))
 
     def dtype(self, amplitudes: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type of a value's numbers; amplitudes: that of the state's amplitudes."""
-        return np.dtype(KINDS[self.what].dtype or amplitudes)
+        return np.dtype(SAVE_KINDS[self.what].dtype or amplitudes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +129,11 @@ class SaveKind:
     some_wires: whether it is of some wires; otherwise it is of all wires, in order.
     asks: the field of `Save` that it needs, beside the wires.
     shape: returns the shape of a value of k wires. dtype: the type of its numbers; None: that of the amplitudes.
-    gates_only: whether only gates may stand before the save.
+    of_density: returns values [rows, …] of density matrices [rows, 2^k, 2^k] of its wires, to which it is linear; of a
+        kind for which `observe.saved` and `density.questions` have no reader that is faster.
+    of_mixed: whether mixed states have such a value.
+    gates_only: whether only gates may stand before the save. in_order: whether reading it puts the wires in order.
+    method: the only method that keeps it, in the words of the option; None: any that has amplitudes.
     """
 
     hows: tuple[How, ...]
@@ -102,7 +141,11 @@ class SaveKind:
     some_wires: bool = False
     asks: Literal["observable", "values"] | None = None
     dtype: type[np.generic] | None = None
+    of_density: Callable[[Save, Complex], NDArray[Any]] | None = None
+    of_mixed: bool = True
     gates_only: bool = False
+    in_order: bool = False
+    method: str | None = None
 
 
 def _number(_save: Save, _wires: int) -> tuple[int, ...]:
@@ -125,15 +168,24 @@ def _matrix(_save: Save, wires: int) -> tuple[int, ...]:
     return 1 << wires, 1 << wires
 
 
-KINDS: dict[What, SaveKind] = {
-    "statevector": SaveKind(_SINGLE, _vector),
+def _tableau(_save: Save, wires: int) -> tuple[int, ...]:
+    return 2 * wires, 2 * wires + 1
+
+
+def _itself(_save: Save, matrices: Complex) -> Complex:
+    return matrices
+
+
+SAVE_KINDS: Mapping[str, SaveKind] = {
+    "statevector": SaveKind(_SINGLE, _vector, of_mixed=False, in_order=True),
     "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64),
     "expectation_value": SaveKind(_AVERAGE, _number, some_wires=True, asks="observable", dtype=np.float64),
     "expectation_value_variance": SaveKind(_AVERAGE, _pair, some_wires=True, asks="observable", dtype=np.float64),
-    "amplitudes": SaveKind(_SINGLE, _of_values, asks="values"),
+    "amplitudes": SaveKind(_SINGLE, _of_values, asks="values", of_mixed=False),
     "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64),
-    "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128),
-    "unitary": SaveKind(("single", "list"), _matrix, gates_only=True),
+    "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128, of_density=_itself),
+    "unitary": SaveKind(("single", "list"), _matrix, of_mixed=False, gates_only=True),
+    "stabilizer": SaveKind(_SINGLE, _tableau, dtype=np.uint8, of_mixed=False, method="stabilizer"),
 }
 """All kinds of values, by name."""
 
@@ -149,9 +201,9 @@ def checked(
     values: Sequence[int] | None,
 ) -> Save:
     """Return a save of its arguments; raises `CircuitError` and `WireError` for those that do not fit its row."""
-    row = KINDS.get(what)  # type: ignore[call-overload]
+    row = SAVE_KINDS.get(what)
     if row is None:
-        raise CircuitError(f"save: expected one of {', '.join(KINDS)}, got {what!r}.{nearest(what, KINDS)}")
+        raise CircuitError(f"save: expected one of {', '.join(SAVE_KINDS)}, got {what!r}.{nearest(what, SAVE_KINDS)}")
     if how is not None and how not in row.hows:
         raise CircuitError(f"save: expected one of {', '.join(row.hows)} for {what}, got how={how!r}; use one of them.")
     if wires is not None and not row.some_wires:

@@ -66,8 +66,8 @@ class Thresholds:
         they are few, which is listed_values or fewer. Other conditions are `circuit.control`.
     values_for_one: the most values that a group of bindings computes for each one that is asked for.
     jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.
-    narrow: the widest part of a circuit whose lives take no turns, and that is not parted at measurements: such a state
-        is small, and all of its shots run in compiled code (`run.trajectories`).
+    narrow: the widest part of a circuit whose live ranges take no turns, and that is not parted at measurements: such a
+        state is small, and all of its shots run in compiled code (`run.methods.trajectories`).
     gain: the least number of wires by which a part has to become smaller. Turns and parts add branch points, so that
         one wire less, which halves a state, does not pay for them.
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.

@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_device(parser)
     options.add_processes(parser)
     options.add_output(parser)
-    parser.add_argument("--full", action="store_true", help="also print each phase: near bits, kinds of gates")
+    parser.add_argument("--full", action="store_true", help="also print each register block: its bits, kinds of gates")
     parser.add_argument("--plot", metavar="FILE", help="also draw the plan into this .svg, .png or .pdf file")
 
 
@@ -86,7 +86,7 @@ class ExplainReport:
         return sum((summary(plan, self.itemsize) for plan in self.plans), NO_WORK)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as data: every step, phase and item, and the sums."""
+        """Return the plan as data: every step, register block and item, and the sums."""
         return document(
             "explain",
             file=describe(self.path, self.circuit, self.info),
@@ -110,7 +110,7 @@ class ExplainReport:
         rows = [(plan, step) for plan in self.plans for step in plan.steps]
         if not self.deployment.in_one_piece:
             for plan in self.plans:
-                page.print(Text(explain(plan, self.itemsize, phases=self.full)), soft_wrap=True)
+                page.print(Text(explain(plan, self.itemsize, register_blocks=self.full)), soft_wrap=True)
             page.print()
         elif rows:
             page.print(self._table(rows))
@@ -130,12 +130,12 @@ class ExplainReport:
             ],
         )
         if self.full and self.deployment.in_one_piece:
-            heading(page, "Every phase")
+            heading(page, "Every register block")
             for plan in self.plans:
                 page.print(Text(explain(plan, self.itemsize)), soft_wrap=True)
 
     def _table(self, rows: Sequence[tuple[Plan, Step]]) -> Any:
-        columns = [("", "right"), ("step", "left"), ("bits", "left"), ("phases", "right"), ("moved", "right")]
+        columns = [("", "right"), ("step", "left"), ("bits", "left"), ("blocks", "right"), ("moved", "right")]
         return table(
             [*columns, ("gates", "left")],
             [
@@ -156,10 +156,10 @@ def _saved(gates: int, passes: int) -> str:
 
 
 def _what(step: Step) -> tuple[str, str, str]:
-    """Return the kind of a step, the index bits that it works on, and its phases."""
+    """Return the kind of a step, the index bits that it works on, and its register blocks."""
     match step:
-        case Sweep(tile, phases):
-            return "sweep", ranges(tile), str(len(phases))
+        case Sweep(tile, register_blocks):
+            return "sweep", ranges(tile), str(len(register_blocks))
         case DenseMatrix(bits):
             return "matrix", ranges(bits), ""
         case BasisPermutation(bits):
@@ -178,7 +178,7 @@ def _gates(step: Step) -> str:
         return "zeros"
     if not isinstance(step, Sweep):
         return step.label
-    counts = sum((kinds(phase) for phase in step.phases), Counter[str]())
+    counts = sum((kinds(block) for block in step.register_blocks), Counter[str]())
     shown = [f"{kind} ×{count}" if count > 1 else kind for kind, count in counts.most_common(MOST_KINDS)]
     return ", ".join(shown) + (f", {len(counts) - MOST_KINDS} more kinds" if len(counts) > MOST_KINDS else "")
 

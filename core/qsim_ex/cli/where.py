@@ -18,8 +18,8 @@ _PARTS = ("plan", "prepare", "run", "sample")
 
 
 def plan_line(plan: PlanSummary) -> str:
-    """Return a plan in one line: gates, passes over memory, phases, other steps."""
-    parts = [plural(plan.gates, "gate"), plural(plan.sweeps, "sweep"), plural(plan.phases, "phase")]
+    """Return a plan in one line: gates, passes over memory, register blocks, other steps."""
+    parts = [plural(plan.gates, "gate"), plural(plan.sweeps, "sweep"), plural(plan.register_blocks, "register block")]
     if plan.wide:
         parts.append(plural(plan.wide, "other step"))
     return " · ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 
-from qsim_ex.circuit.ops import Conditional, Measure, Save, Structure
+from qsim_ex.circuit.structure import Structure
 
 
 class BitLife:
@@ -16,18 +16,11 @@ class BitLife:
         self._writes: defaultdict[int, list[int]] = defaultdict(list)
         end = len(structure.instructions)
         for place, instruction in enumerate(structure.instructions):
-            match instruction:
-                case Measure(_, clbits, kept):
-                    for clbit in (*clbits, *kept):
-                        self._writes[clbit].append(place)
-                case Conditional(_, clbits):
-                    for clbit in clbits:
-                        self._reads[clbit].append(place)
-                case Save() if instruction.by_memory:
-                    for clbit in range(structure.num_clbits):
-                        self._reads[clbit].append(place)
-                case _:
-                    pass
+            for clbit in instruction.written_bits:
+                self._writes[clbit].append(place)
+            every = range(structure.num_clbits) if instruction.reads_every_bit else ()
+            for clbit in (*instruction.read_bits, *every):
+                self._reads[clbit].append(place)
         for clbit in range(structure.num_clbits if sampled else 0):
             self._reads[clbit].append(end)
 

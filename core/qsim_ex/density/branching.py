@@ -3,7 +3,7 @@
 Where a circuit's way depends on a bit, a bit wire does not help: branches do different work. So a measurement stays a
 measurement here, of the row wire, and what follows it sets to zero all entries whose column is another one. Markers
 and stores stay as they are. The program of this circuit is divided as that of any circuit with loops is
-(`program.loops`), and `run.exact_traversal` follows every outcome.
+(`program.control_flow`), and `run.exact_traversal` follows every outcome.
 """
 
 from __future__ import annotations
@@ -17,19 +17,8 @@ from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.control import End, If, Marker, Record, Store
-from qsim_ex.circuit.ops import (
-    ALWAYS,
-    Conditional,
-    Instruction,
-    Measure,
-    Op,
-    Pattern,
-    Save,
-    Structure,
-    mask_of,
-    pattern,
-    structure_of,
-)
+from qsim_ex.circuit.ops import ALWAYS, Conditional, Instruction, Measure, Op, Pattern, Save, mask_of, pattern
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.density.doubled import Asked, Doubled, Doubler, Wires, check_mixed
 
 

@@ -36,18 +36,19 @@ from qsim_ex.circuit.ops import (
     Reset,
     Save,
     SetState,
-    Structure,
     When,
     conjugate,
     mask_of,
     pattern,
-    structure_of,
     wires_of,
 )
+from qsim_ex.circuit.saves import SAVE_KINDS
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.density.bit_life import BitLife
 from qsim_ex.density.conditions import assigned, cubes, joined
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
+from qsim_ex.program.memory import ColumnCounter
 from qsim_ex.program.readings import ReadingTracker
 
 Complex = NDArray[np.complex128]
@@ -56,7 +57,6 @@ Places = dict[int, int]
 """Classical bit -> the wire that holds its value; a bit that is 0 is missing."""
 
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL, Known.ROOT, Known.MINUS_ROOT})
-_NO_AMPLITUDES = ("statevector", "amplitudes", "unitary")
 
 _FLIP = np.array([0, 1, 1, 0], dtype=np.complex128)
 _SUM = np.array([1, 1, 0, 0], dtype=np.complex128)
@@ -152,10 +152,10 @@ class Doubler:
         self._n = asked.num_wires
         self._total = asked.total
         # Whether the state between instructions matters, and not only the bits that are read at the end.
-        self._observed = asked.observed or any(isinstance(i, Save) for i in structure.instructions)
+        self._observed = asked.observed or structure.has_saves
         self._readout = readout
         groups = tuple(sorted({error.clbits for error in readout}))
-        self._reader = ReadingTracker(groups, structure.instructions)
+        self._reader = ReadingTracker(groups, structure.instructions, ColumnCounter())
         self._made: list[Instruction] = []
         self._bits = 0
         self._places: Places = {}
@@ -359,7 +359,7 @@ class Doubler:
         for clbit in clbits:
             if not self._reader.misreads(clbit):
                 continue
-            reading, new = self._reader.reading(clbit, {})
+            reading, new = self._reader.reading(clbit, lambda _: None)
             matrix = matrix_of(self._readout, reading.clbits, reading.measurement) if new else None
             if matrix is None:
                 continue
@@ -393,7 +393,7 @@ class Doubler:
 
 def check_mixed(save: Save) -> None:
     """Check that a mixed state has the value that is saved; raises `NotSupported`."""
-    if save.what in _NO_AMPLITUDES:
+    if not SAVE_KINDS[save.what].of_mixed:
         raise NotSupported(
             f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
             "method='density_matrix'; save the density matrix, or leave method out."

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Channel, Entry, Pattern, Structure
+from qsim_ex.circuit.ops import Channel, Entry, Pattern
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.structure import Structure
 
 Complex = NDArray[np.complex128]
 

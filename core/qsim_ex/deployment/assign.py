@@ -97,7 +97,7 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     device, why = discover.choose(num_wires, options, states)
     reason = f"{why}; {reason}" if reason else why
     needed = state_bytes(num_wires, options.dtype)
-    on_host = device.kind == "cpu"
+    on_host = device.in_host_memory
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
     host_free = discover.free_bytes(device if on_host else discover.HOST, needed if on_host else 0)
     if not options.divides:
@@ -105,7 +105,7 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
         allowed = free if options.max_memory is None else options.max_memory
         if needed <= allowed:
             return on(device, num_wires, options, reason, allowed, host_free)
-        if device.kind == "cpu":
+        if device.in_host_memory:
             require(num_wires, options.dtype, [("the host", host_free)], limit=options.max_memory)
     try:
         free_now = survey(device, options, host_free)
@@ -114,7 +114,7 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
         if options.device != "auto" or options.divides or needed > host_free:
             raise
         return on(discover.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
-    if device.kind == "cpu":
+    if device.in_host_memory:
         devices = (device,) * len(found.devices)
     else:
         devices = tuple(device if number == options.device_id else discover.gpu(number) for number in found.devices)
@@ -140,7 +140,7 @@ def assign_hypothetical(
     if demanded and (elsewhere or discover.gpu_missing()):
         numbers = options.devices or (options.device_id,)
         device, reason = HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
-        free = FreeMemory("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
+        free = FreeMemory(False, tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
     else:
         device, reason = discover.choose(num_wires, options)
         free = survey(device, options, discover.free_bytes(discover.HOST, state_bytes(num_wires, options.dtype)))
@@ -158,7 +158,7 @@ def assign_hypothetical(
     try:
         return device, deploy(num_wires, options, free, reason)
     except OutOfMemory:
-        boundless = FreeMemory(free.kind, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
+        boundless = FreeMemory(free.in_host_memory, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
         lifted = replace(options, max_memory=None, max_host_memory=None)
         return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
 
@@ -168,8 +168,8 @@ def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
 
     Raises `DeviceError` for devices that are not there or that differ in generation.
     """
-    if device.kind == "cpu":
-        return FreeMemory("cpu", ((0, host_free),), host_free)
+    if device.in_host_memory:
+        return FreeMemory(True, ((0, host_free),), host_free)
     if options.devices is not None:
         numbers = options.devices
         if absent := [number for number in numbers if number >= discover.gpu_count()]:
@@ -191,7 +191,7 @@ def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
         others = (number for number in range(discover.gpu_count()) if number != first)
         numbers = (first, *(number for number in others if discover.generation(number) == discover.generation(first)))
     memory = tuple((number, discover.gpu(number).memory()[0]) for number in numbers)
-    return FreeMemory("gpu", memory, host_free, lambda one, other: link(discover.gpu(one), discover.gpu(other)))
+    return FreeMemory(False, memory, host_free, lambda one, other: link(discover.gpu(one), discover.gpu(other)))
 
 
 class Assigner:

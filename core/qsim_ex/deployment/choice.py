@@ -58,10 +58,10 @@ def _lack(candidate: Deployment, options: Options, free: FreeMemory) -> str | No
     lacks = []
     for number in dict.fromkeys(candidate.devices):
         needed = candidate.device_bytes * candidate.devices.count(number)
-        if free.kind == "cpu" and options.max_memory is None:
-            needed += candidate.host_bytes  # the device's memory is the host's
+        if free.in_host_memory and options.max_memory is None:
+            needed += candidate.host_bytes
         if needed > (allowed := free.on_device(number, options)):
-            name = "the host" if free.kind == "cpu" else f"GPU {number}"
+            name = "the host" if free.in_host_memory else f"GPU {number}"
             has = f"{name} has {human(allowed)} free"
             if options.max_memory is not None:
                 has = f"max_memory allows {human(allowed)}{_besides(name, dict(free.devices)[number])}"
@@ -83,7 +83,7 @@ def _besides(name: str, free: int) -> str:
 def _name(candidate: Deployment, free: FreeMemory) -> str:
     """Return the name of a placement with its devices, in a few words."""
     numbers = list(dict.fromkeys(candidate.devices))
-    if free.kind == "cpu":
+    if free.in_host_memory:
         where = "the CPU"
     else:
         where = f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
@@ -138,7 +138,7 @@ def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[s
             if count > len(options.devices) and _fits(num_wires, replace(options, devices=numbers[:count]), free):
                 yield f"devices={list(numbers[:count])}"
                 break
-    if free.kind == "gpu" or options.device_wires is not None:
+    if not free.in_host_memory or options.device_wires is not None:
         host = 2 * state_bytes(num_wires, options.dtype)
         lifted = replace(options, max_host_memory=host)
         if _fits(num_wires, lifted, free):

@@ -92,14 +92,14 @@ class Cluster:
 
     def options(self, options: Options) -> Options:
         """Return options for a state on this machine: all about devices, processes and their network is replaced."""
-        kind = MODELS[self.model].kind
-        numbers = tuple(range(self.devices)) if kind == "gpu" else None
+        model = MODELS[self.model]
+        apart = model.inside != "host"  # each has a memory of its own
         return options.with_(
             {
-                "device": kind,
+                "device": model.kind,
                 "device_id": 0,
-                "devices": numbers if self.devices > 1 else None,
-                "virtual_peers": 1 if kind == "gpu" else self.devices,
+                "devices": tuple(range(self.devices)) if apart and self.devices > 1 else None,
+                "virtual_peers": 1 if apart else self.devices,
                 "processes": self.processes if self.processes > 1 else "never",
                 "network": self.layers or "auto",
                 "max_memory": self.device_bytes,

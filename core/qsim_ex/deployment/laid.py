@@ -77,7 +77,7 @@ def divided(reason: str, ranks: RanksInUse) -> str:
 
 def _by_options(num_wires: int, own: Options, numbers: Sequence[int], used: int) -> StateRequest:
     """Return a request that no free memory answers, so that all ranks answer it alike."""
-    return StateRequest(num_wires, own, FreeMemory("cpu", tuple((n, 0) for n in numbers), 0), tuple(numbers), used)
+    return StateRequest(num_wires, own, FreeMemory(True, tuple((n, 0) for n in numbers), 0), tuple(numbers), used)
 
 
 def for_windows(
@@ -90,7 +90,7 @@ def for_windows(
 ) -> StateRequest:
     """Return a request for windows that all ranks answer alike: the least memory of any is the limit on all."""
     least = max(1, min(one.for_windows for one in rooms))
-    free = FreeMemory("cpu" if device.kind == "cpu" else "gpu", (), BOUNDLESS, _link(device))
+    free = FreeMemory(device.in_host_memory, (), BOUNDLESS, _link(device))
     return StateRequest(num_wires, own.with_({"max_memory": least}), free, numbers, used)
 
 
@@ -101,14 +101,14 @@ def _laid_out(request: StateRequest) -> Iterator[Deployment]:
 
 def _link(device: Device) -> Callable[[int, int], Link]:
     """Return the link between two devices of this rank, by their numbers."""
-    if device.kind == "cpu":
+    if device.in_host_memory:
         return nearest
     return lambda one, other: link(discover.gpu(one), discover.gpu(other))
 
 
 def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device, ...]:
     """Return the devices of this rank, each as often as sub state vectors share it; raise `DeviceError`."""
-    if device.kind == "cpu":
+    if device.in_host_memory:
         return (device,) * each
     if absent := [number for number in numbers if number >= discover.gpu_count()]:
         told = ", ".join(map(str, absent))

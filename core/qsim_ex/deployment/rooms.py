@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Room(NamedTuple):
     """The memory of a rank: its host, the kind of its device, free and needed bytes there and on the host; or an error.
 
-    for_windows: the bytes of each device that windows may fill.
+    for_windows: the bytes of each device that windows may fill. in_host_memory: whether the device's memory is the
+    host's.
     """
 
     host: tuple[str, str]
@@ -34,6 +35,7 @@ class Room(NamedTuple):
     host_free: int
     host_needed: int
     for_windows: int = 0
+    in_host_memory: bool = False
     error: str = ""
 
     @staticmethod
@@ -44,7 +46,7 @@ class Room(NamedTuple):
 
 def lacks(rooms: Sequence[Room]) -> bool:
     """Return whether the GPUs of any rank have no room for its part."""
-    return any(one.kind == "gpu" and one.device_needed > one.device_free for one in rooms)
+    return any(not one.in_host_memory and one.device_needed > one.device_free for one in rooms)
 
 
 def room_of(
@@ -64,14 +66,14 @@ def room_of(
     host_free += kept(home(device)) * on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
         host_free = own.max_host_memory
-    if device.kind == "cpu" and own.max_memory is None:
-        return Room(host_key(), "cpu", free, 0, host_free, needed + on_host, for_windows)
-    return Room(host_key(), device.kind, free, needed, host_free, on_host, for_windows)
+    if device.in_host_memory and own.max_memory is None:
+        return Room(host_key(), "cpu", free, 0, host_free, needed + on_host, for_windows, in_host_memory=True)
+    return Room(host_key(), device.kind, free, needed, host_free, on_host, for_windows, device.in_host_memory)
 
 
 def home(device: Device) -> Device:
     """Return the device in whose memory parts are that lie on hosts."""
-    return device if device.kind == "cpu" else discover.cpu()
+    return device if device.in_host_memory else discover.cpu()
 
 
 def require_on_hosts(ranks: Communicator, what: str, needed: int) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Step
 
 Buffer = Any
@@ -30,6 +30,8 @@ class Device(Protocol):
     """A processor with memory of its own."""
 
     kind: Literal["cpu", "gpu"]
+    in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
+    interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"

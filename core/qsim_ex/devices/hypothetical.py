@@ -19,6 +19,14 @@ class HypotheticalDevice(Protocol):
         """The kind of device."""
 
     @property
+    def in_host_memory(self) -> bool:
+        """Whether its buffers are in the host's memory."""
+
+    @property
+    def interprets(self) -> bool:
+        """Whether it interprets a sweep until a kernel of it has been compiled."""
+
+    @property
     def grows(self) -> bool:
         """Whether its sweeps use fresh bits."""
 
@@ -38,6 +46,8 @@ class HypotheticalGpu:
     """A GPU that is not on this machine, for plans alone."""
 
     kind: Literal["cpu", "gpu"] = "gpu"
+    in_host_memory = False
+    interprets = True
     grows = True
     description = "a GPU that is not on this machine"
 

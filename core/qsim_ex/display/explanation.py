@@ -57,7 +57,7 @@ class Explanation(str):
     def plot(
         self, timings: Mapping[str, float] | None = None, watched: Sequence[Moment] = (), *, dark: bool = False
     ) -> PlanPicture:
-        """Return a picture of the plan: near index bits, gates and bytes of every phase, and bytes by level.
+        """Return a picture of the plan: register bits, gates and bytes of every register block, and bytes by level.
 
         timings: the ``timings`` of a run that has happened; they become a timeline. watched: what the option `watch`
         was called with during that run; each step becomes a mark on the timeline. dark: draw on a dark ground. Needs

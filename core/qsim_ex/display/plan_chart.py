@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChartColumn:
-    """A phase of a sweep, or a whole step of another kind.
+    """A register block of a sweep, or a whole step of another kind.
 
-    near, tile: masks of the index bits that the phase can mix, and of those in the tile. absent: mask of those that are
+    registers, tile: masks of the index bits that it can mix, and of those in the tile. absent: mask of those that are
     not in the state yet. gates: how many operations of each kind run here.
     """
 
-    near: int
+    registers: int
     tile: int
     absent: int
     gates: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""The drawing of a plan with matplotlib: near index bits, gates and bytes of each phase, bytes by level, a timeline."""
+"""The drawing of a plan with matplotlib: register bits, gates and bytes of each block, bytes by level, a timeline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_KINDS = 9
 _ROOM = 0.055
 """The least part of the picture's width that a step has whose bytes are written above its bar."""
 
-_NEARNESS = ("not in the state yet", "in memory", "in the tile", "near")
+_NEARNESS = ("not in the state yet", "in memory", "in the tile", "in registers")
 _PARTS = ("translate", "plan", "prepare", "run", "sample")
 _LONGEST = 18
 _VECTOR = 20_000
@@ -75,7 +75,7 @@ class PlanDrawing:
     def _title(self) -> str:
         gates, sweeps = sum(c.gates for c in self.charts), sum(step.kind == "sweep" for step in self.steps)
         others = len(self.steps) - sweeps
-        words = [_count(gates, "gate"), _count(sweeps, "sweep"), _count(len(self.columns) - others, "phase")]
+        words = [_count(gates, "gate"), _count(sweeps, "sweep"), _count(len(self.columns) - others, "register block")]
         return ", ".join(words + [_count(others, "other step")] * bool(others))
 
     def _style(self, axes: Any) -> None:
@@ -89,10 +89,10 @@ class PlanDrawing:
     def _head(self, axes: Any, text: str) -> None:
         axes.set_title(text, fontsize=9, loc="left", color=self.colors.ink)
 
-    # --- over the phases -----------------------------------------------------------------------------------------
+    # --- over the blocks -----------------------------------------------------------------------------------------
 
-    def _over_phases(self, axes: Any) -> None:
-        """Draw the beginnings of steps and plans, and let the axes span all phases."""
+    def _over_blocks(self, axes: Any) -> None:
+        """Draw the beginnings of steps and plans, and let the axes span all register blocks."""
         first = 0
         for chart in self.charts:
             for step, begin in zip(chart.steps, self.begins[first:], strict=False):
@@ -102,12 +102,12 @@ class PlanDrawing:
         axes.set(xlim=(0, len(self.columns)), xticks=[])
 
     def _bytes(self, axes: Any) -> None:
-        """Draw the bytes that each step moves, over its phases."""
+        """Draw the bytes that each step moves, over its register blocks."""
         width = [len(step.columns) for step in self.steps]
         unit, size = _unit(max(step.bytes_moved for step in self.steps))
         heights = [step.bytes_moved / size for step in self.steps]
         axes.bar(self.begins, heights, width, align="edge", color=self.colors.nearness[2], ec=self.colors.ground)
-        self._over_phases(axes)
+        self._over_blocks(axes)
         axes.set_ylabel(unit)
         divided = any(chart.local_bits < chart.num_bits for chart in self.charts)
         self._head(axes, "moved by each step" + ", for one sub state vector" * divided)
@@ -132,10 +132,10 @@ class PlanDrawing:
             first += len(chart.steps)
 
     def _nearness(self, axes: Any) -> None:
-        """Draw how near each index bit is in each phase."""
+        """Draw how near to the arithmetic each index bit is in each register block."""
         grid = [[_near(column, bit, bits) for column, bits in self._sized()] for bit in range(self.bits)]
         self._mesh(axes, grid, self.colors.nearness, 3)
-        self._over_phases(axes)
+        self._over_blocks(axes)
         start = 0
         for chart in self.charts:
             columns = len(chart.columns)
@@ -144,7 +144,7 @@ class PlanDrawing:
             start += columns
         axes.set(ylim=(0, self.bits), ylabel="index bit", yticks=[bit + 0.5 for bit in range(0, self.bits, 4)])
         axes.set_yticklabels([str(bit) for bit in range(0, self.bits, 4)])
-        self._head(axes, "which index bits are near, phase by phase")
+        self._head(axes, "which index bits are in registers, block by block")
 
     def _sized(self) -> Iterator[tuple[ChartColumn, int]]:
         """Yield each column with the index bits of its plan."""
@@ -153,15 +153,17 @@ class PlanDrawing:
                 yield column, chart.num_bits
 
     def _gates(self, axes: Any, rows: Sequence[str]) -> None:
-        """Draw how many operations of each kind run in each phase."""
+        """Draw how many operations of each kind run in each register block."""
         counts = [[_of_kind(column.gates, row, rows) for column in self.columns] for row in rows]
         most = max((count for row in counts for count in row), default=0)
         if rows and most:
             shares = [[count / most for count in row] for row in counts]
             self._mesh(axes, shares, self.colors.nearness, 1, smooth=True)
             self._numbers(axes, counts, most)
-        self._over_phases(axes)
-        axes.set(ylim=(len(rows), 0), yticks=[row + 0.5 for row in range(len(rows))], xlabel="phases, in order")
+        self._over_blocks(axes)
+        axes.set(
+            ylim=(len(rows), 0), yticks=[row + 0.5 for row in range(len(rows))], xlabel="register blocks, in order"
+        )
         axes.set_yticklabels([_short(_fused(row), _LONGEST) for row in rows])
         self._head(axes, "where the gates run: operations of each kind")
 
@@ -268,10 +270,10 @@ _OTHERS = "other kinds"
 
 
 def _near(column: ChartColumn, bit: int, bits: int) -> int | None:
-    """Return how near an index bit is in a phase, as an index into the colors; None if its plan has no such bit."""
+    """Return how near an index bit is in a column, as an index into the colors; None if its plan has no such bit."""
     if bit >= bits:
         return None
-    if column.near >> bit & 1:
+    if column.registers >> bit & 1:
         return 3
     return 2 if column.tile >> bit & 1 else 0 if column.absent >> bit & 1 else 1
 

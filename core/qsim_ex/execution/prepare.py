@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
-from qsim_ex.planning.numbers.binding import fill, fill_batch
+from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import kept, make_plan
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -70,17 +70,12 @@ def plans_of(
     every = (1 << num_wires) - 1
     start, fresh = Layout.identity(num_wires), every if grows else 0
     for node in program.nodes:
-        match node:
-            case Segment():
-                place = not plans and fresh == every
-                plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
-                start, fresh = plans[-1].end, plans[-1].left
-            case SetState() | Save(what="statevector"):
-                start, fresh = Layout.identity(num_wires), 0
-            case BranchPoint() | Save() | Fork() | Jump() | RoundBegin() | Join():
-                pass
-            case _:
-                assert_never(node)
+        if isinstance(node, Segment):
+            place = not plans and fresh == every
+            plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
+            start, fresh = plans[-1].end, plans[-1].left
+        elif isinstance(node, StateNode) and node.in_order:
+            start, fresh = Layout.identity(num_wires), 0
     return tuple(plans)
 
 
@@ -102,8 +97,8 @@ def prepare(
     if rows:
         one = cast(BatchDevice, devices[0])
         ready = one.prepare_batch(plan.steps, local, dtype, compile)
-        return ((ready, one.load_batch(ready, fill_batch(plan.numbers, operands))),)
-    numbers = fill(plan.numbers, operands[0])
+        return ((ready, one.load_batch(ready, fill_batch(plan.coefficients, operands))),)
+    numbers = fill(plan.coefficients, operands[0])
     shares: dict[int, tuple[Any, Iterable[Any]]] = {}
     for device in devices:
         if id(device) not in shares:

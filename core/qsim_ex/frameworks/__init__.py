@@ -5,7 +5,8 @@ It needs five things that users of the engine do not:
 
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
-  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
+  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`, whose kinds of values are the
+  rows of `SAVE_KINDS`, a `SaveKind` each. `unitary_matrices` checks many matrices
   at once, as a `UnitaryMatrix` each. A `QiskitReader` or a `CirqReader`, which is told of `GateClass`es and their
   `GateCase`s, reads a circuit as `ReadGates`, with what is `Measured`. `check` holds the engine's limits and checks, so
   that an error reads the same wherever it is found. Conditions and what is stored are `Expression`s, which consist of
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values, stacked
+    from qsim_ex.circuit.saves import SAVE_KINDS, SaveKind
     from qsim_ex.comm.turns import submitted_in_turn
     from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
@@ -67,6 +69,8 @@ if TYPE_CHECKING:
     from qsim_ex.precision import BY_DTYPE
 
 _HOMES = {
+    "SaveKind": "qsim_ex.circuit.saves",
+    "SAVE_KINDS": "qsim_ex.circuit.saves",
     "BY_DTYPE": "qsim_ex.precision",
     "Attributes": "qsim_ex.circuit.cirq_gates",
     "BindingGroup": "qsim_ex.frameworks.binding_group",
@@ -137,6 +141,7 @@ __all__ = [
     "BY_DTYPE",
     "FLOAT",
     "GATES",
+    "SAVE_KINDS",
     "Attributes",
     "BindingGroup",
     "Channel",
@@ -168,6 +173,7 @@ __all__ = [
     "Remembered",
     "Reset",
     "Save",
+    "SaveKind",
     "Store",
     "Token",
     "UnitaryMatrix",

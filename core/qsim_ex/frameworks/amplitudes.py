@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Op, Permutation
 from qsim_ex.simulator import Simulator
 
 
@@ -24,7 +23,7 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
         return None
     from qsim_ex.program.separate import separation_of
 
-    gates = all(isinstance(instruction, Op | Permutation) for instruction in circuit.instructions)
+    gates = circuit.structure.only_gates
     separation = separation_of(circuit.structure) if gates else None
     if separation is None:
         return None

@@ -7,8 +7,7 @@ Cirq. Only public attributes are read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,10 +72,5 @@ class CirqReader:
         qubits: list[Any] = []
         rules = address(self._rules), len(self._rules), address(self._cases), address(self._wires)
         given = operations, len(operations), address(self._types), len(self._types), "gate", "qubits", *rules, qubits
-        gates = ReadGates.read(self._rows, len(operations), lambda out: _read()(*given, out))
+        gates = ReadGates.read(self._rows, len(operations), lambda out: function("cirq_gates")(*given, out))
         return None if gates is None else (gates, qubits)
-
-
-@lru_cache(maxsize=1)
-def _read() -> Callable[..., int]:
-    return function("cirq_gates")

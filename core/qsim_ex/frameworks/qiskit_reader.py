@@ -6,8 +6,7 @@ here imports Qiskit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -37,9 +36,5 @@ class QiskitReader:
         """
         names = address(self._names), address(self._ends), len(self._ends)
         functions = address(self._functions)
-        return ReadGates.read(self._rows, count, lambda out: _read()(circuit, count, functions, *names, out))
-
-
-@lru_cache(maxsize=1)
-def _read() -> Callable[..., int]:
-    return function("qiskit_gates")
+        read = function("qiskit_gates")
+        return ReadGates.read(self._rows, count, lambda out: read(circuit, count, functions, *names, out))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -124,7 +124,7 @@ class ReadGates:
         Equal wires are one object.
         """
         found: list[Wires] = []
-        _wires_of_keys()(address(self.other_keys), len(self.other_keys), found)
+        function("keys_wires")(address(self.other_keys), len(self.other_keys), found)
         return found
 
     def same(self) -> tuple[object, ...]:
@@ -178,18 +178,5 @@ class ReadGates:
 
 def _moved(keys: NDArray[np.uint64], to: NDArray[np.int64]) -> NDArray[np.uint64]:
     moved = np.empty_like(keys)
-    _moved_keys()(address(keys), len(keys), address(to), address(moved))
+    function("keys_moved")(address(keys), len(keys), address(to), address(moved))
     return moved
-
-
-# Functions of core/native/readers/read_gates.cpp.
-
-
-@lru_cache(maxsize=1)
-def _moved_keys() -> Callable[..., int]:
-    return function("keys_moved")
-
-
-@lru_cache(maxsize=1)
-def _wires_of_keys() -> Callable[..., int]:
-    return function("keys_wires")

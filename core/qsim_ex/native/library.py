@@ -11,7 +11,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,7 @@ def instruction_set() -> str:
     return chosen
 
 
+@cache
 def function(name: str, chosen: str = "") -> Callable[..., int]:
     """Return a function of the library, which returns an integer; core/native/exports.def has its arguments.
 
@@ -93,6 +94,7 @@ def function(name: str, chosen: str = "") -> Callable[..., int]:
     return called
 
 
+@cache
 def unchecked(name: str, chosen: str = "") -> Any:
     """Return a function as `function` does, but one whose caller looks for `REFUSED` and raises `refusal`.
 
@@ -114,9 +116,10 @@ REFUSED = -(1 << 63)
 
 def refusal(function: Any) -> OutOfMemory:
     """Return the error for a function of the library that was refused memory in this thread."""
+    size = unchecked("refused_bytes")()
     return OutOfMemory(
-        f"{function.purpose} needs another {_refused_bytes()():,} bytes of host memory, which the system refused. "
-        "Close states that are not used, divide the circuit or its shots, or let this process have more memory."
+        f"{function.purpose} needs another {size:,} bytes of host memory, which the system refused. Close states that "
+        "are not used, divide the circuit or its shots, or let this process have more memory."
     )
 
 
@@ -124,11 +127,6 @@ def _checked(returned: int, function: Any, _arguments: tuple[Any, ...]) -> int:
     if returned == REFUSED:
         raise refusal(function)
     return returned
-
-
-@lru_cache(maxsize=1)
-def _refused_bytes() -> Any:
-    return unchecked("refused_bytes")
 
 
 @lru_cache(maxsize=1)

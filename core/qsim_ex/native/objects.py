@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -16,8 +15,5 @@ Value = TypeVar("Value")
 def numbered(values: list[Value]) -> tuple[list[Value], NDArray[np.uint32]]:
     """Return the distinct objects of a list, by their identity, and which of these each one is."""
     numbers, first = np.empty(len(values), dtype=np.uint32), np.empty(len(values), dtype=np.int64)
-    count = _function("objects_number")(values, len(values), address(numbers), address(first))
+    count = function("objects_number")(values, len(values), address(numbers), address(first))
     return [values[place] for place in first[:count].tolist()], numbers
-
-
-_function = lru_cache(maxsize=1)(function)

@@ -1,4 +1,4 @@
-"""Readers of saves: for each row of `circuit.saves.KINDS` the function that reads its values from states.
+"""Readers of saves: for a row of `circuit.saves.SAVE_KINDS` the function that reads its values from states.
 
 A unitary is of a circuit and not of a state; `run.unitary` computes it.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.saves import Save, What
+from qsim_ex.circuit.saves import SAVE_KINDS, Save, What
 from qsim_ex.observe import expectation
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import States
@@ -31,7 +31,12 @@ def read(states: States, save: Save, *, normalise: bool) -> Values:
 
     normalise: whether the states, whose norm is only near 1, are normalised first.
     """
-    return READERS[save.what](states, save, save.depends_on(states.num_wires), normalise)
+    wires, reader = save.depends_on(states.num_wires), READERS.get(save.what)
+    if reader is not None:
+        return reader(states, save, wires, normalise)
+    of_density = SAVE_KINDS[save.what].of_density
+    assert of_density is not None
+    return of_density(save, _density_matrix(states, wires, normalise))
 
 
 def _statevector(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
@@ -77,7 +82,7 @@ def _with_square(observable: PauliSum) -> tuple[PauliSum, PauliSum]:
     return observable, observable.squared()
 
 
-def _density_matrix(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+def _density_matrix(states: States, wires: Wires, normalise: bool) -> Values:
     n, k = states.num_wires, len(wires)
     found: Values
     if 2 * k >= n:  # then the matrix is no smaller than the state, which is read
@@ -102,6 +107,8 @@ READERS: dict[What, Callable[[States, Save, Wires, bool], Values]] = {
     "expectation_value_variance": _expectation_value_variance,
     "amplitudes": _amplitudes,
     "amplitudes_squared": _amplitudes_squared,
-    "density_matrix": _density_matrix,
 }
-"""The reader of each kind: it is given the states, the save, its wires, and whether to normalise."""
+"""The reader of each kind that is no value of a density matrix, or is read faster than from one.
+
+It is given the states, the save, its wires, and whether to normalise.
+"""

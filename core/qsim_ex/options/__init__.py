@@ -11,6 +11,8 @@ import numpy as np
 
 from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
+from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
@@ -20,7 +22,6 @@ ProgressCallback = Callable[[int, int], None]
 NetworkName = Literal["auto", "switch", "mesh"]
 Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, link) or (bits, link, bytes per second)
 HostMemory = Literal["auto", "whole", "spread"]
-Method = Literal["automatic", "statevector", "density_matrix"]
 Processes = int | Literal["auto", "never"]
 
 
@@ -111,8 +112,10 @@ class Options:
         measures how fast they exchange, and is 'switch' for the devices of one process.
     method: 'statevector' simulates noise by trajectories, one state vector for each random outcome. 'density_matrix'
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
+        'stabilizer' runs Clifford gates and Pauli noise on Stim, without amplitudes, for thousands of wires.
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
-        from their density matrix, which costs less.
+        from their density matrix, and circuits that 'stabilizer' can run are run so where that costs less; the result
+        says which and why.
     processes: over how many processes a state is divided, under a launcher such as mpirun. 'auto' divides states that
         are large enough over all of them, a number divides every state over that many, and 'never' none. With a number,
         many bindings or trajectories of small states are shared out instead. All processes make the same calls, and
@@ -201,7 +204,7 @@ class Options:
         if not isinstance(self.separate, bool | np.bool_):
             raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
-            object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
+            object.__setattr__(self, "devices", _device_coefficients(self.devices, self.device))
         if self.checkpoint is not None:
             given = self.checkpoint.path if isinstance(self.checkpoint, Checkpoint) else self.checkpoint
             if not isinstance(given, str | os.PathLike):
@@ -278,7 +281,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _device_numbers(given: Any, device: str) -> tuple[int, ...]:
+def _device_coefficients(given: Any, device: str) -> tuple[int, ...]:
     """Return the numbers of GPUs as a tuple; raises `OptionError`."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")

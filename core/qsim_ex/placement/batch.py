@@ -43,9 +43,9 @@ MOST_ROWS = 1 << 17
 def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> int:
     """Return how many rows should be worked on at a time.
 
-    state, numbers: the bytes of each row. times: a factor of the rows on a CPU.
+    state, numbers: the bytes of each row. times: a factor of the rows where they lie in caches.
     """
-    if device.kind == "cpu":
+    if device.in_host_memory:
         wanted = max(2 * getattr(device, "threads", 1), times * CPU_BYTES // max(state, numbers))
     else:
         wanted = GPU_BYTES // state

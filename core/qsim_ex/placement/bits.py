@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +27,15 @@ def _spread(values: Words, masks: Sequence[int]) -> Words:
         return values & np.int64(sum(masks))
     values, named = np.asarray(values, np.int64, order="C"), np.array(masks, dtype=np.int64)
     out = np.empty_like(values)
-    _function("bits_spread")(address(values), values.size, address(named), len(named), address(out))
+    function("bits_spread")(address(values), values.size, address(named), len(named), address(out))
     return out
 
 
 def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
     """Return numbers in the order of their places with the bits of `flip` flipped."""
     out = np.empty(len(values), dtype=np.float64)
-    _function("bits_flip")(address(values), len(values), flip, address(out))
+    function("bits_flip")(address(values), len(values), flip, address(out))
     return out
-
-
-_function = lru_cache(maxsize=2)(function)
 
 
 def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
@@ -94,13 +90,8 @@ def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     packed = np.ascontiguousarray(packed)
     found = np.empty((2, _FEW), dtype=np.int64)
     places = address(found)
-    count = _distinct()(address(packed), *packed.shape, places, places + found.strides[0])
+    count = function("distinct_rows")(address(packed), *packed.shape, places, places + found.strides[0])
     return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())
-
-
-@lru_cache(maxsize=1)
-def _distinct() -> Callable[..., int]:
-    return function("distinct_rows")
 
 
 def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:

@@ -110,7 +110,7 @@ class RanksOverHost(Ranks):
         self._windows: HomeWindows | None = None
         self._inside = Links(devices, levels, np.dtype(dtype), reach=reach)
         self.memory_kind = ""
-        host: Any = devices[0] if devices[0].kind == "cpu" else discover.cpu()
+        host: Any = devices[0] if devices[0].in_host_memory else discover.cpu()
         parts = num_wires - levels.ranks
         super().__init__(communicator, [host], num_wires, dtype, Levels(parts, levels.ranks, levels.slice))
         self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._inside.kinds)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import OptionError
@@ -54,12 +54,13 @@ def nearest(device: int, other: int) -> Link:
 class FreeMemory:
     """The memory that may be used.
 
+    in_host_memory: whether the memory of the devices is the host's.
     devices: the number and the free bytes of each device; equal devices are used in this order.
     host: free bytes of the host; on the CPU, where the device is the host, the same bytes.
     link: the link from the device of one number to that of another.
     """
 
-    kind: Literal["cpu", "gpu"]
+    in_host_memory: bool
     devices: tuple[tuple[int, int], ...]
     host: int
     link: Callable[[int, int], Link] = field(default=nearest, compare=False)
@@ -165,7 +166,7 @@ class StateRequest:
         """
         if self.options.device_wires is not None:
             return self.local() if self.windowed else None
-        if self.free.kind == "cpu":
+        if self.free.in_host_memory:
             return None
         size = min(self._roomy(number) for number in self.devices) // self.options.virtual_peers
         flight = self.options.in_flight_buffers or IN_FLIGHT

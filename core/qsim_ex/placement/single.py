@@ -339,7 +339,7 @@ class Single:
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         device = self.device
-        if not parts or device.kind != "cpu" or self.num_wires > _TOGETHER or not isinstance(device, Batches):
+        if not parts or not device.in_host_memory or self.num_wires > _TOGETHER or not isinstance(device, Batches):
             return [self.pauli(x, zs) for x, zs in parts]
         bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
         found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]

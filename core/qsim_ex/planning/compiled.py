@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, cast
 
@@ -16,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, mask_of
+from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
-from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeNumbers, PlanArrays
+from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeCoefficients, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Step
@@ -35,20 +34,20 @@ circuits, 16 to 28 bits).
 class Promise(NamedTuple):
     """What plans over subspaces have to promise.
 
-    rich: one is tried from so many times `Shape.rich` (`rich_there`) CX on: 1, and 0 in tests.
+    cx_ratio: one is tried from so many times `Shape.cx_ratio` (`cx_ratio_there`) CX on: 1, and 0 in tests.
     piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
         plans' times was measured to be off the predicted one by a factor of 1.2 (the standard deviation).
     """
 
-    rich: float
+    cx_ratio: float
     piece: float
     gain: float
 
 
-PROMISE = Promise(rich=1.0, piece=2.0, gain=0.85)
-ANY_PROMISE = Promise(rich=0.0, piece=0.0, gain=float("inf"))
+PROMISE = Promise(cx_ratio=1.0, piece=2.0, gain=0.85)
+ANY_PROMISE = Promise(cx_ratio=0.0, piece=0.0, gain=float("inf"))
 """For tests: wherever there is a plan over subspaces, it is taken."""
 
 PARITIES = -1
@@ -94,7 +93,7 @@ def compiled_plan(
         stages=(Stage(steps, fresh=fresh),) if steps else (),
         start=moved,
         end=Layout(tuple(arrays.end.tolist()), end_flip),
-        numbers=NativeNumbers.of(arrays),
+        coefficients=NativeCoefficients.of(arrays),
         shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
         made_from=(instructions, num_wires, start, shape, fresh, *_marks(shape), *named),
@@ -124,7 +123,7 @@ def compiled_stages(
         stages=_stages(rows, arrays.made_steps()),
         start=Layout(tuple(arrays.start.tolist()), flip),
         end=Layout(tuple(arrays.end.tolist()), end_flip),
-        numbers=NativeNumbers.of(arrays),
+        coefficients=NativeCoefficients.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
         made_from=(
@@ -177,8 +176,9 @@ def _planned(
     bits = np.array(start.address, dtype=np.int64)
     given = np.array(
         [
-            *(fitted.tile, fitted.near, fitted.low, fitted.edge),
-            *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
+            *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
+            *(_UNBOUNDED if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+            *(fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
             *(fitted.linear, fitted.fewer, 0 if above is None else address(above)),
@@ -190,11 +190,11 @@ def _planned(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
             *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
-            *(PROMISE.rich * (fitted.rich if fresh else fitted.rich_there), PROMISE.piece, PROMISE.gain),
+            *(PROMISE.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), PROMISE.piece, PROMISE.gain),
             *(() if levels is None else _rates(levels)),
         ]
     )
-    planner = _Planner(_calls(), instructions, given, rates)
+    planner = _Planner(instructions, given, rates)
     planner.run(num_wires if levels is None else levels.local)
     return planner
 
@@ -235,30 +235,31 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     from qsim_ex.precision import SINGLE
 
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
-    within = H200.launch, H200.trade, SINGLE.phase_work, SINGLE.permuted_work
+    within = H200.launch, H200.exchange, SINGLE.exchange_work, SINGLE.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
-    def __init__(
-        self, calls: _Calls, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]
-    ) -> None:
-        self._calls = calls
-        self.handle = 0
+    def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
+        _pass_thresholds()
+        self._free, self.handle = function("plan_free"), 0
         ops, types = _as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
-        self.handle = calls.begin(ops, 0 if types is None else address(types), address(given), address(rates))
+        self.handle = function("plan_begin")(
+            ops, 0 if types is None else address(types), address(given), address(rates)
+        )
 
     def run(self, local: int) -> None:
         """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
-        while (state := self._calls.advance(self.handle, _SLICE)) > 0:
+        advance = unchecked("plan_advance")
+        while (state := advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
-                self._calls.read(self.handle)
+                function("plan_read")(self.handle)
         if state == REFUSED:
-            raise refusal(self._calls.advance)
+            raise refusal(advance)
         if state:
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read
@@ -270,7 +271,7 @@ class _Planner:
         how many bits are lowest.
         """
         out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
-        self._calls.arrays(self.handle, out.ctypes.data)
+        function("plan_arrays")(self.handle, out.ctypes.data)
         *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes, steps = out.tolist()
         changes = flip, end_flip, reordered, floats, linear, low
         return PlanArrays(self, steps, found, num_operands, size, program_bytes), changes
@@ -278,45 +279,23 @@ class _Planner:
     def stages(self) -> tuple[list[int], bool, int]:
         """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""
         out = np.empty(4, dtype=np.int64)
-        self._calls.stages(self.handle, out.ctypes.data)
+        function("plan_stages")(self.handle, out.ctypes.data)
         at, count, parities, left = out.tolist()
         return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
 
     def listed(self) -> list[int]:
-        """Return address and length of each array of the listed number program, which this object keeps."""
+        """Return address and length of each array of the listed coefficient program, which this object keeps."""
         out = np.empty(2 * len(LISTED), dtype=np.int64)
-        self._calls.listed(self.handle, out.ctypes.data)
+        function("plan_listed")(self.handle, out.ctypes.data)
         return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:
         if self.handle:
-            self._calls.free(self.handle)
+            self._free(self.handle)
 
 
-class _Calls(NamedTuple):
-    """The functions of core/native/planner/plan.cpp."""
-
-    begin: Callable[..., int]
-    read: Callable[..., int]
-    advance: Callable[..., int]
-    arrays: Callable[..., int]
-    stages: Callable[..., int]
-    listed: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    thresholds.tell()
-    return _Calls(
-        function("plan_begin"),
-        function("plan_read"),
-        unchecked("plan_advance"),
-        function("plan_arrays"),
-        function("plan_stages"),
-        function("plan_listed"),  # with the lock held
-        function("plan_free"),
-    )
+_pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
+"""Passes the thresholds of rewriting to native code before its first plan; tests pass theirs when they set them."""
 
 
 _OP, _PERMUTATION, _INITIALIZE = range(3)
@@ -348,4 +327,4 @@ def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers
 def lows(num_bits: int, low: int) -> tuple[int, ...]:
     """Return the choices of the lowest bits of a new state that `ways` tries beside those that are lowest already."""
     chance = random.Random(0)
-    return tuple(mask_of(tuple(chance.sample(range(num_bits), low))) for _ in range(TRIES))
+    return tuple(sum(1 << bit for bit in chance.sample(range(num_bits), low)) for _ in range(TRIES))

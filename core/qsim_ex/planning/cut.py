@@ -35,7 +35,7 @@ def cut(plan: Plan) -> tuple[Plan, ...]:
                 plan,
                 stages=stages[begin:end],
                 end=plan.end if last else plan.start,
-                numbers=replace(plan.numbers, packed=plan.numbers.packed[done : done + steps]),
+                coefficients=replace(plan.coefficients, packed=plan.coefficients.packed[done : done + steps]),
                 num_gates=plan.num_gates if last else 0,
                 made_from=(plan.made_from, "part", number),
                 fresh=fresh[number],
@@ -53,8 +53,8 @@ def fresh_before(stage: Stage, num_wires: int) -> int:
             return stage.fresh
         case Exchange(swaps):
             to = list(range(num_wires))
-            for near, far in swaps:
-                to[near], to[far] = far, near
+            for local, device in swaps:
+                to[local], to[device] = device, local
         case Migration(bits, swaps):
             rest = list(range(num_wires))
             for one, other in swaps:

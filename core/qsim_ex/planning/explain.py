@@ -14,7 +14,16 @@ from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
-from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Phase, Step, Sweep, ZeroFill
+from qsim_ex.steps.step import (
+    BasisPermutation,
+    DenseMatrix,
+    InitialAmplitudes,
+    Item,
+    RegisterBlock,
+    Step,
+    Sweep,
+    ZeroFill,
+)
 
 __all__ = ["PlanSummary", "explain", "human_bytes", "summary", "told_of_runs"]
 
@@ -27,21 +36,21 @@ def explain(
     bytes_per_second: float | None = None,
     *,
     rates: Rates = H200,
-    phases: bool = True,
+    register_blocks: bool = True,
     interprets: bool = False,
 ) -> str:
     """Describe a plan step by step: the motions at every level of memory, and the work of each sweep.
 
     bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: for the predicted
-    seconds of a state on several levels. phases: whether each sweep's phases are listed. interprets: whether devices
-    interpret sweeps in a first run, of which a line is then told for a state on several levels.
+    seconds of a state on several levels. register_blocks: whether those of each sweep are listed. interprets: whether
+    devices interpret sweeps in a first run, of which a line is then told for a state on several levels.
     """
     if plan.levels.local < plan.num_wires:
-        return "\n".join(_Levelled(plan, itemsize, rates, phases, interprets).lines())
+        return "\n".join(_Levelled(plan, itemsize, rates, register_blocks, interprets).lines())
     total = summary(plan, itemsize)
     head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
-        f"{_count(total.phases, 'phase')}, {_count(total.wide, 'other step')}; "
+        f"{_count(total.register_blocks, 'register block')}, {_count(total.wide, 'other step')}; "
         f"{human_bytes(total.bytes_moved)} moved, {total.fma:.2e} multiply-adds (plan {plan.key})"
     )
     lines = [
@@ -49,7 +58,7 @@ def explain(
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, plan.num_wires, itemsize, plan.shape.block, phases)
+        lines += _step(number, step, plan.num_wires, itemsize, plan.shape.block, register_blocks)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
@@ -76,9 +85,9 @@ def told_of_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rate
 class _Levelled:
     """The description of a plan whose state is on several devices, in host memory, or both."""
 
-    def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool, interprets: bool) -> None:
-        self.plan, self.itemsize, self.rates, self.phases = plan, itemsize, rates, phases
-        self.interprets = interprets
+    def __init__(self, plan: Plan, itemsize: int, rates: Rates, register_blocks: bool, interprets: bool) -> None:
+        self.plan, self.itemsize, self.rates = plan, itemsize, rates
+        self.register_blocks, self.interprets = register_blocks, interprets
         given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
         self.costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
         self.step = 0
@@ -151,7 +160,7 @@ class _Levelled:
                     f"{human_bytes(cost.sent)} from or to one: {_seconds(cost.moving)}"
                 )
             away = motion.bits[levels.local + levels.peers : self.plan.num_wires - levels.ranks]
-            lines.append(f"  migration: index bits {_bits(away)} are far, one window for each of their values")
+            lines.append(f"  migration: index bits {_bits(away)} stay on the host, one window for each of their values")
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
             levels = self.plan.levels
@@ -173,7 +182,8 @@ class _Levelled:
         )
         for step in stage.steps:
             self.step += 1
-            text = _step(self.step, step, self.plan.levels.local, self.itemsize, self.plan.shape.block, self.phases)
+            sizes = self.plan.levels.local, self.itemsize, self.plan.shape.block
+            text = _step(self.step, step, *sizes, self.register_blocks)
             lines += [f"  {line}" for line in text]
         return lines
 
@@ -243,13 +253,13 @@ def _ordering(layout: Layout) -> str:
     return " ".join(reversed(marks))
 
 
-def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | None, phases_too: bool) -> list[str]:
+def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | None, listed: bool) -> list[str]:
     cost = step_cost(step, num_bits, itemsize, block)
     size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
         case ZeroFill(fresh):
             return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
-        case Sweep(tile, phases, numbers, tables, fresh):
+        case Sweep(tile, register_blocks, numbers, tables, fresh):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
             found = [(bit, mask) for bit, mask in zip(tile, step.loads(tile), strict=True) if mask != 1 << bit]
@@ -259,7 +269,7 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
             moved = f"; written back with bits {' '.join(f'{bit}→{_sum(to)}' for bit, to in moves)}" if moves else ""
             counts = f"{numbers} numbers, {tables} table entries"
             head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{read}{moved}"
-            return [head, *(_phase(phase) for phase in phases if phases_too)]
+            return [head, *(_register_block(one) for one in register_blocks if listed)]
         case DenseMatrix(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]
         case BasisPermutation(bits, _, label):
@@ -270,8 +280,8 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
             assert_never(step)
 
 
-def _phase(phase: Phase) -> str:
-    return f"      near {_bits(phase.near)}: {_items(phase.items)}"
+def _register_block(block: RegisterBlock) -> str:
+    return f"      registers {_bits(block.registers)}: {_items(block.items)}"
 
 
 def _items(items: tuple[Item, ...]) -> str:

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan.
 
 Native code plans (core/native/planner): absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its
-phases → assemble)* → number program; where a state is larger than one device, the work is divided into stages in
+phases → assemble)* → coefficient program; where a state is larger than one device, the work is divided into stages in
 between. A state full of CX may then be planned once more, over subspaces, and the plan that is predicted to take less
 time is taken. Python says what a plan is (`steps`), what it promises (`verify`), and what it costs (`cost`).
 """
@@ -15,8 +15,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported, OptionError
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
-from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 

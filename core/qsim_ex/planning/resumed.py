@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Unitary, When, mask_of, wires_of
 from qsim_ex.circuit.ops import pattern as read
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cut import cut
-from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps.algebra import Map, as_additions, inverse
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -33,7 +33,7 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Rename,
+    Permute,
     Step,
     Sweep,
     ZeroFill,
@@ -88,8 +88,8 @@ class _PackedEntries(NamedTuple):
 @lru_cache(maxsize=16)
 def _entries(plan: Plan) -> _PackedEntries:
     found, begins = [np.array(_X_ENTRIES, dtype=np.int64)], []
-    size, minus = len(_X_ENTRIES), plan.numbers.size()
-    for step, places in zip(plan.steps, plan.numbers.packed, strict=True):
+    size, minus = len(_X_ENTRIES), plan.coefficients.size()
+    for step, places in zip(plan.steps, plan.coefficients.packed, strict=True):
         each = []
         for item in _items(step):
             each.append(size)
@@ -100,7 +100,7 @@ def _entries(plan: Plan) -> _PackedEntries:
 
 
 def _items(step: Step) -> Sequence[Item | Step]:
-    return [item for phase in step.phases for item in phase.items] if isinstance(step, Sweep) else [step]
+    return [item for block in step.register_blocks for item in block.items] if isinstance(step, Sweep) else [step]
 
 
 def _entries_of(item: Item | Step, places: Places, minus: int) -> Places:
@@ -113,7 +113,7 @@ def _entries_of(item: Item | Step, places: Places, minus: int) -> Places:
             known = {int(Entry.ZERO): ZERO_AT, int(Entry.ONE): ONE_AT, int(Entry.MINUS_ONE): minus}
             left = iter(numbered.tolist())
             return np.array([next(left) if entry in _NUMBERED else known[entry] for entry in of], dtype=np.int64)
-        case Rename(_, when, to) if when.mask:
+        case Permute(_, when, to) if when.mask:
             return np.where(np.frombuffer(_matrix_of(to), dtype=np.uint8) == Entry.ONE, ONE_AT, ZERO_AT)
         case DenseMatrix() | InitialAmplitudes():
             return places
@@ -179,9 +179,9 @@ class _Rest:
                 yield Op(self._bits(bits), self._masks(reads), self._when(when), of, begin, label, unitary=False)
             case Diagonal(reads, when, of, _, label):
                 yield Op((), self._masks(reads), self._when(when), of, begin, label)
-            case Rename(bits, when, to, label) if when.mask:
+            case Permute(bits, when, to, label) if when.mask:
                 yield Op(self._bits(bits), (), self._when(when), _matrix_of(to), begin, label)
-            case Rename(bits, _, to) | BasisPermutation(bits, to):
+            case Permute(bits, _, to) | BasisPermutation(bits, to):
                 yield Permutation(self._bits(bits), to)
             case DenseMatrix(bits, reads, when, label):
                 of = bytes([Entry.COMPLEX]) * (1 << 2 * len(bits) + len(reads))

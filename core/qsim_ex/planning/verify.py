@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Entry, When, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.steps.algebra import Span, same_span, units
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
 from qsim_ex.steps.step import (
     NUMBERED,
@@ -22,8 +22,8 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Phase,
-    Rename,
+    Permute,
+    RegisterBlock,
     Step,
     Sweep,
     ZeroFill,
@@ -43,9 +43,9 @@ def verify(plan: Plan) -> None:
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
         _check(not layout.flip >> plan.num_wires, "only index bits are stored inverted")
-    _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
-    _numbers(plan.numbers)
-    packed = iter(plan.numbers.packed)
+    _check(len(plan.coefficients.packed) == len(plan.steps), "each step has its packed numbers")
+    _numbers(plan.coefficients)
+    packed = iter(plan.coefficients.packed)
     at = Whereabouts(plan)
     for stage in plan.stages:
         at.move(stage.motion)
@@ -57,7 +57,7 @@ def verify(plan: Plan) -> None:
     _check(not plan.left & at.local, "no local index bit is fresh at the end")
 
 
-def _numbers(numbers: Numbers) -> None:
+def _numbers(numbers: Coefficients) -> None:
     """Check that every number is made before it is used."""
     for instruction, at in numbers.placed():
         match instruction:
@@ -123,7 +123,7 @@ class Whereabouts:
                 self.fresh ^= 1 << local | 1 << device
 
     def _migrate(self, bits: tuple[int, ...], swaps: tuple[tuple[int, int], ...]) -> None:
-        near, parts = self.levels.local + self.levels.peers, self.num_bits - self.levels.ranks
+        on_devices, parts = self.levels.local + self.levels.peers, self.num_bits - self.levels.ranks
         fresh = self._at_home()
         _check(len({place for pair in swaps for place in pair}) == 2 * len(swaps), "an exchange's pairs are disjoint")
         for one, other in swaps:
@@ -133,7 +133,7 @@ class Whereabouts:
         _check(bits[parts:] == tuple(range(parts, self.num_bits)), "a pass leaves the bits of ranks where they are")
         _check(sorted(bits) == list(range(self.num_bits)), "a migration's bits are a permutation")
         _check(bits[: self.levels.slice] == tuple(range(self.levels.slice)), "a migration leaves slices whole")
-        _check(list(bits[near:]) == sorted(bits[near:]), "migration bits are in ascending order")
+        _check(list(bits[on_devices:]) == sorted(bits[on_devices:]), "migration bits are in ascending order")
         self.home, self.in_pass = list(bits), True
         self.fresh = mask_of(tuple(place for place, bit in enumerate(bits) if fresh >> bit & 1))
 
@@ -185,16 +185,18 @@ def _sweep(sweep: Sweep, plan: Plan) -> None:
     _check(all(0 <= bit < num_bits for bit in sweep.tile), "a tile's bits exist")
     _check(sweep.tile[: shape.low] == tuple(range(shape.low)), "the low bits are in every tile")
     _directions(sweep, num_bits, shape)
-    _check(bool(sweep.phases), "a sweep has a phase")
-    _check(shape.phases is None or len(sweep.phases) <= shape.phases, "a sweep has no more phases than allowed")
+    _check(bool(sweep.register_blocks), "a sweep has a register block")
+    few = shape.most_blocks is None or len(sweep.register_blocks) <= shape.most_blocks
+    _check(few, "a sweep has no more register blocks than allowed")
+    first, last = (set(sweep.register_blocks[k].registers) for k in (0, -1))
     edges = {bit for bit, mask in zip(sweep.tile, sweep.stores(sweep.tile), strict=True) if mask < 1 << shape.edge}
-    _check(all(bit >= shape.edge for bit in sweep.phases[0].near), "edge bits are not near in the first phase")
-    _check(not edges & set(sweep.phases[-1].near), "bits that are written to edge bits are not near in the last phase")
-    for phase in sweep.phases:
-        _phase(phase, sweep, shape)
-        for item in phase.items:
-            _item(item, phase, sweep, shape)
-            _there(() if isinstance(item, Rename) else item.reads, item.when, plan)
+    _check(all(bit >= shape.edge for bit in first), "edge bits are not in registers in the first register block")
+    _check(not edges & last, "bits that are written to edge bits are not in registers in the last register block")
+    for block in sweep.register_blocks:
+        _register_block(block, sweep, shape)
+        for item in block.items:
+            _item(item, block, sweep, shape)
+            _there(() if isinstance(item, Permute) else item.reads, item.when, plan)
 
 
 def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
@@ -214,20 +216,20 @@ def _directions(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     for bit, own in enumerate(every):
         _check(not own & sweep.fresh & ~tile & ~(1 << bit), "a fresh bit outside the tile is in no other direction")
         alone = [mask for mask in every if mask >> bit & 1] == [own]
-        _check(alone or not sweep.fresh & tile >> bit & 1, "a fresh bit is in no direction but its own")
+        _check(alone or not (sweep.fresh & tile) >> bit & 1, "a fresh bit is in no direction but its own")
 
 
-def _phase(phase: Phase, sweep: Sweep, shape: Shape) -> None:
-    _check(len(phase.near) == shape.near, "a phase has the shape's number of near bits")
-    _check(list(phase.near) == sorted(set(phase.near)), "near bits are in ascending order")
-    _check(set(phase.near) <= set(sweep.tile), "near bits are in the tile")
+def _register_block(block: RegisterBlock, sweep: Sweep, shape: Shape) -> None:
+    _check(len(block.registers) == shape.registers, "a register block has the shape's number of register bits")
+    _check(list(block.registers) == sorted(set(block.registers)), "register bits are in ascending order")
+    _check(set(block.registers) <= set(sweep.tile), "register bits are in the tile")
 
 
-def _item(item: Item, phase: Phase, sweep: Sweep, shape: Shape) -> None:
+def _item(item: Item, block: RegisterBlock, sweep: Sweep, shape: Shape) -> None:
     match item:
         case Mix(bits, reads, when, of, slot):
             _check(0 < len(bits) <= shape.dense, "a matrix in a sweep is no wider than allowed")
-            _check(set(bits) <= set(phase.near), "mixed bits are near")
+            _check(set(bits) <= set(block.registers), "mixed bits are in registers")
             _check(len(of) == 1 << (2 * len(bits) + len(reads)), "a pattern has all its entries")
             _check(_PLAIN.issuperset(of), "patterns are classes of entries, and no numbers that rewriting knows")
             _apart(bits, reads, when)
@@ -238,9 +240,9 @@ def _item(item: Item, phase: Phase, sweep: Sweep, shape: Shape) -> None:
             _check(_PLAIN.issuperset(of), "patterns are classes of entries, and no numbers that rewriting knows")
             count = len(of) if reads else sum(entry in NUMBERED for entry in of)
             _slot(slot.at, slot.count, count, sweep, bool(reads))
-        case Rename(bits, when, to):
-            _check(set(bits) <= set(phase.near), "renamed bits are near")
-            _check(sorted(to) == list(range(1 << len(bits))), "a renaming moves each value to its own place")
+        case Permute(bits, when, to):
+            _check(set(bits) <= set(block.registers), "permuted bits are in registers")
+            _check(sorted(to) == list(range(1 << len(bits))), "a permutation moves each value to its own place")
             _apart(bits, (), when)
         case _:
             assert_never(item)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Channel, Entry, Initialize, Instruction, Measure, Op, Pattern, Reset, plain
+from qsim_ex.circuit.ops import Entry, Op, Pattern, plain
 
 
 # It is never changed; but a noisy circuit has many, and a frozen one takes three times as long to make.
@@ -22,7 +22,7 @@ class Choice:
 
     kind: 'measure' (|0⟩⟨0| or |1⟩⟨1|), 'reset' (|0⟩⟨0| or |0⟩⟨1|), or 'channel'.
     number: its place among the choices of the program, and its column of outcomes.
-    stream: the key of its random numbers, see `num_streams`.
+    stream: the key of its random numbers, see `Answers.streams`.
     wires: one for a measurement or reset. operand, count: of a channel, see `ops.Channel`.
     mixed: whether it is chosen before the first segment runs. product: whether each matrix is a product of 2×2
         matrices.
@@ -123,18 +123,3 @@ def value_of(sources: tuple[int | None, ...], outcomes: NDArray[np.uint8]) -> ND
         if source is not None:
             value |= outcomes[:, source].astype(np.int64) << k
     return value
-
-
-def num_streams(instruction: Instruction) -> int:
-    """Return the number of streams of random numbers that an instruction owns, whether or not it uses them.
-
-    A channel owns one, and a measurement, a reset or an initialisation one for each of its wires. Streams are counted
-    along the circuit, so they do not depend on how a circuit is divided, nor on which wires are |0⟩.
-    """
-    match instruction:
-        case Channel():
-            return 1
-        case Measure(wires) | Reset(wires) | Initialize(wires):
-            return len(wires)
-        case _:
-            return 0

@@ -31,27 +31,35 @@ def added(wire: int) -> Segment:
 
 
 def segment_from(collected: Iterable[Piece]) -> Segment:
-    """Return a segment with operands of its own, so that equal work shares a plan at any place of a circuit."""
-    taken = _Taken()
+    """Return a segment with operands of its own, so that equal work shares a plan at any place of a circuit.
+
+    Matrices that are chosen follow all other operands.
+    """
+    pieces, taken = tuple(collected), _Taken()
+    places = [taken.place_of(piece) for piece in pieces]
     work: list[Work] = []
-    waiting: list[tuple[int, Choice | Conditioned]] = []
-    for piece in collected:
+    inserted: list[Choice | Conditioned] = []
+    total = 2 + len(taken.operands)
+    for piece, place in zip(pieces, places, strict=True):
         match piece:
-            case Choice() | Conditioned():
-                waiting.append((len(work), piece))
             case Op():
-                work.append(piece._replace(operand=taken.place(piece.operand, len(piece.pattern))))
-            case Initialize(wires, operand):
-                work.append(Initialize(wires, taken.place(operand, 1 << len(wires))))
+                work.append(piece._replace(operand=place))
+            case Choice():
+                inserted.append(piece)
+                for wires in piece.groups:
+                    work.append(Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed))
+                    total += 4 ** len(wires)
+            case Conditioned(operation):
+                inserted.append(piece)
+                work.append(operation._replace(operand=total, pattern=piece.classes()))
+                total += piece.width
+            case Initialize(wires):
+                work.append(Initialize(wires, place))
             case Permutation():
                 work.append(piece)
             case _:
                 assert_never(piece)
-    ops, total = _applied(waiting, 2 + len(taken.operands))
-    for at, op in reversed(ops):
-        work.insert(at, op)
-    inserted = tuple(piece for _, piece in waiting)
-    return Segment(tuple(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), inserted, total))
+    return Segment(tuple(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total))
 
 
 class _Taken:
@@ -61,32 +69,22 @@ class _Taken:
         self.operands: list[int] = []
         self._places: dict[tuple[int, int], int] = {}
 
+    def place_of(self, piece: Piece) -> int:
+        """Return where the circuit's operands of a piece are among those of the segment; 0 if it has none."""
+        match piece:
+            case Op():
+                return self.place(piece.operand, len(piece.pattern))
+            case Initialize(wires, operand):
+                return self.place(operand, 1 << len(wires))
+            case _:
+                return 0
+
     def place(self, operand: int, count: int) -> int:
         """Return where `count` of the circuit's operands are among those of the segment, which begin with 0 and 1."""
         if (operand, count) not in self._places:
             self._places[operand, count] = 2 + len(self.operands)
             self.operands.extend(range(operand, operand + count))
         return self._places[operand, count]
-
-
-def _applied(waiting: list[tuple[int, Choice | Conditioned]], total: int) -> tuple[list[tuple[int, Op]], int]:
-    """Return the operations that apply chosen matrices, each with its place in the work, and the number of operands.
-
-    total: the number of operands without chosen matrices, which follow all others.
-    """
-    ops = []
-    for at, piece in waiting:
-        match piece:
-            case Conditioned(operation):
-                ops.append((at, operation._replace(operand=total, pattern=piece.classes())))
-                total += piece.width
-            case Choice():
-                for wires in piece.groups:
-                    ops.append((at, Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed)))
-                    total += 4 ** len(wires)
-            case _:
-                assert_never(piece)
-    return ops, total
 
 
 def _classes(choice: Choice, num_wires: int) -> Pattern:

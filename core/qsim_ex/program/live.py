@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import assert_never
 
-from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Save
 from qsim_ex.program.choices import Choice
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Node, Program, RoundBegin, Segment
 
@@ -54,7 +55,7 @@ def _before(node: Node, place: int, live: Sequence[int], program: Program, total
             after |= live[node.otherwise] | _mask(node.condition.columns, total)
         case Jump():
             after = live[node.to]
-        case SetState() | RoundBegin() | Join():
+        case StateNode() | RoundBegin() | Join():
             pass
         case _:
             assert_never(node)

@@ -1,4 +1,4 @@
-"""The classical memory of a program with loops: the columns in which each branch keeps bits, variables and flags.
+"""The classical memory of a program: the columns in which each branch keeps bits, variables and flags.
 
 Columns −1, −2, … stand behind those of the choices (see `choices.Reading`).
 """
@@ -7,38 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qsim_ex.circuit.classical import Expression, Token, size_of
-from qsim_ex.circuit.control import If, Record, Store, While
+from qsim_ex.circuit.classical import Token, size_of
+from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import Instruction
+from qsim_ex.circuit.structure import Structure
 
 Column = int | None
 """A column; None stands for a bit that is 0."""
 
 
-class ClassicalMemory:
-    """The columns of classical bits and variables, which live as long as a shot, and of values between two markers.
+class ColumnCounter:
+    """Columns behind those of the choices; count: their number so far."""
 
-    count: the number of columns so far. history: in which each branch keeps the number of its last record, if there are
-    records (see `run.history`).
-    """
-
-    def __init__(self, num_clbits: int, instructions: Sequence[Instruction]) -> None:
+    def __init__(self) -> None:
         self.count = 0
-        self._bits = self.new(num_clbits)
-        self.history = self.new(8 * any(isinstance(one, Record) for one in instructions))
-        self._variables: dict[int, tuple[int, ...]] = {}
-        for token in _variables(instructions):
-            if token.value not in self._variables:
-                self._variables[token.value] = self.new(size_of(token.width))
 
     def new(self, columns: int) -> tuple[int, ...]:
         """Return new columns."""
         self.count += columns
         return tuple(range(-1 - self.count + columns, -1 - self.count, -1))
 
-    def bit(self, clbit: int) -> int:
-        """Return the column of a classical bit."""
-        return self._bits[clbit]
+
+class ClassicalMemory(ColumnCounter):
+    """The columns of classical bits and variables, which live as long as a shot, and of values between two markers.
+
+    Without control flow there is one basic block, which knows itself what it has measured: memory then holds only the
+    bits that other parts of a circuit have measured, and all others are 0.
+    records: label -> the width of what is recorded under it. history: in which each branch keeps the number of its last
+    record, if there are records (see `run.history`).
+    """
+
+    def __init__(self, structure: Structure, given: Sequence[int]) -> None:
+        super().__init__()
+        kept = range(structure.num_clbits) if structure.has_control_flow else given
+        self.bits = dict(zip(kept, self.new(len(kept)), strict=True))
+        read = structure.instructions if structure.has_control_flow else ()
+        self.records = {one.label: one.value.width for one in read if isinstance(one, Record)}
+        self.history = self.new(8 if self.records else 0)
+        self._variables: dict[int, tuple[int, ...]] = {}
+        for token in _variables(read):
+            if token.value not in self._variables:
+                self._variables[token.value] = self.new(size_of(token.width))
 
     def variable(self, number: int) -> tuple[int, ...]:
         """Return the columns of a variable."""
@@ -46,20 +55,13 @@ class ClassicalMemory:
 
     def columns(self, token: Token) -> tuple[Column, ...]:
         """Return the columns of classical bits or of a variable."""
-        return self._variables[token.value] if token.op == "variable" else tuple([self._bits[c] for c in token.value])
+        return self._variables[token.value] if token.op == "variable" else tuple([self.bits[c] for c in token.value])
 
 
 def _variables(instructions: Iterable[Instruction]) -> Iterable[Token]:
     """Yield the variables that instructions read or write."""
     for instruction in instructions:
-        read: Expression | None = None
-        match instruction:
-            case Store(target, read):
-                if target.op == "variable":
-                    yield target
-            case If(read) | While(read) | Record(_, read):
-                pass
-            case _:
-                continue
-        if read is not None:
-            yield from read.variables
+        if isinstance(instruction, Store) and instruction.target.op == "variable":
+            yield instruction.target
+        if isinstance(instruction, ControlFlow) and instruction.read_expression is not None:
+            yield from instruction.read_expression.variables

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qsim_ex.circuit.ops import Instruction, Measure, Save, SetState, Structure, wires_acted_on, wires_of
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Instruction, Measure, Save, title_of, wires_of
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program, RandomInstruction
@@ -17,7 +19,7 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
     wires that were touched.
     """
     program = program_of(structure, True, touched)
-    if touched and any(isinstance(node, SetState) for node in program.nodes):
+    if touched and any(isinstance(node, StateNode) and node.beginning is not None for node in program.nodes):
         raise NotSupported(
             "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
             "begin with that state instead (StateVector(…, initial=amplitudes))."
@@ -33,12 +35,11 @@ def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instru
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
         acting = (k for k in later if not isinstance(instructions[k], Save))
-        place = next((k for k in acting if wires_acted_on(instructions[k]) & wires), place)
+        place = next((k for k in acting if instructions[k].acts_on & wires), place)
     instruction = instructions[place]
-    name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
     numbers = wires_of(wires)
     acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
     return NotSupported(
         f"expected a circuit with one final state, got {first_random.feature}, which makes the final state random: "
-        f"instruction {place} ({name}) acts on {acted}; use Simulator.run or Simulator.run_batch."
+        f"instruction {place} ({title_of(instruction)}) acts on {acted}; use Simulator.run or Simulator.run_batch."
     )

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import ALWAYS, Begin, Conditional, Instruction, Measure, Op, pattern, structure_of
-from qsim_ex.program.lives import Lives
+from qsim_ex.circuit.ops import ALWAYS, Begin, Conditional, Instruction, Measure, Op, pattern
+from qsim_ex.circuit.structure import structure_of
+from qsim_ex.program.live_ranges import LiveRanges
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.renumbered import Renumbered
@@ -22,14 +23,14 @@ _FLIP_ENTRIES = np.array([ZERO_AT, ONE_AT, ONE_AT, ZERO_AT])
 class Parts:
     """The parts of a circuit, numbered, with what each of them keeps for others.
 
-    made: the parts. part: the part of each life. wire: its wire there, unless it only tells again what is kept.
+    made: the parts. part: the part of each live range. wire: its wire there, unless it only tells again what is kept.
     kept: for each measurement whose outcome is kept, the bit of its part that keeps it.
     """
 
     def __init__(
         self,
         placed: Sequence[Placed],
-        lives: Lives,
+        ranges: LiveRanges,
         partition: Partition,
         groups: Groups,
         num_clbits: int,
@@ -41,46 +42,46 @@ class Parts:
         gathers: whether operations have fewer operands than in the circuit. level: returns how many branch points of
         the whole circuit the wires of the instruction at a place have passed after it.
         """
-        self.placed, self.lives, self.partition, self.groups = placed, lives, partition, groups
+        self.placed, self.ranges, self.partition, self.groups = placed, ranges, partition, groups
         self.gathers, self.level = gathers, level
-        self.part = {life: partition.of[place] for place, mine in enumerate(lives.of) for life in mine}
-        self._next = {one.before: life for life, one in enumerate(lives.every) if one.before is not None}
+        self.part = {live: partition.of[place] for place, mine in enumerate(ranges.of) for live in mine}
+        self._next = {one.before: live for live, one in enumerate(ranges.every) if one.before is not None}
         self.kept = dict.fromkeys(self._outcomes_to_keep(), -1)
         made = [_Part(self, number) for number in range(len(partition.places))]
         if len(made) == 1:
             made[0].clbits = tuple(range(num_clbits))
-        self.wire = {life: wire for one in made for life, wire in one.wire.items()}
+        self.wire = {live: wire for one in made for live, wire in one.wire.items()}
         for one in made:
             one.number_kept_bits()
         self.made = tuple([one.made() for one in made])
 
-    def told_by(self, place: int) -> int | None:
+    def repeats(self, place: int) -> int | None:
         """Return the measurement whose outcome, which is kept, one at the end would find again; None without one."""
-        if place not in self.lives.late:
+        if place not in self.ranges.late:
             return None
-        every, life = self.lives.every, self.lives.of[place][0]
-        if every[life].echoes and every[life].origin in self.kept:
-            return every[life].origin
-        while every[life].end not in self.kept:  # nothing mixes the wire any more, so all find the same
-            if life not in self._next:
+        every, live = self.ranges.every, self.ranges.of[place][0]
+        if every[live].echoes and every[live].origin in self.kept:
+            return every[live].origin
+        while every[live].end not in self.kept:  # nothing mixes the wire any more, so all find the same
+            if live not in self._next:
                 return None
-            life = self._next[life]
-        return every[life].end
+            live = self._next[live]
+        return every[live].end
 
     def _outcomes_to_keep(self) -> set[int]:
-        """Return the measurements whose outcomes another part needs, or after which another life takes the slot."""
-        every, partition = self.lives.every, self.partition
+        """Return the measurements whose outcomes another part needs, or after which another takes the slot."""
+        every, partition = self.ranges.every, self.partition
         found = set[int]()
-        for place, read in self.lives.read.items():
+        for place, read in self.ranges.read.items():
             found.update(one for one in read if partition.of[one] != partition.of[place])
-        for life, part in self.part.items():
-            origin = every[life].origin
+        for live, part in self.part.items():
+            origin = every[live].origin
             if origin is not None and (
-                partition.of[origin] != part or (every[life].echoes and part in partition.slots)
+                partition.of[origin] != part or (every[live].echoes and part in partition.slots)
             ):
                 found.add(origin)
         for slots in partition.slots.values():
-            ends = [every[life].end for life in slots.taken.values()]
+            ends = [every[live].end for live in slots.taken.values()]
             found.update(end for end in ends if end is not None and isinstance(self.placed[end].instruction, Measure))
         return found
 
@@ -88,20 +89,20 @@ class Parts:
 class _Part:
     """One part, which is made when the numbers of the bits of all parts are known.
 
-    clbits, wires: see `SeparatePart`. wire: the wire of each life.
+    clbits, wires: see `SeparatePart`. wire: the wire of each live range.
     """
 
     def __init__(self, of: Parts, number: int) -> None:
         self._of = of
         self._number = number
-        self._places = [place for place in of.partition.places[number] if of.told_by(place) is None]
-        every = of.lives.every
-        mine = dict.fromkeys(life for place in of.partition.places[number] for life in of.lives.of[place])
-        self.members = tuple(sorted({every[life].wire for life in mine}))
+        self._places = [place for place in of.partition.places[number] if of.repeats(place) is None]
+        every = of.ranges.every
+        mine = dict.fromkeys(live for place in of.partition.places[number] for live in of.ranges.of[place])
+        self.members = tuple(sorted({every[live].wire for live in mine}))
         slots = of.partition.slots.get(number)
         if slots is None:
             at = {wire: k for k, wire in enumerate(self.members)}
-            self.wires, self.wire = self.members, {life: at[every[life].wire] for life in mine}
+            self.wires, self.wire = self.members, {live: at[every[live].wire] for live in mine}
         else:
             self.wires, self.wire = slots.wires, slots.of
         measured = {clbit for place in self._places if self._measures(place) for clbit in of.placed[place].clbits}
@@ -142,11 +143,11 @@ class _Part:
         begun = set[int]()
         for place in self._places:
             placed = of.placed[place]
-            for life in of.lives.of[place]:
-                if life not in begun:
-                    begun.add(life)
-                    self._numbered.put(of.lives.every[life].wire, self.wire[life])
-                    instructions += self._beginning(life)
+            for live in of.ranges.of[place]:
+                if live not in begun:
+                    begun.add(live)
+                    self._numbered.put(of.ranges.every[live].wire, self.wire[live])
+                    instructions += self._beginning(live)
             instructions.append(self._instruction(place, placed))
             streams += placed.streams
         local = {clbit: k for k, clbit in enumerate(self.clbits)}
@@ -156,12 +157,12 @@ class _Part:
         ]
         final: list[int] = []
         copied: list[tuple[int, int]] = []
-        for clbit, place in of.lives.wrote.items():
+        for clbit, place in of.ranges.wrote.items():
             if of.partition.of[place] == self._number:
-                if (told := of.told_by(place)) is None:
+                if (before := of.repeats(place)) is None:
                     final.append(local[clbit])
                 else:
-                    copied.append((clbit, of.kept[told]))
+                    copied.append((clbit, of.kept[before]))
         return SeparatePart(
             structure=structure_of(len(self.wires), self._free, tuple(instructions)),
             wires=self.wires,
@@ -182,7 +183,7 @@ class _Part:
                 local = {clbit: k for k, clbit in enumerate(self.clbits)}
                 bits = {
                     clbit: local[clbit] if of.partition.of[measured] == self._number else self._bit(measured)
-                    for clbit, measured in zip(clbits, of.lives.read[place], strict=True)
+                    for clbit, measured in zip(clbits, of.ranges.read[place], strict=True)
                 }
                 return self._numbered.instruction(placed.instruction, placed.entries, bits)
             case Measure() as measure if place in of.kept:
@@ -190,17 +191,17 @@ class _Part:
             case _:
                 return self._numbered.instruction(placed.instruction, placed.entries)
 
-    def _beginning(self, life: int) -> list[Instruction]:
-        """Return what brings a wire of the part, which is |0⟩, into the state in which a life begins."""
-        of, mine = self._of, self._of.lives.every[life]
+    def _beginning(self, live: int) -> list[Instruction]:
+        """Return what brings a wire of the part, which is |0⟩, into the state in which a live range begins."""
+        of, mine = self._of, self._of.ranges.every[live]
         if mine.origin is not None and mine.origin in of.kept:
             flip = Op((mine.wire,), (), ALWAYS, pattern("0110"), ZERO_AT, "x")
             clbit = of.placed[mine.origin].clbits[0]
             bits = {clbit: self._bit(mine.origin)}
             return [self._numbered.instruction(Conditional(flip, (clbit,), (1,)), _FLIP_ENTRIES, bits)]
         if mine.origin is None and mine.before is not None:
-            before = of.lives.every[mine.before]
-            if (of.part[mine.before], of.wire[mine.before]) != (self._number, self.wire[life]):
+            before = of.ranges.every[mine.before]
+            if (of.part[mine.before], of.wire[mine.before]) != (self._number, self.wire[live]):
                 assert before.end is not None
-                return [Begin(self.wire[life], of.level(before.end))]
+                return [Begin(self.wire[live], of.level(before.end))]
         return []

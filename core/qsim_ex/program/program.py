@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import Expression
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
@@ -60,8 +61,18 @@ class RecordWrite:
     columns: tuple[int, ...]
 
 
+class ProgramNode:
+    """A node that is neither work nor an instruction."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        """Return in words what happens there; nothing where a description of the program says it as a whole."""
+        return ""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class BranchPoint:
+class BranchPoint(ProgramNode):
     """A point at which choices are made that depend on the state; the segment after it applies the chosen matrices.
 
     choices: made one after another, as if each were applied at once. readings: made after the choices, of the bits that
@@ -76,35 +87,43 @@ class BranchPoint:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Fork:
+class Fork(ProgramNode):
     """Branches for which a condition does not hold go on at the node `otherwise`, all others at the next one."""
 
     condition: Expression
     otherwise: int
 
+    def describe(self) -> str:
+        """Return in words that shots part."""
+        return "shots for which a condition does not hold go another way"
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Jump:
+class Jump(ProgramNode):
     """All branches go on at another node."""
 
     to: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RoundBegin:
+class RoundBegin(ProgramNode):
     """The begin of each round of a loop; depth: the number of loops around it."""
 
     depth: int
 
+    def describe(self) -> str:
+        """Return in words that a loop begins."""
+        return "the rounds of a loop begin here"
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Join:
+class Join(ProgramNode):
     """The point at which branches that went different ways come together; depth: the number of loops around it."""
 
     depth: int
 
 
-Node = Segment | BranchPoint | SetState | Save | Fork | Jump | RoundBegin | Join
+Node = Segment | BranchPoint | StateNode | Fork | Jump | RoundBegin | Join
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -133,7 +152,7 @@ class Level(Protocol):
         """The readings that are made after the choices."""
 
     @property
-    def end(self) -> Save | SetState | None:
+    def end(self) -> StateNode | None:
         """What happens after the work, if it is no branch point."""
 
 
@@ -189,7 +208,18 @@ class Program:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments, in order."""
-        return tuple(node for node in self.nodes if isinstance(node, Segment))
+        return tuple(map(self.segment_at, self.segment_places))
+
+    @cached_property
+    def segment_places(self) -> tuple[int, ...]:
+        """The place of each segment among the nodes."""
+        return tuple([place for place, node in enumerate(self.nodes) if isinstance(node, Segment)])
+
+    def segment_at(self, node: int) -> Segment:
+        """Return the segment that is the node at a place."""
+        segment = self.nodes[node]
+        assert isinstance(segment, Segment)
+        return segment
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -202,15 +232,16 @@ class Program:
 
         Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
         """
-        if len(self.segments) == 1:
-            return self.segments[0]
         work: list[Work] = []
+        alone = len(self.segments) == 1  # so that its plan is found
         for node in self.nodes:
-            if isinstance(node, SetState):
-                work = [Initialize(node.wires, node.operand)]
-            elif isinstance(node, Segment):
+            if isinstance(node, Segment):
                 work += node.work
-        return Segment(tuple(work))
+            elif isinstance(node, StateNode) and node.beginning is not None:
+                work, alone = [Initialize(*node.beginning)], False
+            elif not isinstance(node, Save):
+                raise AssertionError(f"expected a program that is work, saves and states that are set, got {node!r}")
+        return self.segments[0] if alone else Segment(tuple(work))
 
     @cached_property
     def only_work_and_choices(self) -> bool:

@@ -3,52 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
 
-from qsim_ex.circuit.control import Store
-from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Save, Structure
+from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
+from qsim_ex.program.memory import Column, ColumnCounter
 
 Groups = tuple[tuple[int, ...], ...]
 """Groups of classical bits, one for each readout error; no bit is in two groups."""
 
 
-@lru_cache(maxsize=256)
-def reads_bits(structure: Structure) -> bool:
-    """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
-    if structure.has_control_flow:  # bits are read with their errors where they are measured
-        return True
-    return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
-
-
-@lru_cache(maxsize=256)
-def unwritten_bits(structure: Structure) -> frozenset[int]:
-    """Return the classical bits that no measurement and no store writes, so that they are 0 and nothing reads them."""
-    written: set[int] = set()
-    for instruction in structure.instructions:
-        match instruction:
-            case Measure(_, clbits):
-                written.update(clbits)
-            case Store(target) if target.op == "bits":
-                written.update(target.value)
-            case _:
-                pass
-    return frozenset(range(structure.num_clbits)) - written
-
-
 class ReadingTracker:
     """Follows the classical bits of a circuit from instruction to instruction, and makes their readings.
 
-    columns: the number of columns of the readings so far, and of the bits that are given.
+    columns: where readings get their columns.
     """
 
-    def __init__(self, groups: Groups, instructions: Sequence[Instruction], given: int = 0) -> None:
-        self.columns = given
+    def __init__(self, groups: Groups, instructions: Sequence[Instruction], columns: ColumnCounter) -> None:
+        self._columns = columns
         self._group = {clbit: group for group in groups for clbit in group}
-        measures = (i for i in instructions if isinstance(i, Measure)) if groups else ()
-        self._all = Counter(clbit for measure in measures for clbit in measure.clbits)
+        self._all = Counter(clbit for one in (instructions if groups else ()) for clbit in one.written_bits)
         self._times: Counter[int] = Counter()  # how often each bit was measured so far
         self._readings: dict[tuple[int, ...], Reading] = {}  # of the present values of the bits
         self._read: set[tuple[int, ...]] = set()  # the groups that were read, then or before
@@ -57,10 +32,6 @@ class ReadingTracker:
         """Return whether a bit has been measured and has a readout error."""
         return clbit in self._group and self._times[clbit] > 0
 
-    def together(self, clbits: Iterable[int]) -> set[int]:
-        """Return some bits, and all other bits of their readout errors."""
-        return {one for clbit in clbits for one in self._group.get(clbit, (clbit,))}
-
     def measured(self, clbits: Iterable[int]) -> None:
         """Note a measurement into some bits: earlier readings of them are outdated."""
         for clbit in clbits:
@@ -68,8 +39,8 @@ class ReadingTracker:
                 self._times[clbit] += 1
                 self._readings.pop(self._group[clbit], None)
 
-    def reading(self, clbit: int, recorded: Mapping[int, int]) -> tuple[Reading, bool]:
-        """Return the reading of a bit's group, and whether it is a new one; recorded: the column of each measured bit.
+    def reading(self, clbit: int, recorded: Callable[[int], Column]) -> tuple[Reading, bool]:
+        """Return the reading of a bit's group, and whether it is a new one; recorded: returns the column of a bit.
 
         Raises `NotSupported` if a bit of the group was not measured as often as the others.
         """
@@ -83,9 +54,8 @@ class ReadingTracker:
                 f"measured, got it while bit {unequal[0]} was measured {self._times[unequal[0]]} times and bit {clbit} "
                 f"{times} times; measure them before the condition, or give each bit a readout error of its own."
             )
-        columns = tuple(-1 - self.columns - k for k in range(len(group)))
-        self.columns += len(group)
-        sources = tuple(recorded.get(one) for one in group)
+        columns = self._columns.new(len(group))
+        sources = tuple([recorded(one) for one in group])
         made = Reading(group, sources, columns, times - 1, all(self._all[one] == times for one in group))
         self._readings[group] = made
         self._read.add(group)

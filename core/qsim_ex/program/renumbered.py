@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.control import ControlFlow
-from qsim_ex.circuit.ops import (
-    Begin,
-    Channel,
-    Conditional,
-    Initialize,
-    Instruction,
-    Measure,
-    Op,
-    Permutation,
-    Reset,
-    Save,
-    SetState,
-    When,
-    wires_of,
-)
+from qsim_ex.circuit.ops import Conditional, Instruction, Op, When, wires_of
 
 
 class Renumbered:
@@ -60,37 +43,18 @@ class Renumbered:
             case Conditional(operation, clbits, values):
                 read = self._clbit if bits is None else bits
                 return Conditional(self._op(operation, entries), tuple([read[clbit] for clbit in clbits]), values)
-            case Permutation(wires, indices):
-                return Permutation(self._wires(wires), indices)
-            case Initialize(wires, operand):
-                return Initialize(self._wires(wires), self._operand(operand, 1 << len(wires), None))
-            case Channel(wires, count, operand):
-                at = self._operand(operand, count << 2 * len(wires), None)
-                return Channel(self._wires(wires), count, at, instruction.mixed, instruction.name, instruction.product)
-            case Measure(wires, clbits, kept):
-                return Measure(self._wires(wires), self._bits(clbits), kept)
-            case Reset(wires):
-                return Reset(self._wires(wires))
-            case Begin(wire, level, after):
-                return Begin(self._wire[wire], level, after)
-            case Save():
-                return replace(instruction, wires=self._wires(instruction.wires or ()))
-            case SetState():
-                raise AssertionError("circuits that set the state of all wires are not separated")
-            case ControlFlow():
-                return instruction  # all wires of such circuits stay together, with all classical bits
             case _:
-                assert_never(instruction)
+                return instruction.renumbered(self)
 
     def _op(self, op: Op, entries: NDArray[np.int64] | None) -> Op:
-        operand = self._operand(op.operand, len(op.pattern), entries)
+        operand = self.operand(op.operand, len(op.pattern), entries)
         if self._same:
             return op if operand == op.operand else op._replace(operand=operand)
         when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
         reads = tuple([self._mask(read) for read in op.reads])
-        return Op(self._wires(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
+        return Op(self.wires(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
 
-    def _operand(self, at: int, size: int, entries: NDArray[np.int64] | None) -> int:
+    def operand(self, at: int, size: int, entries: NDArray[np.int64] | None = None) -> int:
         """Return the place of operands in the part, where equal operands stand once."""
         if not self._own:
             return at
@@ -100,10 +64,12 @@ class Renumbered:
             self.columns += range(at, at + size) if entries is None else entries.tolist()
         return self._at[key]
 
-    def _wires(self, wires: Sequence[int]) -> tuple[int, ...]:
+    def wires(self, wires: Sequence[int]) -> tuple[int, ...]:
+        """Return wires in the part's numbers."""
         return tuple([self._wire[wire] for wire in wires])
 
-    def _bits(self, clbits: Sequence[int]) -> tuple[int, ...]:
+    def clbits(self, clbits: Sequence[int]) -> tuple[int, ...]:
+        """Return classical bits in the part's numbers."""
         return tuple([self._clbit[clbit] for clbit in clbits])
 
     def _mask(self, mask: int) -> int:

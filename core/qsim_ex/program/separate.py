@@ -14,22 +14,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from qsim_ex.circuit import thresholds
-from qsim_ex.circuit.control import ControlFlow
-from qsim_ex.circuit.ops import (
-    Begin,
-    Instruction,
-    Measure,
-    Reset,
-    Save,
-    SetState,
-    Structure,
-    structure_of,
-    wires_acted_on,
-    wires_of,
-)
-from qsim_ex.program.choices import num_streams
+from qsim_ex.circuit.ops import Begin, Instruction, Reset, wires_of
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
-from qsim_ex.program.lives import Life, Lives
+from qsim_ex.program.live_ranges import LiveRange, LiveRanges
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.parts import Parts
 from qsim_ex.program.readings import Groups
@@ -48,21 +36,21 @@ def separation_of(
     observed, groups: see `divide.program_of`. how: 'apart', or 'together' for one part of all wires that are not idle,
     or 'whole' for one of all wires. The shots of a seed are the same, since all three have the same instructions.
     """
-    every = (i for i in structure.instructions if isinstance(i, SetState) or (isinstance(i, Save) and not i.wires))
-    if next(every, None) is not None or not structure.num_qubits:
+    if structure.on_every_wire or not structure.num_qubits:
         return None  # a state of all wires is set, or saved
-    if any(isinstance(instruction, ControlFlow) for instruction in structure.instructions):
+    if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
+    narrow = structure.num_qubits <= thresholds.now.narrow  # then no live ranges take turns
+    if structure.joins_all and (narrow or structure.measures_last(observed=observed)):
+        return None
     return _Separator(structure, observed, groups).separation(how)
 
 
 def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separation | None:
     """Return a circuit with control flow as one part without the wires that nothing acts on; None if there are none."""
-    from qsim_ex.program.loops import measures
-
     acted = 0
-    for instruction in structure.instructions:
-        acted |= wires_acted_on(instruction)
+    for one in structure.acted:
+        acted |= one
     n, clbits = structure.num_qubits, tuple(range(structure.num_clbits))
     wires = wires_of(acted)
     if how == "whole" or not 0 < len(wires) < n:
@@ -70,10 +58,10 @@ def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separ
     numbered = Renumbered(wires, clbits, own=False)
     instructions = tuple([numbered.instruction(one, None) for one in structure.instructions])
     made = structure_of(len(wires), len(clbits), instructions)
-    streams = tuple(range(sum(map(num_streams, instructions))))
+    streams = tuple(range(structure.first_streams[-1]))
     part = SeparatePart(made, wires, clbits, clbits, None, streams, groups, wires)
     place = {wire: (0, k) for k, wire in enumerate(wires)}
-    return Separation(n, len(clbits), (part,), place, measures(structure.instructions), ())
+    return Separation(n, len(clbits), (part,), place, structure.measures, ())
 
 
 class _Separator:
@@ -85,15 +73,15 @@ class _Separator:
         self._groups = groups
         simplifier = Simplifier(structure, {clbit for group in groups for clbit in group})
         self._placed, self._phases, self._gathers = simplifier.placed, tuple(simplifier.phases), simplifier.gathers
-        self._saves = any(isinstance(instruction, Save) for instruction in structure.instructions)
-        self._lives = Lives(self._placed, groups, observed)
-        self._partition = Partition(self._lives, self._saves)
+        self._saves = structure.has_saves
+        self._ranges = LiveRanges(self._placed, groups, observed)
+        self._partition = Partition(self._ranges, self._saves)
 
     def separation(self, how: How) -> Separation | None:
         """Return the parts; None if there is one with all wires."""
         num_qubits, num_clbits, partition = self._structure.num_qubits, self._structure.num_clbits, self._partition
-        every = tuple(range(num_qubits)) if how == "whole" else tuple(sorted(self._lives.last))
-        if len(partition.places) == 1 and not partition.slots and len(self._lives.last) == num_qubits:
+        every = tuple(range(num_qubits)) if how == "whole" else tuple(sorted(self._ranges.last))
+        if len(partition.places) == 1 and not partition.slots and len(self._ranges.last) == num_qubits:
             return None
         if not self._placed:
             clbits = tuple(range(num_clbits))
@@ -106,26 +94,25 @@ class _Separator:
     def _separated(
         self, parts: Sequence[SeparatePart], place: dict[int, tuple[int, int]], known: dict[int, tuple[int, int]]
     ) -> Separation:
-        measures = any(isinstance(one, Measure) for one in self._structure.instructions)
         num_qubits, num_clbits = self._structure.num_qubits, self._structure.num_clbits
-        return Separation(num_qubits, num_clbits, tuple(parts), place, measures, self._phases, known)
+        return Separation(num_qubits, num_clbits, tuple(parts), place, self._structure.measures, self._phases, known)
 
     # --- all wires as one part ---------------------------------------------------------------------------------------
 
     @cached_property
     def _sequence(self) -> list[int | Begin]:
-        """The places of all instructions in their order, and beginnings of lives that take turns with others."""
+        """The places of all instructions in their order, and beginnings of live ranges that take turns with others."""
         found: list[int | Begin] = []
         at: dict[int, int] = {}
         begun = set[int]()
         for place in self._partition.order:
             slots = self._partition.slots.get(self._partition.of[place])
-            for life in self._lives.of[place]:
-                if slots is not None and life not in begun and life in slots.taken:
-                    end = self._lives.every[slots.taken[life]].end
+            for live in self._ranges.of[place]:
+                if slots is not None and live not in begun and live in slots.taken:
+                    end = self._ranges.every[slots.taken[live]].end
                     assert end is not None
-                    found.append(Begin(self._lives.every[life].wire, after=at[end]))
-                begun.add(life)
+                    found.append(Begin(self._ranges.every[live].wire, after=at[end]))
+                begun.add(live)
             at[place] = len(found)
             found.append(place)
         return found
@@ -141,7 +128,7 @@ class _Separator:
         return tuple(reversed(found))
 
     def _instruction(self, one: int | Begin) -> Placed:
-        return Placed(one, 0) if isinstance(one, Begin) else self._placed[one]
+        return Placed(one, 1 << one.wire, 0) if isinstance(one, Begin) else self._placed[one]
 
     def _together(self, wires: tuple[int, ...]) -> Separation:
         """Return all instructions as one part with the given wires."""
@@ -156,7 +143,7 @@ class _Separator:
             structure=structure_of(len(wires), len(clbits), tuple(instructions)),
             wires=wires,
             clbits=clbits,
-            final=tuple(sorted(self._lives.wrote)),
+            final=tuple(sorted(self._ranges.wrote)),
             columns=np.array(numbered.columns, dtype=np.int64) if self._gathers else None,
             streams=tuple(streams),
             groups=self._groups,
@@ -164,15 +151,15 @@ class _Separator:
             parts=self._numbers,
         )
         number = {wire: k for k, wire in enumerate(wires)}
-        place = {wire: (0, number[wire]) for wire, life in self._last().items() if not self._is_reset(life)}
+        place = {wire: (0, number[wire]) for wire, live in self._last().items() if not self._is_reset(live)}
         return self._separated((part,), place, {})
 
-    def _last(self) -> dict[int, Life]:
-        """Return the last life of each wire."""
-        return {wire: self._lives.every[life] for wire, life in self._lives.last.items()}
+    def _last(self) -> dict[int, LiveRange]:
+        """Return the last live range of each wire."""
+        return {wire: self._ranges.every[live] for wire, live in self._ranges.last.items()}
 
-    def _is_reset(self, life: Life) -> bool:
-        return life.end is not None and isinstance(self._placed[life.end].instruction, Reset)
+    def _is_reset(self, live: LiveRange) -> bool:
+        return live.end is not None and isinstance(self._placed[live.end].instruction, Reset)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -186,16 +173,16 @@ class _Separator:
 
     def _apart(self) -> Separation:
         """Return the parts, each with its own wires."""
-        num_clbits, lives, partition = self._structure.num_clbits, self._lives, self._partition
+        num_clbits, ranges, partition = self._structure.num_clbits, self._ranges, self._partition
         level = lambda place: self._levels[place]  # noqa: E731
-        parts = Parts(self._placed, lives, partition, self._groups, num_clbits, self._gathers, level)
+        parts = Parts(self._placed, ranges, partition, self._groups, num_clbits, self._gathers, level)
         place: dict[int, tuple[int, int]] = {}
         known: dict[int, tuple[int, int]] = {}
-        for wire, number in lives.last.items():
-            life, part = lives.every[number], parts.part[number]
-            measured = life.origin if life.echoes else life.end
+        for wire, number in ranges.last.items():
+            live, part = ranges.every[number], parts.part[number]
+            measured = live.origin if live.echoes else live.end
             if measured is not None and measured in parts.kept:
                 known[wire] = partition.of[measured], parts.kept[measured]
-            elif not self._is_reset(life):
+            elif not self._is_reset(live):
                 place[wire] = part, parts.wire[number]
         return self._separated(parts.made, place, known)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.readings import Groups

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.control import ControlFlow
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import (
     Begin,
     Channel,
@@ -25,13 +26,10 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
-    SetState,
-    Structure,
     When,
-    wires_acted_on,
     wires_of,
 )
-from qsim_ex.program.choices import num_streams
+from qsim_ex.circuit.structure import Structure
 
 Entries = NDArray[np.int64] | None
 
@@ -40,28 +38,29 @@ Entries = NDArray[np.int64] | None
 class Placed:
     """An instruction that is left of a circuit; each measures or resets one wire at most.
 
-    stream: its first stream of random numbers. entries: the place of each of its operands in the circuit's; None if
-    they stand together.
+    acted: mask of its wires. stream: its first stream of random numbers. entries: the place of each of its operands in
+    the circuit's; None if they stand together.
     """
 
     instruction: Instruction
+    acted: int
     stream: int
     entries: Entries = None
 
     @property
     def wires(self) -> tuple[int, ...]:
         """The wires that it acts on, ascending."""
-        return wires_of(wires_acted_on(self.instruction))
+        return wires_of(self.acted)
 
     @property
     def streams(self) -> range:
         """Its streams of random numbers."""
-        return range(self.stream, self.stream + num_streams(self.instruction))
+        return range(self.stream, self.stream + self.instruction.streams)
 
     @property
     def clbits(self) -> tuple[int, ...]:
         """The classical bits that it reads or writes."""
-        return self.instruction.clbits if isinstance(self.instruction, Measure | Conditional) else ()
+        return self.instruction.read_bits or self.instruction.written_bits
 
 
 class Simplifier:
@@ -77,7 +76,7 @@ class Simplifier:
         self.phases: list[int] = []
         self.gathers = False
         self._misread = misread
-        self._mixed = _mixed_lives(structure.instructions)
+        self._mixed = _mixed_live_ranges(structure.instructions)
         self._resets = [0] * structure.num_qubits  # how often each wire was reset so far
         self._alive = 0  # the mask of the wires that are not idle until they are reset
         for wire, number in self._mixed:
@@ -86,21 +85,23 @@ class Simplifier:
         self._touched = 0  # of these, without those that were only measured
         self._random: set[int] = set()  # classical bits that may be 1
         self._stream = 0
-        for instruction in structure.instructions:
-            self._follow(instruction)
-            self._stream += num_streams(instruction)
+        every = zip(structure.instructions, structure.acted, structure.first_streams, strict=False)
+        for instruction, acted, self._stream in every:
+            self._follow(instruction, acted)
 
-    def _follow(self, instruction: Instruction) -> None:
+    def _follow(self, instruction: Instruction, acted: int) -> None:
         match instruction:
             case Op():
                 operation, entries = self._simplified(instruction)
                 if operation is not None:
-                    self._put(operation, entries)
-            case Permutation() | Channel() | Save():
-                self._put(instruction)
+                    self._put(operation, acted if operation is instruction else operation.acts_on, entries)
+            case Permutation() | Channel():
+                self._put(instruction, acted)
+            case Save():
+                self._put(instruction, acted, touches=False)
             case Initialize(wires):
                 self._reset(wires)
-                self._put(instruction)
+                self._put(instruction, acted)
             case Measure(wires, clbits):
                 for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
                     self._measure(wire, clbit, self._stream + k)
@@ -108,19 +109,18 @@ class Simplifier:
                 self._reset(wires)
             case Conditional():
                 self._conditional(instruction)
-            case SetState() | Begin():
-                raise AssertionError("circuits that set the state of all wires, and parts, are not separated")
+            case StateNode() | Begin():
+                raise AssertionError("circuits with nodes on the state of all wires, and parts, are not separated")
             case ControlFlow():
                 raise AssertionError("the parts of circuits with control flow stay together")
             case _:
                 assert_never(instruction)
 
-    def _put(self, instruction: Instruction, entries: Entries = None) -> None:
-        acted = wires_acted_on(instruction)
+    def _put(self, instruction: Instruction, acted: int, entries: Entries = None, *, touches: bool = True) -> None:
         self._alive |= acted
         self._used |= acted
-        self._touched |= 0 if isinstance(instruction, Save) else acted
-        self.placed.append(Placed(instruction, self._stream, entries))
+        self._touched |= acted if touches else 0
+        self.placed.append(Placed(instruction, acted, self._stream, entries))
 
     def _reset(self, wires: Sequence[int]) -> None:
         for k, wire in enumerate(wires):
@@ -130,7 +130,7 @@ class Simplifier:
             if self._used >> wire & 1:
                 self._used &= ~(1 << wire)
                 self._touched &= ~(1 << wire)
-                self.placed.append(Placed(Reset((wire,)), self._stream + k))
+                self.placed.append(Placed(Reset((wire,)), 1 << wire, self._stream + k))
 
     def _measure(self, wire: int, clbit: int, stream: int) -> None:
         # Where a bit may be read as 1 although the wire is |0⟩, or held another value before, it has to be measured.
@@ -141,7 +141,7 @@ class Simplifier:
                 self._random.discard(clbit)  # it is 0 from now on
             self._alive |= 1 << wire
             self._used |= 1 << wire
-            self.placed.append(Placed(Measure((wire,), (clbit,)), stream))
+            self.placed.append(Placed(Measure((wire,), (clbit,)), 1 << wire, stream))
 
     def _conditional(self, conditional: Conditional) -> None:
         """Place an operation with the bits of its condition that may be 1."""
@@ -150,7 +150,7 @@ class Simplifier:
             return
         read = [k for k, clbit in enumerate(conditional.clbits) if clbit in self._random]
         if len(read) == len(conditional.clbits):
-            self._put(Conditional(operation, conditional.clbits, conditional.values), entries)
+            self._put(Conditional(operation, conditional.clbits, conditional.values), operation.acts_on, entries)
             return
         values = sorted(
             {
@@ -162,10 +162,10 @@ class Simplifier:
         if not values:
             return
         if not read:
-            self._put(operation, entries)
+            self._put(operation, operation.acts_on, entries)
             return
         clbits = tuple(conditional.clbits[k] for k in read)
-        self._put(Conditional(operation, clbits, tuple(values)), entries)
+        self._put(Conditional(operation, clbits, tuple(values)), operation.acts_on, entries)
 
     def _simplified(self, op: Op) -> tuple[Op | None, Entries]:
         """Return an operation without the wires that it only reads while they are |0⟩; None if it changes nothing.
@@ -200,7 +200,7 @@ Era = tuple[int, int]
 """A wire, and how often it was reset before."""
 
 
-def _mixed_lives(instructions: Sequence[Instruction]) -> set[Era]:
+def _mixed_live_ranges(instructions: Sequence[Instruction]) -> set[Era]:
     """Return when an operation or noise mixes which wire; one whose control is always 0 mixes nothing."""
     resets: dict[int, int] = {}
     waiting: list[tuple[list[Era], list[Era]]] = []  # what is mixed if all of some others are

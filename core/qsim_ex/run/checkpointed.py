@@ -16,7 +16,6 @@ from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.options import Checkpoint
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.edition import EDITION
-from qsim_ex.run.machine import Machine
 from qsim_ex.steps.layout import Levels
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def checkpoints_at(
     levels = deployment.planning_levels or Levels(deployment.num_wires)
 
     def digests(other: Levels) -> list[str]:
-        machine = run.machines[0]
-        return [_digest(plans) for plans in machine.plans_on(other)] if isinstance(machine, Machine) else []
+        return [_digest(plans) for plans in run.machines[0].plans_on(other)]
 
     if ranks is None:
         made = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.saves import KINDS, Save
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.memory import require, require_on_host, state_bytes
 from qsim_ex.errors import SavedStateError
@@ -321,12 +321,12 @@ def _saves(
 
         require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
     elif states:
-        require(n, options.dtype, [("the host", free)], states=states + (where.device.kind == "cpu"))
+        require(n, options.dtype, [("the host", free)], states=states + where.device.in_host_memory)
     others = {save: of for save, of in sizes.items() if save.what != "statevector"}
     if others:
         named = ", ".join(repr(save.label) for save in others)
         require_on_host(f"what is saved as {named}", sum(bytes_of(save, of) for save, of in others.items()), free)
-    if any(KINDS[save.what].gates_only for save in others):
+    if any(SAVE_KINDS[save.what].gates_only for save in others):
         from qsim_ex.run.unitary import place_unitary
 
         place_unitary(n, options)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
 from qsim_ex.density.questions import DensityRows, mean, moments
@@ -27,19 +26,19 @@ from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.divide import groups_of, program_of
-from qsim_ex.program.program import Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.density import certain, doubled_for, measures
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.density_matrix import certain, doubled_for
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, seeds_of, without_idle_wires
 from qsim_ex.run.saved_values import SavedRows, classical_memory
 from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.worker import PLANS
 
 _MANY = 1 << 20
 """More branches than anybody has memory for."""
@@ -155,10 +154,7 @@ def run_branches(call: BatchCall) -> BatchResult:
             "options out, or use method='statevector', which draws trajectories."
         )
     circuit, bound = call.circuit, call.bound
-    measured = measures(call) or any(
-        isinstance(one, Store) and one.writes_bits for one in circuit.structure.instructions
-    )
-    request = replace(call.checked(certain(call), measured), trajectories=1)
+    request = replace(call.checked(certain(call), circuit.structure.measures), trajectories=1)
     separation = separation_of(circuit.structure, bool(call.observables), call.groups, "together")
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
@@ -174,7 +170,7 @@ def run_branches(call: BatchCall) -> BatchResult:
             f"expected room for the density matrices of at least two branches of {made.num_wires} wires on one device, "
             f"got {where}; use fewer wires, or method='statevector', which draws trajectories."
         )
-    run = PlannedRun(separation, whole, program, numbers, request, [machine], options)
+    run = PlannedRun(separation, whole, program, numbers, request, PLANS, [machine], options, "density_matrix")
     gates = sum(plan.num_gates for plan in machine.plans)
     collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, machine.plans)
     collector.num_wires = made.num_wires
@@ -218,8 +214,7 @@ class BranchWorker:
         self.dropped = 0.0
         self._run = run
         self._collector = collector
-        segments = (node for node, one in enumerate(run.program.nodes) if isinstance(one, Segment))
-        plans = dict(zip(segments, machine.plans, strict=True))
+        plans = dict(zip(run.program.segment_places, machine.plans, strict=True))
         takes = collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, run.program, plans, ticker, run.bound.count, *takes, None)
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.ops import Save, structure_of
+from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.structure import structure_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.program.separation import SeparatePart, Separation

@@ -22,12 +22,11 @@ from qsim_ex.circuit.ops import (
     Op,
     Permutation,
     Reset,
-    Structure,
     When,
     mask_of,
-    wires_acted_on,
     wires_of,
 )
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.kernels.cpu.narrow_density import pauli_transfer
 from qsim_ex.program.program import Program
 
@@ -164,7 +163,7 @@ def _measured(instructions: Sequence[Instruction]) -> dict[int, int] | None:
         if isinstance(instruction, Measure):
             found.update(zip(instruction.clbits, instruction.wires, strict=True))
             measured |= mask_of(instruction.wires)
-        elif wires_acted_on(instruction) & measured:
+        elif instruction.acts_on & measured:
             return None
     return found
 

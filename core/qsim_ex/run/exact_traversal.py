@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, assert_never, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
-from qsim_ex.circuit.ops import ALWAYS, Save, SetState
+from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.density.questions import DensityRows
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.errors import LoopError, NotSupported, OutOfMemory
@@ -25,11 +25,12 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of
 from qsim_ex.program.gathered import added
 from qsim_ex.program.live import live_columns
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
+from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branches import Branches
+from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
+from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 
@@ -67,12 +68,17 @@ class _Followed:
     rounds: tuple[_RoundAt, ...] = ()
 
     @property
+    def place(self) -> tuple[int, ...]:
+        """The present rounds of all loops."""
+        return tuple([one.number for one in self.rounds])
+
+    @property
     def key(self) -> tuple[int, ...]:
         """The place of the group in the order of all work: of equal keys, groups are at one place."""
         return (*[number for one in self.rounds for number in one], self.node)
 
 
-class ExactTraversal(BranchTraversal):
+class ExactTraversal(GroupTraversal[_Followed]):
     """Runs all branches of some bindings through a program on density matrices.
 
     num_wires: of each density matrix. sampled: whether the classical bits at the end are asked for.
@@ -164,51 +170,25 @@ class ExactTraversal(BranchTraversal):
         self._way.finish(self._unit, self._inputs, group.states, branches)
         machine.end(group.states)
 
-    def _step(self, group: _Followed) -> bool:
-        """Do the node at which a group is, and lead it to the next one; return whether it goes on at once."""
-        at = group.node
-        group.node += 1
-        match self._nodes[at]:
-            case Segment() as segment:
-                self._work(at, segment, group)
-            case Save() as save:
-                self._way.save(self._unit, save, self._values(at, save, group.states, group.branches), group.branches)
-            case SetState() as given:
-                self._set(given, group.states, group.branches)
-            case BranchPoint() as point:
-                return self._divide(at, point, group)
-            case Fork(condition, otherwise):
-                self._fork(evaluate(condition, group.branches.outcomes) != 0, otherwise, group)
-            case Jump(to):
-                group.node = to
-            case RoundBegin(depth):
-                self._round(depth, at, group)
-                return self._meet(at, group)
-            case Join(depth):
-                group.rounds = group.rounds[:depth]
-                return self._meet(at, group)
-            case other:
-                assert_never(other)
-        return True
-
     # --- nodes -------------------------------------------------------------------------------------------------------
 
-    def _work(self, node: int, segment: Segment, group: _Followed) -> None:
+    def _work(self, at: int, segment: Segment, group: _Followed) -> None:
         """Run a segment on all branches, as many at a time as a batch should have."""
         machine, states = self._way.machine, group.states
-        plan = self._plan(node, segment, states.layout, states.fresh)
+        plan = self._plan(at, segment, states.layout, states.fresh)
         operands = self._operands(segment, group.branches)
         for first, part in states.parts(machine.rows):
             own = operands if len(operands) == 1 else operands[first : first + part.rows]
             machine.run(part, plan, own, self._way.ticker.check)
         states.layout, states.fresh = plan.end, plan.left
 
-    def _divide(self, at: int, point: BranchPoint, group: _Followed) -> bool:
+    def _choose(self, at: int, point: BranchPoint, group: _Followed) -> bool:
         """Divide branches by what is measured and read, and write columns; return whether any is left."""
         if point.choices:
             self._measure(at, point, group)
         for reading in point.readings:
-            self._read(reading, group)
+            if len(group.branches):  # else all were too improbable to be followed
+                self._read(reading, group)
         branches = group.branches
         for assignment in point.assignments:
             values = evaluate(assignment.expression, branches.outcomes)
@@ -281,8 +261,8 @@ class ExactTraversal(BranchTraversal):
             self._put(_Followed(otherwise, group.states.take(others.row), others.settled(), group.rounds))
             self._take(group, group.branches.chosen(np.flatnonzero(holds)))
 
-    def _round(self, depth: int, head: int, group: _Followed) -> None:
-        """Count a round."""
+    def _round(self, depth: int, at: int, group: _Followed) -> bool:
+        """Count a round, and wait for other groups that begin it."""
         number = group.rounds[depth].number + 1 if len(group.rounds) > depth else 0
         if number >= self._most:
             left = float(DensityRows(group.states, self._n, 0).populations(()).sum()) / len(self._inputs.seeds)
@@ -290,7 +270,13 @@ class ExactTraversal(BranchTraversal):
                 f"expected a loop to end within max_loop_rounds={self._most} rounds, got a probability of {left:.3g} "
                 f"that it goes on after {self._most}; check its condition, or raise max_loop_rounds."
             )
-        group.rounds = (*group.rounds[:depth], _RoundAt(head, number))
+        group.rounds = (*group.rounds[:depth], _RoundAt(at, number))
+        return self._meet(at, group)
+
+    def _join(self, depth: int, at: int, group: _Followed) -> bool:
+        """Wait at a join for groups that are behind."""
+        group.rounds = group.rounds[:depth]
+        return self._meet(at, group)
 
     # --- branches that become one ------------------------------------------------------------------------------------
 

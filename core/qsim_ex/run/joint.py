@@ -216,8 +216,8 @@ class _JointRun:
         circuit = Circuit.of_structure(parts[0].structure, bound.operands(0, 1))
         states = bound.count * own.trajectories
         wheres = self._call.assigner.many(circuit.num_qubits, states)
-        machines = machines_of(wheres, program, self._call.options, states)
-        run = PlannedRun(None, circuit, program, bound, own, machines, self._call.options)
+        way, machines = machines_of(wheres, program, self._call.options, states)
+        run = PlannedRun(None, circuit, program, bound, own, way, machines, self._call.options)
         collector = PartsCollector(self.answers, numbers, program, live, first_visit)
         self._planned += perf_counter() - began
         with self._ticker(circuit.num_qubits, states, circuit.num_gates) as ticker:

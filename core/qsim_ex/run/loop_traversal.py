@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, assert_never, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.classical import evaluate
-from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.errors import LoopError
 from qsim_ex.placement.batch import Batch, States
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
+from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
+from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
-from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
+from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 
@@ -55,7 +54,7 @@ class _BranchGroup:
         return tuple([one.number for one in self.rounds])
 
 
-class LoopTraversal(BranchTraversal):
+class LoopTraversal(GroupTraversal[_BranchGroup]):
     """Runs the branches of one unit of work through a program with loops."""
 
     def __init__(self, way: ExecutionContext, unit: WorkUnit, inputs: BatchInputs) -> None:
@@ -63,7 +62,6 @@ class LoopTraversal(BranchTraversal):
         self._groups: list[_BranchGroup] = []  # that wait
         self._later: list[Numbers] = []  # shots that begin later
         self._most = way.machine.options.max_loop_rounds
-        self._rounds: tuple[int, ...] = ()
         self._history = History(way.program.history)
 
     def __call__(self, branches: Branches) -> None:
@@ -124,56 +122,34 @@ class LoopTraversal(BranchTraversal):
             self._way.ticker.skip(len(group.branches.shots) * steps)
         machine.end(group.states)
 
-    def _step(self, group: _BranchGroup) -> bool:
-        """Do the node at which a group is, and lead it to the next one; return whether it goes on at once."""
-        at, self._rounds = group.node, group.place
-        group.node += 1
-        match self._nodes[at]:
-            case Segment() as segment:
-                self._run(at, segment, group.states, group.branches, None)
-            case Save() as save:
-                values = self._values(at, save, group.states, group.branches)
-                self._way.save(self._unit, save, values, group.branches, group.place)
-            case SetState() as given:
-                self._set(given, group.states, group.branches)
-            case BranchPoint() as point:
-                self._choose(point, group)
-            case Fork(condition, otherwise):
-                self._fork(evaluate(condition, group.branches.outcomes) != 0, otherwise, group)
-            case Jump(to):
-                group.node = to
-            case RoundBegin(depth):
-                self._round(depth, group)
-            case Join(depth):
-                group.rounds = group.rounds[:depth]
-                return self._join(at, group)
-            case other:
-                assert_never(other)
-        return True
-
     # --- nodes -------------------------------------------------------------------------------------------------------
 
-    def _choose(self, point: BranchPoint, group: _BranchGroup) -> None:
+    def _work(self, at: int, segment: Segment, group: _BranchGroup) -> None:
+        """Run a segment on all branches."""
+        self._run(at, segment, group.states, group.branches, None)
+
+    def _choose(self, at: int, point: BranchPoint, group: _BranchGroup) -> bool:  # noqa: ARG002
         """Make the choices of a branch point; every branch after it has a row of its own."""
         machine = self._way.machine
         if not (point.choices or point.readings):
             inputs, room = self._inputs, 1
         else:
             machine.synchronize()
-            inputs = replace(self._inputs, rounds=self._rounds) if self._rounds else self._inputs
+            inputs = replace(self._inputs, rounds=group.place) if group.place else self._inputs
             room = max(1, machine.rows - self._held() - group.states.rows)
         branches = Decider(inputs, group.states, self._catch_up, room)(point, group.branches)
         if point.records:
             branches = self._history.write(point.records, branches)
         if branches.in_place and len(branches) == group.states.rows:
             group.branches = branches
-            return
+            return True
         most = max(machine.rows - self._held(), group.states.rows)
         if len(branches) > most:
             kept = self._kept(branches, most, group.states.rows)
             self._later.append(np.setdiff1d(self._ids(branches), self._ids(kept)))
             branches = kept
         self._take(group, branches)
+        return True
 
     def _kept(self, branches: Branches, most: int, rows: int) -> Branches:
         """Return as many branches as there is room for, one of each row if there is none for a copy."""
@@ -200,12 +176,12 @@ class LoopTraversal(BranchTraversal):
             self._wait(_BranchGroup(otherwise, group.states.take(others.row), others.settled(), group.rounds))
             self._take(group, group.branches.chosen(np.flatnonzero(holds)))
 
-    def _round(self, depth: int, group: _BranchGroup) -> None:
+    def _round(self, depth: int, at: int, group: _BranchGroup) -> bool:  # noqa: ARG002
         """Count a round; each begins in the layout in which the first one did, for which there are plans."""
         states, rounds = group.states, group.rounds
         if len(rounds) == depth:
             group.rounds = (*rounds, _Round(0, states.layout))
-            return
+            return True
         number, layout = rounds[depth]
         if number + 1 >= self._most:
             raise LoopError(
@@ -215,9 +191,11 @@ class LoopTraversal(BranchTraversal):
         if states.layout != layout and isinstance(states, Batch):
             states.arrange(layout)
         group.rounds = (*rounds[:depth], _Round(number + 1, layout))
+        return True
 
-    def _join(self, at: int, group: _BranchGroup) -> bool:
+    def _join(self, depth: int, at: int, group: _BranchGroup) -> bool:
         """Wait at a join for groups that are behind, or go on with all that are there."""
+        group.rounds = group.rounds[:depth]
         if not self._groups:
             return True
         if any(other.node < at for other in self._groups):

@@ -73,7 +73,7 @@ class Machine:
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
         state = state_bytes(self._num_wires, self.dtype)
-        count = 16 * max(plan.numbers.size() for plan in plans)
+        count = 16 * max(plan.coefficients.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(wanted, self.where.free // (2 * state)))
 
@@ -93,10 +93,8 @@ class Machine:
 
     def plan_on(self, levels: Levels, node: int, layout: Layout, fresh: int) -> Plan:
         """Return the plan of the segment at a node for states that were divided by other levels."""
-        nodes = self._program.nodes
-        segment = nodes[node]
-        assert isinstance(segment, Segment)
-        foreseen = self.plans_on(levels)[0][sum(isinstance(one, Segment) for one in nodes[:node])]
+        segment = self._program.segment_at(node)
+        foreseen = self.plans_on(levels)[0][self._program.segment_places.index(node)]
         if (foreseen.start, foreseen.fresh) == (layout, fresh):
             return foreseen
         given = None if levels.local >= self._num_wires else levels

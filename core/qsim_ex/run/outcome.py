@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +12,15 @@ from qsim_ex.result import BatchResult, Provenance
 
 if TYPE_CHECKING:
     from qsim_ex.run.collector import Collector
-    from qsim_ex.run.pipeline import Machines, PlannedRun, Worked
+    from qsim_ex.run.methods.method import HasRun, SimulatesStates
+    from qsim_ex.run.pipeline import PlannedRun
     from qsim_ex.run.request import Request
 
 
 def result_of(
     run: PlannedRun,
     collector: Collector,
-    workers: Worked,
+    workers: Sequence[HasRun],
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
@@ -43,7 +44,7 @@ def result_of(
 def provenance_of(
     run: PlannedRun,
     report: Mapping[str, Any],
-    workers: Worked,
+    workers: Sequence[HasRun],
     seconds: tuple[float, float],
 ) -> Provenance:
     """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
@@ -76,8 +77,9 @@ def means(
     return values, errors
 
 
-def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: int) -> dict[str, Any]:
+def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[HasRun], rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
+        "method": run.method,
         "bindings": run.bound.count,
         "rows": rows,
         "states": sum(worker.states for worker in workers),
@@ -85,9 +87,8 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: in
     }
     if run.program.branches:
         facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
-        facts["way"] = "plans" if run.machines[0].plans else "compiled trajectories"
-    elif not run.machines[0].plans:
-        facts["way"] = "exact density matrix"
+    if run.program.branches or run.way.names_itself:
+        facts["way"] = run.way.name
     if run.separation is not None:
         facts |= run.separation.facts()
     if len(workers) > 1:
@@ -95,7 +96,7 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: in
     return facts
 
 
-def _timings(plan: float, total: float, machines: Machines) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Sequence[SimulatesStates]) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

@@ -16,6 +16,7 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import in_step
 from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
 from qsim_ex.options import Options
+from qsim_ex.options.methods import USUAL
 
 if TYPE_CHECKING:
     from qsim_ex.run.pipeline import BatchCall
@@ -36,7 +37,7 @@ def agreed_seed(options: Options, num_wires: int, seed: int) -> int:
 
     num_wires: the most wires of any circuit.
     """
-    wires = 2 * num_wires if options.method == "density_matrix" else num_wires
+    wires = USUAL[options.method].index_bits * num_wires
     with connection.in_turn(options.processes):
         if connection.ranks_of(options.processes, wires)[0] is None:
             return seed

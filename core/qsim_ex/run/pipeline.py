@@ -1,7 +1,8 @@
 """The pipeline of every run: assign → plan → prepare → traverse → observe.
 
-A circuit, or many bindings of it, is divided into a program; its states are assigned to devices; its segments are
-planned; then units of work are prepared and run through the program, and the final states are observed.
+A method is chosen first (`options.methods`). A circuit, or many bindings of it, is divided into a program; its states
+are assigned to devices; its segments are planned; then units of work are prepared and run through the program, and the
+final states are observed.
 """
 
 from __future__ import annotations
@@ -19,46 +20,45 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner, Assignment
-from qsim_ex.errors import NotSupported, OptionError
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
+from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
-from qsim_ex.program.readings import unwritten_bits
+from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
-from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.request import Request, checked_request
-from qsim_ex.run.worker import Worker, WorkQueue
+from qsim_ex.run.worker import PLANS, WorkQueue
 
 if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Ask, Asking
     from qsim_ex.comm.protocol import Communicator
+    from qsim_ex.placement.deployment import Deployment
     from qsim_ex.program.separation import How, Separation
-    from qsim_ex.run.density_branches import BranchWorker
-    from qsim_ex.run.narrow_density import DensityMachine, DensityWorker
-    from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
 
-    Machines = Sequence[Machine] | Sequence[TrajectoryMachine] | Sequence[DensityMachine]
-    Workers = Sequence[Worker] | Sequence[TrajectoryWorker | DensityWorker]
-    Worked = Workers | Sequence[BranchWorker]
+
+HEAVY = 1 << 20
+"""The least work of a state, instructions times amplitudes, for which it pays to look at every gate for a method."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
-    """A checked and planned run: its program and numbers, its request, and its machines.
+    """A checked and planned run: its program and numbers, its request, and its machines, all of one way.
 
-    separation: what was left out of the circuit that the user gave; None if nothing was.
+    separation: what was left out of the circuit that the user gave; None if nothing was. method: what results call it.
     """
 
     separation: Separation | None
@@ -66,8 +66,10 @@ class PlannedRun:
     program: Program
     bound: Bindings
     request: Request
-    machines: Machines
+    way: ProgramWay
+    machines: Sequence[SimulatesStates]
     options: Options
+    method: str = "statevector"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,16 +88,30 @@ class BatchCall:
     readout: ReadoutErrors
     ranks: Communicator | None = None
 
+    @classmethod
+    def of_shots(cls, circuit: Circuit, options: Options) -> BatchCall:
+        """Return a call for shots of a circuit, with its own numbers, for questions before a run."""
+        return cls(Assigner(options), options, circuit, _own(circuit), 1, None, (), None, None, ())
+
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The groups of classical bits that are misread together, if conditions read bits."""
         return groups_of(self.circuit.structure, self.readout) if self.readout else ()
 
     @property
+    def may_be_heavy(self) -> bool:
+        """Whether looking at every gate for a method pays, or something is saved that one method alone keeps."""
+        structure = self.circuit.structure
+        if len(structure.instructions) << structure.num_qubits >= HEAVY:
+            return True
+        saves = structure.distinct if Save in structure.kinds else ()
+        return any(SAVE_KINDS[one.what].method is not None for one in saves if isinstance(one, Save))
+
+    @property
     def draws_noise(self) -> bool:
-        """Whether shots of a noisy circuit are asked for and nothing else, by a method of our choice."""
+        """Whether shots of a noisy circuit are asked for and nothing else."""
         asked = self.shots is not None and self.trajectories is None and not self.observables
-        return asked and self.options.method == "automatic" and Channel in self.circuit.structure.kinds
+        return asked and self.circuit.structure.is_noisy
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -132,7 +148,7 @@ def run_batch(
     """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    readout = without(readout, unwritten_bits(circuit.structure)) if readout else ()
+    readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     several = launcher.LAUNCHED or connection.CONNECTED.is_set()
     turn = connection.in_turn(options.processes) if several else nullcontext()
@@ -142,45 +158,57 @@ def run_batch(
 
             if shared_out(call):
                 return run_shared(call)
-        if options.method == "density_matrix":
-            from qsim_ex.run.density import run_density
+        *asked, usual = UNDER[options.method]
+        for row in asked:
+            if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
+                return _chosen(suited.run(), suited.why)
+        method = _method(usual)
+        run = method.run if method.run_joined is None or not circuit.structure.all_joined else method.run_joined
+        try:
+            return run(call)
+        except OutOfMemory as error:
+            if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
+                raise OutOfMemory(" ".join([str(error), *words])) from error
+            raise
 
-            return run_density(call)
-        return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
+
+def _method(row: MethodRow) -> RunMethod:
+    found: RunMethod = loaded(row.name).METHOD
+    return found
 
 
-def _run_separated(call: BatchCall) -> BatchResult:
-    """Run a circuit that may have idle wires and separate parts."""
-    if call.draws_noise:
-        from qsim_ex.run import narrow_density
+def _chosen(found: BatchResult, why: str) -> BatchResult:
+    """Return a result that says why its method was chosen."""
+    facts = {**found.provenance.facts, "method_reason": why}
+    return replace(found, provenance=replace(found.provenance, facts=facts))
 
-        began = perf_counter()
-        if (planned := narrow_density.planned(call)) is not None:
-            return _executed(replace(call, ranks=None), planned, began, call.seeds)  # one matrix has all shots
-    from qsim_ex.program.separate import separation_of
-    from qsim_ex.run.joint import run_parts
 
-    def run(how: How) -> BatchResult:
-        separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
-        if separation is None or separation.alone is not None:
-            return _run(call, separation)
-        largest = max(len(part.wires) for part in separation.parts)
-        if how == "apart" and connection.planned(call.options.processes, largest) > 1:  # a divided state is one part
-            return run("together")
-        return run_parts(call, separation)
-
+def run_separated(call: BatchCall) -> BatchResult:
+    """Run a call whose circuit may have idle wires and separate parts; see `Simulator.run_batch`."""
     if not call.options.separate:
-        return run("whole")
+        return _run_in_parts(call, "whole")
     how: How = "apart" if call.options.checkpoint is None else "together"
     if not call.options.divides:
-        return run(how)
+        return _run_in_parts(call, how)
     try:
-        return run(how)
+        return _run_in_parts(call, how)
     except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
-        return run("whole")
+        return _run_in_parts(call, "whole")
 
 
-def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
+def _run_in_parts(call: BatchCall, how: How) -> BatchResult:
+    """Run a call in one of the ways to part its circuit."""
+    separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
+    if separation is None or separation.alone is not None:
+        return run_whole(call, separation)
+    largest = max(len(part.wires) for part in separation.parts)
+    if how == "apart" and connection.planned(call.options.processes, largest) > 1:  # a divided state is one part
+        return _run_in_parts(call, "together")
+    joined: BatchResult = loaded("statevector").run_parts(call, separation)
+    return joined
+
+
+def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
     began, circuit, bound = perf_counter(), call.circuit, call.bound
     observed = bool(call.observables)
@@ -218,15 +246,14 @@ def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResul
     separation, circuit, program, bound, request, wheres, began = inputs
     options, states = call.options, bound.count * request.trajectories
     if (gates := len(circuit.instructions)) < MANY_GATES:
-        machines = machines_of(wheres, program, options, states)
+        way, machines = machines_of(wheres, program, options, states)
     else:
-        machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
-    return _executed(
-        call, PlannedRun(separation, circuit, program, bound, request, machines, options), began, asked_seeds
-    )
+        way, machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
+    planned = PlannedRun(separation, circuit, program, bound, request, way, machines, options)
+    return executed(call, planned, began, asked_seeds)
 
 
-def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -> BatchResult:
+def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -> BatchResult:
     """Execute a planned run, and return its result; began: when its planning began. asked_seeds: those of the call."""
     circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
     where = run.machines[0].where
@@ -275,24 +302,25 @@ def without_idle_wires(
     return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
 
 
-def machines_of(wheres: Sequence[Assignment], program: Program, options: Options, states: int) -> Machines:
-    """Return the machines of a run, which are of one kind: that of narrow trajectories plans nothing."""
-    if program.branches:
-        from qsim_ex.run import trajectories
-
-        if all(trajectories.suits(program, where.device, where.deployment, options) for where in wheres):
-            return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
-    return [Machine(where, program, options, states) for where in wheres]
+WAYS = ("trajectories",)
+"""The files of `run/methods/` whose ways are asked whether they suit a program with random choices."""
 
 
-def _workers(run: PlannedRun, collector: Collects, kept: Checkpoints | None, ticker: Ticker) -> Workers:
-    """Return a worker for each machine."""
-    program, request, count = run.program, run.request, run.bound.count
-    planned = [machine for machine in run.machines if isinstance(machine, Machine)]
-    if planned:
-        return [Worker(machine, program, request, collector, ticker, kept, count) for machine in planned]
-    compiled = [machine for machine in run.machines if not isinstance(machine, Machine)]
-    return [machine.worker(program, request, collector, ticker, count) for machine in compiled]
+def way_of(where: Sequence[tuple[object, Deployment]], program: Program, options: Options) -> ProgramWay:
+    """Return how a program's states are simulated on devices in deployments: by plans, if no other way suits."""
+    for name in WAYS if program.branches else ():
+        way: ProgramWay = loaded(name).WAY
+        if way.suits is None or all(way.suits(program, device, deployment, options) for device, deployment in where):
+            return way
+    return PLANS
+
+
+def machines_of(
+    wheres: Sequence[Assignment], program: Program, options: Options, states: int
+) -> tuple[ProgramWay, list[SimulatesStates]]:
+    """Return how a program's states are simulated, and the machines."""
+    way = way_of([(one.device, one.deployment) for one in wheres], program, options)
+    return way, [way.machine(one, program, options, states) for one in wheres]
 
 
 def _own(circuit: Circuit) -> Bindings:
@@ -308,12 +336,13 @@ def traverse(
     seeds: Sequence[int],
     ticker: Ticker,
     share: tuple[int, int] | None = None,
-) -> Workers:
+) -> Sequence[RunsUnits]:
     """Run all units of work through the program, on all machines at once.
 
     share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
     """
-    workers = _workers(run, collector, kept, ticker)
+    given = run.program, run.request, collector, ticker, kept, run.bound.count
+    workers = [run.way.worker(machine, *given) for machine in run.machines]
     tree = False
     if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)

@@ -1,4 +1,4 @@
-"""Plans as charts: for each phase the index bits that are near and the gates that run there, and bytes by level."""
+"""Plans as charts: for each register block its index bits and its gates, and bytes by level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, fresh_after
-from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Phase, Step, Sweep, ZeroFill
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, RegisterBlock, Step, Sweep, ZeroFill
 
 _MERGED = re.compile(r"(\d+) phases")
 """The label of a table that merges several phases, with their number."""
@@ -43,10 +43,10 @@ def chart_of(plan: Plan, dtype: np.dtype[Any], deployment: Deployment, title: st
     )
 
 
-def kinds(phase: Phase) -> Counter[str]:
-    """Return how many operations of each kind run in a phase; merged phases count as so many."""
+def kinds(block: RegisterBlock) -> Counter[str]:
+    """Return how many operations of each kind run in a register block; merged phases count as so many."""
     found: Counter[str] = Counter()
-    for item in phase.items:
+    for item in block.items:
         merged = _MERGED.fullmatch(item.label)
         found["phase" if merged else item.label or type(item).__name__.lower()] += int(merged[1]) if merged else 1
     return found
@@ -65,9 +65,9 @@ def _steps(plan: Plan, itemsize: int) -> Iterator[ChartStep]:
 
 def _step(step: Step, absent: int, moved: float, motion: str) -> ChartStep:
     match step:
-        case Sweep(tile, phases):
-            masks = ((mask_of(phase.near), kinds(phase)) for phase in phases)
-            columns = tuple(ChartColumn(near, mask_of(tile), absent, gates) for near, gates in masks)
+        case Sweep(tile, register_blocks):
+            masks = ((mask_of(block.registers), kinds(block)) for block in register_blocks)
+            columns = tuple(ChartColumn(registers, mask_of(tile), absent, gates) for registers, gates in masks)
             return ChartStep("sweep", columns, moved, motion)
         case DenseMatrix(bits, label=label):
             return _whole("matrix", mask_of(bits), absent, label, moved, motion)
@@ -82,7 +82,7 @@ def _step(step: Step, absent: int, moved: float, motion: str) -> ChartStep:
 
 
 def _whole(kind: str, bits: int, absent: int, label: str, moved: float, motion: str) -> ChartStep:
-    """Return a step that is no sweep: one column, in which the bits that it works on are near."""
+    """Return a step that is no sweep: one column, in which the bits that it works on count as register bits."""
     gates = {label: 1} if label else {}
     return ChartStep(kind, (ChartColumn(bits, bits, absent, gates),), moved, motion)
 

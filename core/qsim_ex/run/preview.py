@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Channel, Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
@@ -13,28 +12,32 @@ from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
+from qsim_ex.options.methods import UNDER, USUAL, MethodRow
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.stage_cost import H200, Rates
-from qsim_ex.planning.cost.summary import PlanSummary
+from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import told_of_runs
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
-from qsim_ex.program.separation import SeparatePart, Separation
+from qsim_ex.program.separation import Separation
+from qsim_ex.run.methods.method import RunMethod, Suited, loaded
+from qsim_ex.run.pipeline import BatchCall, way_of
 from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.density.doubled import Doubled
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
 def plans(circuit: Circuit, options: Options) -> list[Plan]:
     """Return the plans of the segments of a circuit, part by part; the device may be absent."""
+    if _without_plans(circuit, options) is not None:
+        return []
     return [plan for part, program in _parts(circuit, options)[1] for plan in _plans(part, program, options)[0]]
 
 
@@ -54,8 +57,8 @@ def _parts(
 
     The separation is None if there is one part.
     """
-    if options.method == "density_matrix":
-        return _doubled(circuit, options)
+    if (parts := _method(USUAL[options.method]).parts) is not None:
+        return parts(circuit, options)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
         return None, [(circuit, program_of(circuit.structure, False, 0, ()))]
@@ -73,37 +76,11 @@ def _parts(
     return separation, found
 
 
-def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
-    """Return what `_parts` does for density matrices."""
-    from qsim_ex.circuit.parameters.bindings import Bindings
-    from qsim_ex.density.branching import in_blocks
-    from qsim_ex.run.density import doubled_for
-    from qsim_ex.run.density_parts import are_apart
-
-    circuit = in_blocks(circuit)
-
-    def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
-        one = circuit
-        if part is not None:
-            operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
-            one = Circuit.of_structure(part.structure, operands)
-        made = doubled_for(one, Bindings.of(one.operands))
-        return made, (Circuit.of_structure(made.structure, made.operands(one.operands)), program_of(made.structure))
-
-    if not options.separate:
-        return None, [of(None)[1]]
-    separation = separation_of(circuit.structure, how="apart")
-    if separation is not None and are_apart(separation) and not options.divides:
-        parts = [of(part) for part in separation.parts]
-        if not any(made.bits for made, _ in parts):
-            return separation, [found for _, found in parts]
-    separation = separation_of(circuit.structure, how="together")
-    return separation, [of(None if separation is None else separation.parts[0])[1]]
-
-
 def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
     """Return the costs of the plans of a circuit, on this machine or on another one."""
     options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
+    if _without_plans(circuit, options) is not None:
+        return NO_WORK
     totals = []
     rates = rates.shared(options.virtual_peers)
     for part, program in _parts(circuit, options, machine)[1]:
@@ -115,6 +92,8 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
 def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     options = options if machine is None else machine.options(options)
+    if (told := _without_plans(circuit, options)) is not None:
+        return Explanation("\n".join(told))
     separation, parts = _parts(circuit, options, machine)
     if separation is None:
         told, charts = _explained(*parts[0], options, machine)
@@ -136,13 +115,33 @@ def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     return Explanation("\n".join([*lines, *_of_shots(circuit, options)]), charts)
 
 
-def _of_shots(circuit: Circuit, options: Options) -> list[str]:
-    """Return a line on the shots of a circuit, if they have a way of their own."""
-    if options.method != "automatic" or Channel not in circuit.structure.kinds:
-        return []
-    from qsim_ex.run import narrow_density
+def _method(row: MethodRow) -> RunMethod:
+    """Return the method of a row."""
+    method: RunMethod = loaded(row.name).METHOD
+    return method
 
-    return [narrow_density.DESCRIPTION] if narrow_density.suits(circuit.structure) else []
+
+def _suited(circuit: Circuit, options: Options) -> list[tuple[RunMethod, Suited]]:
+    """Return the methods that would take a circuit's shots of their own accord."""
+    call = BatchCall.of_shots(circuit, options)
+    rows = [row for row in UNDER[options.method][:-1] if row.only_if is None or getattr(call, row.only_if)]
+    found = [(method, method.suits(call)) for method in map(_method, rows)]
+    return [(method, suited) for method, suited in found if suited is not None]
+
+
+def _without_plans(circuit: Circuit, options: Options) -> list[str] | None:
+    """Return what a run does in words, if its method has no plans."""
+    usual = _method(USUAL[options.method])
+    chosen, why = next(((method, f" ({suited.why})") for method, suited in _suited(circuit, options)), (usual, ""))
+    if chosen.explains is None:
+        return None
+    first, *others = chosen.explains(BatchCall.of_shots(circuit, options))
+    return [f"{first}{why}", *others]
+
+
+def _of_shots(circuit: Circuit, options: Options) -> list[str]:
+    """Return a line on the shots of a circuit, if a method of their own draws them."""
+    return [method.adds for method, _ in _suited(circuit, options) if method.adds]
 
 
 def _explained(
@@ -158,38 +157,23 @@ def _explained(
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
     if machine is not None:
         lines.append(machine.describe(deployment))
-    if options.method == "density_matrix":
-        lines.append(f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits")
+    if (heads := _method(USUAL[options.method]).heads) is not None:
+        lines.append(heads(circuit))
     lines += program.describe(entropy(program, circuit.operands[0]))
-    if program.branches and options.method != "density_matrix":
-        from qsim_ex.run import trajectories
-
-        if trajectories.suits(program, device, deployment, options):
-            lines.append(trajectories.DESCRIPTION)
+    if program.branches and USUAL[options.method].draws:
+        lines += filter(None, [way_of([(device, deployment)], program, options).description])
     following = iter(found)
-    interprets = device.kind == "gpu" and options.compile != "always"
+    interprets = device.interprets and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
     for node in program.nodes:
-        match node:
-            case Segment():
-                told = explain_plan(
-                    next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
-                )
-                lines.append(told)
-            case Save(label, what):
-                kept = "the state" if what == "statevector" else f"the {what} of the state"
-                lines.append(f"{kept} is saved as {label!r}")
-            case SetState():
-                lines.append("all wires are put into a given state, and the state before is discarded")
-            case Fork():
-                lines.append("shots for which a condition does not hold go another way")
-            case RoundBegin():
-                lines.append("the rounds of a loop begin here")
-            case BranchPoint() | Jump() | Join():
-                pass
-            case _:
-                assert_never(node)
-    if found and deployment.in_one_piece and device.kind == "gpu":
+        if isinstance(node, Segment):
+            told = explain_plan(
+                next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
+            )
+            lines.append(told)
+        elif words := node.describe():
+            lines.append(words)
+    if found and deployment.in_one_piece and device.interprets:
         lines.append(told_of_runs(found, options.dtype.itemsize, options.compile, rates))
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))

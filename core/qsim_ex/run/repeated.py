@@ -10,13 +10,13 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.numbers.binding import fill
+from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
@@ -53,7 +53,7 @@ class RepeatedCircuit:
         if known is None or known.device is not where.device:
             known = self._prepared(circuit, where.device)
         device, plan, prepared, touched = known
-        numbers = fill(plan.numbers, circuit.operands[0])
+        numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
         loaded = device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers

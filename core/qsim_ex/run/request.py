@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,23 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.errors import CircuitError, MeasurementError, OptionError, WireError
-from qsim_ex.program.program import Program
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 
 TRAJECTORIES = 1_000
 """The default number of trajectories whose mean an expectation value or a saved average is."""
+
+
+class IsAsked(Protocol):
+    """What a request is checked against: what is saved, and whether something is random before the end."""
+
+    @property
+    def saves(self) -> tuple[Save, ...]:
+        """The saves, in their order."""
+
+    @property
+    def branches(self) -> bool:
+        """Whether something is random before the measurements at the end."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -26,7 +39,7 @@ class Request:
 
     shots: None samples nothing. trajectories: their number if the program has branches, else 1.
     observables: their expectation values are taken. readout: the readout errors of classical bits.
-    streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
+    streams: for each binding, the key of each stream of random numbers (see `Answers.streams`); the stream's own
         number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
     given: the bits that other parts of the circuit have measured, uint8 [bindings, trajectories, bits].
     """
@@ -41,7 +54,7 @@ class Request:
 
 
 def checked_request(
-    program: Program,
+    program: IsAsked,
     circuit: Circuit,
     bound: Bindings,
     shots: int | None,
@@ -49,13 +62,21 @@ def checked_request(
     trajectories: int | None,
     readout: ReadoutErrors,
     measures: bool,
+    keeps: str | None = None,
 ) -> Request:
     """Check the arguments of a run and return them as a request.
 
-    measures: whether the circuit measures anything, be it idle wires that the program leaves out.
+    measures: whether the circuit measures anything, be it idle wires that the program leaves out. keeps: the method, if
+    there are saves that it alone keeps.
 
-    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError` and `WireError`.
+    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, `NotSupported`.
     """
+    for save in program.saves:
+        if (only := SAVE_KINDS[save.what].method) not in (None, keeps):
+            raise NotSupported(
+                f"save: expected a value that amplitudes have, got what={save.what!r}, which method={only!r} alone "
+                "keeps; use that method for circuits that it can run, or save another value."
+            )
     if readout:
         check_groups(readout, circuit.num_clbits)
     _check_operands(circuit, bound)

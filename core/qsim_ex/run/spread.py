@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit.ops import Channel, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.seats import local_options
 from qsim_ex.execution.together import in_step
+from qsim_ex.options.methods import USUAL
 from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector
@@ -77,8 +77,8 @@ def _shares_trajectories(call: BatchCall) -> bool:
     """Return whether there are trajectories to share out, which no save looks at."""
     asked = max(call.shots or 0, call.trajectories or 0)
     structure = call.circuit.structure
-    noisy = Channel in structure.kinds and call.options.method != "density_matrix"
-    return noisy and Save not in structure.kinds and (asked >= 2 * STEP or bool(call.observables))
+    noisy = structure.is_noisy and USUAL[call.options.method].draws
+    return noisy and not structure.has_saves and (asked >= 2 * STEP or bool(call.observables))
 
 
 def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> BatchResult:

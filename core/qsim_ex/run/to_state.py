@@ -19,7 +19,7 @@ from qsim_ex.run.machine import Machine
 from qsim_ex.run.pipeline import PlannedRun, checkpoints_of
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
-from qsim_ex.run.worker import Worker, WorkQueue
+from qsim_ex.run.worker import PLANS, Worker, WorkQueue
 from qsim_ex.state.vector import StateVector
 
 
@@ -44,7 +44,7 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
     program = replace(program, make_nodes=lambda: (whole,), saves=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
-    run = PlannedRun(None, circuit, program, bound, request, [machine], options)
+    run = PlannedRun(None, circuit, program, bound, request, PLANS, [machine], options)
     collector = _Handed.empty(circuit, program, request, 1, where, options, ())
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None

@@ -15,6 +15,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.execution.progress import Share, Ticker
 from qsim_ex.placement.batch import States
@@ -92,8 +93,7 @@ class BranchTraversal:
         """Continue the one branch in progress of an earlier run, and all branches that come from it."""
         way = self._way
         assert way.in_progress is not None
-        segment = self._nodes[at.node]
-        assert isinstance(segment, Segment)
+        segment = way.program.segment_at(at.node)
         plan = way.in_progress.plans_at(at)[-1] if at.before else self._plan(at.node, segment, at.start, at.fresh)
         states = self._begin(1)
         assert states.single is not None
@@ -185,10 +185,8 @@ class BranchTraversal:
                     case Segment() as segment:
                         self._run(node, segment, states, branches, at)
                         at = None
-                    case Save() as save:
-                        self._way.save(self._unit, save, self._values(node, save, states, branches), branches)
-                    case SetState() as given:
-                        self._set(given, states, branches)
+                    case StateNode() as one:
+                        self._on_state(node, one, states, branches)
                     case BranchPoint() as point:
                         branches = self._decided(node, point, states, branches)
                         if not branches.in_place or len(branches) != states.rows:
@@ -264,6 +262,18 @@ class BranchTraversal:
         if (plan.start, plan.fresh) != (start, fresh):
             plan = self._way.machine.plan_for(segment, start, fresh)
         return plan
+
+    def _on_state(
+        self, node: int, one: StateNode, states: States, branches: Branches, rounds: tuple[int, ...] = ()
+    ) -> None:
+        """Do what a node does to states, or keep of them; rounds: the present rounds of the loops around it."""
+        match one:
+            case Save():
+                self._way.save(self._unit, one, self._values(node, one, states, branches), branches, rounds)
+            case SetState():
+                self._set(one, states, branches)
+            case _:
+                raise AssertionError(f"expected a node that a traversal knows, got {one!r}")
 
     def _values(self, node: int, save: Save, states: States, branches: Branches) -> NDArray[Any]:
         """Return the value of a save for each branch, [branches, …]."""

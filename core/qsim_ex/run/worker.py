@@ -10,10 +10,11 @@ from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.program.kraus import STEP
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.method import ProgramWay
 from qsim_ex.run.request import Request
 from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
@@ -96,8 +97,7 @@ class Worker:
         self._program = program
         self._request = request
         self._collector = collector
-        segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
-        plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
+        plans: dict[int, Plan] = dict(zip(program.segment_places, machine.plans, strict=True))
         alone = checkpoints is not None and not machine.batched and not program.loops
         each = count, request.trajectories
         kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None
@@ -141,3 +141,7 @@ def _looped() -> type[BranchTraversal]:
     from qsim_ex.run.loop_traversal import LoopTraversal
 
     return LoopTraversal
+
+
+PLANS = ProgramWay("plans", Machine, Worker)
+"""The way by plans, which any program can go."""

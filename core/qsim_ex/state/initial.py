@@ -15,6 +15,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
+from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.base import PIECE, Placement
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.precision import BY_DTYPE, DTYPES
@@ -66,16 +67,16 @@ _OF_PIECES = {
 
 
 def require_state_options(options: Options) -> None:
-    """Raise `OptionError` for a checkpoint, which only a run writes, and for a density matrix."""
+    """Raise `OptionError` for a checkpoint, which only a run writes, and a method without state vectors."""
     if options.checkpoint is not None:
         raise OptionError(
             f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
             "to a run: use Simulator.run, run_batch or state, or StateVector.save."
         )
-    if options.method == "density_matrix":
+    if (instead := USUAL[options.method].instead_of_state) is not None:
         raise OptionError(
-            "expected method='statevector' or 'automatic' for a state vector, got method='density_matrix'; make a "
-            "qsim_ex.DensityMatrix, or use Simulator.run or run_batch."
+            f"expected method='statevector' or 'automatic' for a state vector, got method={options.method!r}; "
+            f"{instead}."
         )
 
 
@@ -109,7 +110,7 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
     """Return the place of a batch of states on a device that has memory for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
-    name = "the host" if device.kind == "cpu" else device.name
+    name = "the host" if device.in_host_memory else device.name
     require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
     where = assign.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
@@ -120,7 +121,7 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assi
     where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
         return where
-    if where.device.kind != "gpu":
+    if where.device.in_host_memory:
         raise OptionError(f"stream and allocator need a GPU; this state is on the CPU ({where.reason}).")
     if not where.deployment.in_one_piece:
         raise OptionError(f"stream and allocator need a state on one GPU; this one is {where.deployment.describe()}.")

@@ -99,14 +99,14 @@ class MemoryLender(MemoryOwner):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the amplitudes in the order of the wires, for NumPy; raises `TypeError` for a state on a GPU."""
-        if self.device.kind == "gpu":
+        if not self.device.in_host_memory:
             raise TypeError("NumPy cannot read a state on a GPU in place; copy it with to_numpy(), or use CuPy.")
         return np.array(self._shared(), dtype=dtype, copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
-        if self.device.kind != "gpu":
+        if self.device.in_host_memory:
             raise AttributeError("a state on the CPU has no CUDA array interface; use NumPy.")
         found: dict[str, Any] = self._shared().__cuda_array_interface__
         return found

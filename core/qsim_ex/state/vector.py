@@ -111,7 +111,7 @@ class StateVector(Wiring, MemoryLender):
                 )
             options, placed = self.options, self._placement
             new = placed.fresh == (1 << self.num_wires) - 1
-            ordered = in_order and self.device.kind == "cpu" and self.in_one_piece
+            ordered = in_order and self.device.in_host_memory and self.in_one_piece
             ordered = ordered and (not new or self.layout.is_identity())  # 1s of a new state cost nothing in any layout
             shape, held = self.device.shape(self.dtype), 0
             if ordered:

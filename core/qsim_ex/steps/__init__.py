@@ -2,7 +2,7 @@
 
 Everything between `Plan.start` and `Plan.end` is in **index bits** (bit 0 is the least significant bit of an
 amplitude's index); wires appear only in those two layouts. Structure is here, numbers are not: a plan says where a
-number will stand, and `planning.numbers.binding.bind` fills it in.
+number will stand, and `planning.coefficients.binding.bind` fills it in.
 
 The classes of a plan can be imported from here, for users who inspect one (see `Simulator.plans`). The engine itself
 imports each name from its file.
@@ -10,9 +10,9 @@ imports each name from its file.
 
 from __future__ import annotations
 
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -21,8 +21,8 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Phase,
-    Rename,
+    Permute,
+    RegisterBlock,
     Slot,
     Step,
     Sweep,
@@ -31,6 +31,7 @@ from qsim_ex.steps.step import (
 
 __all__ = [
     "BasisPermutation",
+    "Coefficients",
     "DenseMatrix",
     "Diagonal",
     "Euler",
@@ -44,11 +45,10 @@ __all__ = [
     "Migration",
     "Mix",
     "Motion",
-    "Numbers",
-    "Phase",
+    "Permute",
     "Plan",
     "Product",
-    "Rename",
+    "RegisterBlock",
     "Shape",
     "Slot",
     "Stage",

@@ -1,13 +1,13 @@
 """The steps and numbers of a plan that native code made: arrays of integers, and objects made from them on demand.
 
 Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes the
-kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
+kernels of a GPU, sees the same `Sweep` and `Coefficients` as everywhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
 from qsim_ex.native.library import function
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
@@ -24,8 +24,8 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Phase,
-    Rename,
+    Permute,
+    RegisterBlock,
     Slot,
     Step,
     Sweep,
@@ -38,7 +38,7 @@ Key = Hashable
 
 NAMES = (
     ("steps", "i8", 18),
-    ("phases", "i8", 3),
+    ("register_blocks", "i8", 3),
     ("items", "i8", 11),
     ("packed", "u4", 1),
     ("words", "u8", 1),
@@ -53,7 +53,7 @@ NAMES = (
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
 
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
-"""The arrays of a listed number program, in the order of `qx_plan_listed`: as in `NAMES`."""
+"""The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of planner/tiles/sweep.hpp; Instruction.
 (
@@ -77,7 +77,7 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
     LOAD_COUNT,
 ) = range(18)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
-MIX, DIAGONAL, RENAME = range(3)
+MIX, DIAGONAL, PERMUTE = range(3)
 PRODUCT, EULER, FOLD = range(3)
 
 
@@ -92,10 +92,10 @@ class Owner(Protocol):
         """Return address and length of each array of `LISTED`."""
 
 
-class ListedNumbers(NamedTuple):
-    """A number program with lists of places, in which each number has a place of its own; see `Numbers`.
+class ListedCoefficients(NamedTuple):
+    """A coefficient program with lists of places, in which each number has a place of its own; see `Coefficients`.
 
-    The struct Instruction of planner/numbers/program.hpp has the columns of `program`.
+    The struct Instruction of planner/coefficients/program.hpp has the columns of `program`.
 
     packed: the places of all steps' numbers.
     """
@@ -122,13 +122,13 @@ class PlanArrays:
     """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
 
     owner: keeps the memory. handle: the struct PlanSteps in native code. found: address and length of each array.
-    num_operands: as in `Numbers`. size: how many numbers there are while a CPU runs the number program, the operands
-    included; `packed` are places among these.
+    num_operands: as in `Coefficients`. size: how many numbers there are while a CPU runs the coefficient program, the
+    operands included; `packed` are places among these.
     staged: whether the state has several levels, so that not all steps run one behind the other.
     """
 
     steps: Integers
-    phases: Integers
+    register_blocks: Integers
     items: Integers
     packed: NDArray[np.uint32]
     words: NDArray[np.uint64]
@@ -153,7 +153,7 @@ class PlanArrays:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all arrays, and of the number program."""
+        """The bytes of all arrays, and of the coefficient program."""
         return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
 
     @cached_property
@@ -163,9 +163,9 @@ class PlanArrays:
         return {number: place for place, number in enumerate(numbers)}
 
     @cached_property
-    def listed(self) -> ListedNumbers:
-        """The number program as lists of places, which GPUs, descriptions and tests read; made by native code."""
-        return ListedNumbers(*arrays_at(self.owner, LISTED, self.owner.listed()))
+    def listed(self) -> ListedCoefficients:
+        """The coefficient program as lists of places, which GPUs, descriptions and tests read; made by native code."""
+        return ListedCoefficients(*arrays_at(self.owner, LISTED, self.owner.listed()))
 
     @cached_property
     def packed_ends(self) -> list[int]:
@@ -193,18 +193,18 @@ class PlanArrays:
         reads = self._reads(row[WORDS], row[BITS], row[READS])
         return DenseMatrix(bits, reads, _when(row[MASK], row[VALUE]), label)
 
-    def made_phases(self, begin: int, end: int) -> tuple[Phase, ...]:
-        """Return some phases with their items."""
-        rows = self.phases[begin:end].tolist()
-        return tuple(Phase(wires_of(near), self._items(first, last)) for near, first, last in rows)
+    def made_blocks(self, begin: int, end: int) -> tuple[RegisterBlock, ...]:
+        """Return some register blocks with their items."""
+        rows = self.register_blocks[begin:end].tolist()
+        return tuple(RegisterBlock(wires_of(registers), self._items(first, last)) for registers, first, last in rows)
 
     def packed_places(self) -> tuple[Integers, ...]:
-        """Return the entries of the number buffer that each step is given."""
+        """Return the entries of the coefficient buffer that each step is given."""
         places = self.listed.packed.astype(np.int64)
         return tuple(np.split(places, self.steps[:-1, PACKED])) if len(self.steps) else ()
 
     def instructions(self) -> tuple[Product | Euler | Fold, ...]:
-        """Return the number program."""
+        """Return the coefficient program."""
         return tuple(self._instruction(*row) for row in self.listed.program.tolist())
 
     def _instruction(
@@ -251,8 +251,8 @@ class PlanArrays:
         label: int,
     ) -> Item:
         when, name = _when(mask, value), self._labels[label]
-        if kind == RENAME:
-            return Rename(self.bits(words, num_bits), when, self._values(to, num_bits), name)
+        if kind == PERMUTE:
+            return Permute(self.bits(words, num_bits), when, self._values(to, num_bits), name)
         reads = self._reads(words, num_bits, num_reads)
         if kind == DIAGONAL:
             return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
@@ -287,14 +287,13 @@ class PlanArrays:
     def keys(self) -> list[Key]:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
         out = np.empty(4, dtype=np.int64)
-        begin, free = _keys()
-        made = begin(self.handle, out.ctypes.data)
+        made = function("plan_keys")(self.handle, out.ctypes.data)
         try:
             words, count, ends, sweeps = out.tolist()
             whole = Memory(self, words, count, "i8").array().tobytes()
             bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
         finally:
-            free(made)
+            function("plan_free_keys")(made)
         parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
         return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
 
@@ -319,12 +318,6 @@ def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: lis
     return made
 
 
-@lru_cache(maxsize=1)
-def _keys() -> tuple[Callable[..., int], Callable[..., int]]:
-    """Return the functions of core/native/planner/encode/keys.cpp."""
-    return function("plan_keys"), function("plan_free_keys")
-
-
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
     """Return the byte strings that stand one behind the other."""
     whole, bounds = data.tobytes(), [0, *ends.tolist()]
@@ -344,11 +337,11 @@ class PlannedSweep(Sweep):
     arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
     """
 
-    __slots__ = ("_phases", "arrays", "number")
+    __slots__ = ("_blocks", "arrays", "number")
 
     arrays: PlanArrays | None
     number: int
-    _phases: tuple[Phase, ...] | None
+    _blocks: tuple[RegisterBlock, ...] | None
 
     @classmethod
     def of(cls, arrays: PlanArrays, number: int) -> Self:
@@ -356,7 +349,7 @@ class PlannedSweep(Sweep):
         made, put = cls.__new__(cls), object.__setattr__
         put(made, "arrays", arrays)
         put(made, "number", number)
-        put(made, "_phases", None)
+        put(made, "_blocks", None)
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -373,19 +366,19 @@ class PlannedSweep(Sweep):
         return getattr(self, name)
 
     @property
-    def phases(self) -> tuple[Phase, ...]:
-        """The phases, in order."""
-        if self._phases is None:
+    def register_blocks(self) -> tuple[RegisterBlock, ...]:
+        """The register blocks, in order."""
+        if self._blocks is None:
             assert self.arrays is not None
             begin, end = self.arrays.steps[self.number, BEGIN : END + 1].tolist()
-            object.__setattr__(self, "_phases", self.arrays.made_phases(begin, end))
-        assert self._phases is not None
-        return self._phases
+            object.__setattr__(self, "_blocks", self.arrays.made_blocks(begin, end))
+        assert self._blocks is not None
+        return self._blocks
 
-    @phases.setter
-    def phases(self, phases: tuple[Phase, ...]) -> None:
+    @register_blocks.setter
+    def register_blocks(self, register_blocks: tuple[RegisterBlock, ...]) -> None:
         object.__setattr__(self, "arrays", None)
-        object.__setattr__(self, "_phases", phases)
+        object.__setattr__(self, "_blocks", register_blocks)
 
     def __eq__(self, other: object) -> bool:
         """Return whether another sweep has the same fields, compiled or not."""
@@ -415,17 +408,17 @@ def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
 
 
 def key_of(sweep: Sweep) -> Key:
-    """Return what is equal for equal sweeps: of a compiled plan's sweep, bytes, for which no phase is made."""
+    """Return what is equal for equal sweeps: of a compiled plan's sweep, bytes, for which no register block is made."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return sweep.arrays.keys[sweep.number]
     return sweep
 
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:
-    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
+    return sweep.tile, sweep.register_blocks, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
 
 
-class NativeNumbers(Numbers):
+class NativeCoefficients(Coefficients):
     """The numbers of a compiled plan; instructions and places are made from its arrays when they are asked for.
 
     arrays: those of the plan; None for a changed copy.
@@ -476,9 +469,9 @@ class NativeNumbers(Numbers):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle them as plain numbers, as `PlannedSweep` is."""
-        return Numbers, (self.num_operands, self.program, self.packed)
+        return Coefficients, (self.num_operands, self.program, self.packed)
 
 
 # Users see what an object is, not how it was made.
 PlannedSweep.__name__ = PlannedSweep.__qualname__ = "Sweep"
-NativeNumbers.__name__ = NativeNumbers.__qualname__ = "Numbers"
+NativeCoefficients.__name__ = NativeCoefficients.__qualname__ = "Coefficients"

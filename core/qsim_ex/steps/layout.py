@@ -143,11 +143,11 @@ class Shape:
     """The sizes of one sweep's memory levels, and its rates: the machine as planning sees it.
 
     tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + dense.
-    near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
+    registers: index bits that one register block can mix: those of a thread's registers, or of rows of SIMD vectors.
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
-    edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
-        they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
-    phases: most phases in one sweep (at least 3), or None for any number.
+    edge: how many of the lowest index bits are never register bits in the first and in the last register block of a
+        sweep, since they number the lanes that load and store. A block without items is added where it is needed.
+    most_blocks: most register blocks in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `DenseMatrix` step.
     table: most parities that index a merged table of phases (a single wider diagonal stays as it is).
     thin: a merged table has at most one entry per 2^thin amplitudes (but always may have 8), since making an entry
@@ -157,7 +157,7 @@ class Shape:
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
         tile; 0 where amplitudes stay in registers.
     block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
-        None where there are no matrix units, or where another number of bits is near.
+        None where there are no matrix units, or another number of register bits.
     block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that
         sweeps over fewer amplitudes have only those that save more, or none.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
@@ -168,27 +168,29 @@ class Shape:
     seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
         shown either, nor is the next.)
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
-    counted: multiply-adds per amplitude that take as long as reading and writing it once, where phases are counted
-        beside them; 0 where plans are not compared in full. (Not shown either, nor is the next.)
-    exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two phases.
+    counted: multiply-adds per amplitude that take as long as reading and writing it once, where register blocks
+        are counted beside them; 0 where plans are not compared in full. (Not shown either, nor is the next.)
+    exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two register
+        blocks.
     fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
     scattered: reading and writing takes so many times as long with them.
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
         amplitudes are there. (Not shown either, nor are the next three.)
     elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
-    rich: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried. Of 27
-        families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
-    rich_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5 gains.
+    cx_ratio: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried.
+        Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
+    cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
+        gains.
     stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
         is applied again has the same plan. (Not shown either, nor is the next.)
     left_out: the rules of planning that plans are made without, see `planning.rules`; none but in tests.
     """
 
     tile: int
-    near: int
+    registers: int
     low: int
     edge: int
-    phases: int | None
+    most_blocks: int | None
     dense: int
     table: int = 10
     thin: int = 0
@@ -207,8 +209,8 @@ class Shape:
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
-    rich: float = field(default=1.5, repr=False)
-    rich_there: float = field(default=4.5, repr=False)
+    cx_ratio: float = field(default=1.5, repr=False)
+    cx_ratio_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)
     left_out: tuple[str, ...] = field(default=(), repr=False)
 
@@ -240,23 +242,24 @@ class Shape:
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
 
-        A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
+        A sweep's tile has exactly ``fit(n).tile`` bits and every register block
+        exactly ``fit(n).registers`` register bits.
         Raises `OptionError` for tiles that are too small for the lowest bits and a matrix: no plan would end.
         """
-        near = min(self.near, num_bits)
-        if self.tile < min(num_bits, self.low + min(self.dense, near)):
+        registers = min(self.registers, num_bits)
+        if self.tile < min(num_bits, self.low + min(self.dense, registers)):
             raise OptionError(
                 f"expected tiles of at least low + dense index bits, got tile={self.tile}, low={self.low} and "
                 f"dense={self.dense}; make tiles larger, or dense or low smaller."
             )
-        whole = near == BLOCK_BITS and self.dense >= BLOCK_BITS
+        whole = registers == BLOCK_BITS and self.dense >= BLOCK_BITS
         return replace(
             self,
             tile=min(self.tile, num_bits),
-            near=near,
+            registers=registers,
             low=min(self.low, num_bits),
-            edge=min(self.edge, num_bits - near),
-            dense=min(self.dense, near),
+            edge=min(self.edge, num_bits - registers),
+            dense=min(self.dense, registers),
             table=min(self.table, max(_SMALL_TABLE, num_bits - self.thin)) if self.thin else self.table,
             block=self.block if whole else None,
         )

@@ -13,8 +13,8 @@ from typing import Any, assert_never
 
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
+from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.numbers import Numbers
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 SPARED_FROM = 12
@@ -122,7 +122,7 @@ class Plan:
     stages: tuple[Stage, ...]
     start: Layout
     end: Layout
-    numbers: Numbers
+    coefficients: Coefficients
     shape: Shape
     num_gates: int
     made_from: tuple[Any, ...]
@@ -140,7 +140,7 @@ class Plan:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """All steps of all stages, in order; `Numbers.packed` has one array for each."""
+        """All steps of all stages, in order; `Coefficients.packed` has one array for each."""
         return tuple(step for stage in self.stages for step in stage.steps)
 
     @property

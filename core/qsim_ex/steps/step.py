@@ -1,4 +1,4 @@
-"""The steps of a plan: sweeps, with their phases and items, and the steps that are not sweeps."""
+"""The steps of a plan: sweeps, with their register blocks and items, and the steps that are not sweeps."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from qsim_ex.circuit.ops import Entry, Pattern, When
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
-"""The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
+"""The classes of entries whose value is passed to a kernel; 0, 1 and −1 are written into its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of an item's numbers: numbers that are alike for all amplitudes without reads, a table with reads.
+    """The place of an item's numbers in the packed array of its sweep.
 
-    Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
-    `at` counts from the beginning of that array.
+    The array has `Sweep.numbers` numbers, which are the same for all amplitudes, and then `Sweep.tables` table entries,
+    of which an amplitude selects one by the parities that the item reads. `at` counts from the beginning of the array.
     """
 
     at: int
@@ -25,11 +25,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """A dense matrix on near bits.
+    """A matrix on register bits, which may be another one for each value of some parities.
 
-    bits: mixed index bits, least significant first; all are near.
-    reads: masks of index bits, none of them mixed, whose parities select the block (``reads[0]`` least
-        significant); the bits may be outside the tile and outside the buffer.
+    bits: the index bits that the matrix mixes, least significant first; all are register bits.
+    reads: masks of index bits, none of them mixed, whose parities select the matrix (``reads[0]`` least significant);
+        the bits may be outside the tile and outside the sub state vector.
     when: index bits and the values at which the item acts; disjoint from `bits`.
     pattern: classes of the entries [2^reads, 2^bits, 2^bits].
     slot: without reads, the entries of the classes in `NUMBERED`, in C order; with reads, all entries.
@@ -45,7 +45,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """A table of phases, one factor for each value of the parities; fields as in `Mix`.
+    """A diagonal matrix: a table with one factor for each value of some parities; fields as in `Mix`.
 
     Without reads the table is one number (a controlled phase or a global phase).
     The slot holds all 2^reads entries; a single entry of −1 or 1 has no number.
@@ -59,8 +59,8 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True)
-class Rename:
-    """A permutation of near bits without numbers: the amplitude at value x of `bits` moves to ``to[x]``."""
+class Permute:
+    """A basis permutation on register bits: the amplitude at value x of `bits` moves to value ``to[x]``."""
 
     bits: tuple[int, ...]
     when: When
@@ -68,33 +68,37 @@ class Rename:
     label: str = field(default="", compare=False)
 
 
-Item = Mix | Diagonal | Rename
+Item = Mix | Diagonal | Permute
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
-    """Work while some bits of the tile are near; `near` is ascending and has at most `Shape.near` bits."""
+class RegisterBlock:
+    """Items that are applied to one tile while the same few of its bits number the registers (or rows of vectors).
 
-    near: tuple[int, ...]
+    registers: these index bits, ascending; at most `Shape.registers`.
+    """
+
+    registers: tuple[int, ...]
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One read and one write of the sub state vector; everything in between happens in tiles.
+    """One pass over the sub state vector, which reads and writes each amplitude once, tile by tile.
 
     A bit that nothing has mixed yet is 0 in every amplitude that is not zero: the state is smaller than its buffer.
     Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero, and their memory is undefined: the sweep does
     not read them and, outside its tile, does not visit them. It writes its whole tile, so the state grows by the fresh
     bits in it.
 
-    A tile may be a linear subspace: items see an amplitude at another index than memory has it at. `load` and `store`
-    are linear maps over GF(2) from the one to the other, before and after the items, given by their columns: the index
-    bits that flip in memory with each index bit that items see. So the next sweep finds other directions, or only other
-    bits, lowest in memory, where it is contiguous. Both lead a tile to the same place, so it is written where it was
-    read; a bit outside the tile stays as it is, but for what the maps add to it within the tile.
+    A tile may be a linear subspace over GF(2): its items see an amplitude at another index than memory does. `load` and
+    `store` are the linear maps from the index that items see to the index in memory, before and after the items. They
+    are given by their columns: the index bits in memory that flip with each index bit that items see. So the lowest
+    bits in memory, where it is contiguous, may be others for the next sweep, or sums of others. Both maps lead a tile
+    to the same place, so that it is written where it was read. A bit outside the tile stays as it is, except for what
+    the maps add to it within the tile.
 
-    tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
+    tile: index bits of one tile, ascending; it always includes the lowest ones (all bits of a small state).
     numbers, tables: the count of numbers and of table entries; see `Slot`.
     fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
     load: the columns of the map by which the state is read; bits from its length up stay. () for the identity.
@@ -102,7 +106,7 @@ class Sweep:
     """
 
     tile: tuple[int, ...]
-    phases: tuple[Phase, ...]
+    register_blocks: tuple[RegisterBlock, ...]
     numbers: int
     tables: int
     fresh: int = 0
@@ -134,7 +138,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class DenseMatrix:
-    """A matrix wider than a phase, as a step of its own: its bits are brought low, multiplied, and put back.
+    """A matrix on more bits than a register block has: its bits are brought lowest, multiplied, and put back.
 
     Fields as in `Mix`; its packed array holds all entries [2^reads, 2^bits, 2^bits].
     """
@@ -147,7 +151,7 @@ class DenseMatrix:
 
 @dataclass(frozen=True, slots=True)
 class BasisPermutation:
-    """A basis permutation on any bits: the amplitude at value x of `bits` moves to ``to[x]``; no numbers."""
+    """A basis permutation on any bits: the amplitude at value x of `bits` moves to value ``to[x]``."""
 
     bits: tuple[int, ...]
     to: tuple[int, ...]
@@ -156,7 +160,7 @@ class BasisPermutation:
 
 @dataclass(frozen=True, slots=True)
 class InitialAmplitudes:
-    """Bits that all hold the value `held` are put into the state in the packed array of 2^bits amplitudes."""
+    """Bits of which only the value `held` occurs are set to a state: the 2^bits amplitudes of the packed array."""
 
     bits: tuple[int, ...]
     held: int
@@ -165,7 +169,7 @@ class InitialAmplitudes:
 
 @dataclass(frozen=True, slots=True)
 class ZeroFill:
-    """Write the zeros that a growing state has not written yet: where any of the `fresh` bits, all local, is 1."""
+    """Zeros are written to all amplitudes at which one of the `fresh` bits, which are local, is 1."""
 
     fresh: int
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 import numpy as np
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.native.library import address, function
-from qsim_ex.steps.compiled import DIAGONAL, MIX, NAMES, RENAME, SWEEP
-from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Slot, Sweep
+from qsim_ex.steps.compiled import DIAGONAL, MIX, NAMES, PERMUTE, SWEEP
+from qsim_ex.steps.step import Diagonal, Item, Mix, Permute, Slot, Sweep
 
 _FORMS = {name: (kind, row) for name, kind, row in NAMES}
-_READ = ("steps", "phases", "items", "words", "values", "patterns", "pattern_ends")
+_READ = ("steps", "register_blocks", "items", "words", "values", "patterns", "pattern_ends")
 """The arrays that native code reads, in the order of `qx_sweeps_read`."""
 
 _NO_NUMBERS = Slot(0, 0)
@@ -28,7 +27,7 @@ class SweepArrays:
     """
 
     def __init__(self, sweeps: Sequence[Sweep]) -> None:
-        self._free, self._owned = _calls().free, 0
+        self._free, self._owned = function("sweeps_free"), 0
         self.sweep_places = {number: number for number in range(len(sweeps))}
         written = _Written()
         for sweep in sweeps:
@@ -36,7 +35,7 @@ class SweepArrays:
         arrays = written.arrays()
         given = np.array([part for array in arrays for part in (address(array), len(array))], dtype=np.int64)
         found = np.zeros(1, dtype=np.int64)
-        self._owned = _calls().read(address(given), address(found))
+        self._owned = function("sweeps_read")(address(given), address(found))
         self.handle = int(found[0])
         self.bytes = sum(array.nbytes for array in arrays)
 
@@ -49,7 +48,7 @@ class _Written:
 
     def __init__(self) -> None:
         self._steps: list[tuple[int, ...]] = []
-        self._phases: list[tuple[int, ...]] = []
+        self._blocks: list[tuple[int, ...]] = []
         self._items: list[tuple[int, ...]] = []
         self._words: list[int] = []
         self._values: list[int] = []
@@ -58,21 +57,21 @@ class _Written:
     def arrays(self) -> list[np.ndarray[Any, np.dtype[Any]]]:
         """Return the arrays of `_READ`."""
         ends = list(accumulate(map(len, self._patterns)))
-        parts = [self._steps, self._phases, self._items, self._words, self._values, [*b"".join(self._patterns)], ends]
+        parts = [self._steps, self._blocks, self._items, self._words, self._values, [*b"".join(self._patterns)], ends]
         forms = [_FORMS[name] for name in _READ]
         return [np.array(part, dtype=kind).reshape(-1, row) for (kind, row), part in zip(forms, parts, strict=True)]
 
     def sweep(self, sweep: Sweep) -> None:
-        """Write a sweep, with its phases and their items."""
-        begin = len(self._phases)
-        for phase in sweep.phases:
+        """Write a sweep, with its register blocks and their items."""
+        begin = len(self._blocks)
+        for block in sweep.register_blocks:
             first = len(self._items)
-            for item in phase.items:
+            for item in block.items:
                 self._item(item)
-            self._phases.append((mask_of(phase.near), first, len(self._items)))
+            self._blocks.append((mask_of(block.registers), first, len(self._items)))
         stored = _stored(sweep)
         maps = self._add(stored), len(stored), self._add(sweep.load), len(sweep.load)
-        row = [SWEEP, mask_of(sweep.tile), sweep.fresh, begin, len(self._phases), sweep.numbers, sweep.tables, 0]
+        row = [SWEEP, mask_of(sweep.tile), sweep.fresh, begin, len(self._blocks), sweep.numbers, sweep.tables, 0]
         self._steps.append((*row, *maps[:2], *[0] * 6, *maps[2:]))
 
     def _item(self, item: Item) -> None:
@@ -81,9 +80,9 @@ class _Written:
                 self._row(MIX, bits, reads, when, self._pattern(pattern), slot, 0)
             case Diagonal(reads, when, pattern, slot):
                 self._row(DIAGONAL, (), reads, when, self._pattern(pattern), slot, 0)
-            case Rename(bits, when, to):
+            case Permute(bits, when, to):
                 self._values += to
-                self._row(RENAME, bits, (), when, self._pattern(b""), _NO_NUMBERS, len(self._values) - len(to))
+                self._row(PERMUTE, bits, (), when, self._pattern(b""), _NO_NUMBERS, len(self._values) - len(to))
             case _:
                 assert_never(item)
 
@@ -108,15 +107,3 @@ def _stored(sweep: Sweep) -> tuple[int, ...]:
     """Return the columns of the map by which a sweep writes, of all bits that it moves; () for that of `load`."""
     known = max(len(sweep.store), len(sweep.load), *[bit + 1 for bit in sweep.tile[-1:]])
     return sweep.stores(range(known)) if sweep.store else ()
-
-
-class _SweepCalls(NamedTuple):
-    """The functions of core/native/planner/encode/sweep_arrays.cpp."""
-
-    read: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _SweepCalls:
-    return _SweepCalls(function("sweeps_read"), function("sweeps_free"))

@@ -11,7 +11,7 @@ from support.plain_device import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.numbers.binding import fill
+from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, ZeroFill
 
 DTYPES = [np.complex64, np.complex128]
@@ -49,7 +49,7 @@ def test_a_thousand_rows(name, dtype):
         assert np.linalg.norm(found[row] - run_plain(plan, operands[row])) < (1e-5 if dtype == np.complex64 else 1e-12)
         single, device = np.empty(1 << n, dtype=dtype), CpuDevice(2)
         device.begin(single)
-        for step, numbers in zip(plan.steps, fill(plan.numbers, operands[row]), strict=True):
+        for step, numbers in zip(plan.steps, fill(plan.coefficients, operands[row]), strict=True):
             device.run(single, n, step, numbers)
         assert np.array_equal(single, found[row])
 

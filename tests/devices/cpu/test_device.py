@@ -18,7 +18,7 @@ from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.passes import passes
 from qsim_ex.reference import extract
-from qsim_ex.steps import InitialAmplitudes, Mix, Phase, Slot, Sweep
+from qsim_ex.steps import InitialAmplitudes, Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.index_map import images
 
 DTYPES = [np.complex64, np.complex128]
@@ -193,7 +193,7 @@ def test_out_of_memory():
 def one_gate(num_bits):
     """A sweep with one Hadamard and its numbers."""
     mix = Mix((min(4, num_bits - 1),), (), ALWAYS, pattern("rrrr"), Slot(0, 4))
-    sweep = Sweep(tuple(range(min(num_bits, 12))), (Phase(mix.bits, (mix,)),), 4, 0)
+    sweep = Sweep(tuple(range(min(num_bits, 12))), (RegisterBlock(mix.bits, (mix,)),), 4, 0)
     return sweep, np.array([1, 1, 1, -1], dtype=np.complex128) * 0.5**0.5
 
 
@@ -255,8 +255,8 @@ def test_lanes():
 def test_a_plan_is_encoded_once():
     """Preparing the same steps again gives what was prepared before; other steps or another size do not."""
     device = CpuDevice()
-    step = Sweep((0, 1), (Phase((0, 1), ()),), 0, 0)
+    step = Sweep((0, 1), (RegisterBlock((0, 1), ()),), 0, 0)
     first = device.prepare((step,), 2, np.complex64)
     assert device.prepare([step], 2, np.complex64) is first
     assert device.prepare((step,), 3, np.complex64) is not first
-    assert device.prepare((Sweep((0, 1), (Phase((0, 1), ()),), 0, 0),), 2, np.complex64) is not first
+    assert device.prepare((Sweep((0, 1), (RegisterBlock((0, 1), ()),), 0, 0),), 2, np.complex64) is not first

@@ -27,7 +27,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_cpu_runs_linear_plans() -> None:
     """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
     for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = replace(CPU, tile=10, near=10, low=low, dense=4)
+        shape = replace(CPU, tile=10, registers=10, low=low, dense=4)
         circuit, psi = drawn(low, 13, 120), random_state(13)
         plan = plan_of(circuit, shape)
         device, buffer = CpuDevice(1), psi.astype(dtype)
@@ -42,7 +42,7 @@ def test_the_cpu_runs_linear_plans() -> None:
 def test_the_cpu_runs_plans_of_new_states() -> None:
     """The CPU's kernels do what such a plan says; memory that nothing has written may hold anything."""
     for low, bound, dtype in ((4, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
-        shape = Shape(tile=9, near=9, low=low, edge=0, phases=3, dense=5, start=2, item_work=2.0, linear=True)
+        shape = Shape(tile=9, registers=9, low=low, edge=0, most_blocks=3, dense=5, start=2, item_work=2.0, linear=True)
         for seed in range(6):
             circuit = drawn(seed, 13, 40 + 20 * seed)
             plan, device = new_plan(circuit, shape), CpuDevice(1)

@@ -21,8 +21,8 @@ from qsim_ex.steps.step import (
     Diagonal,
     InitialAmplitudes,
     Mix,
-    Phase,
-    Rename,
+    Permute,
+    RegisterBlock,
     Slot,
     Sweep,
     ZeroFill,
@@ -38,7 +38,7 @@ def plain(psi, num_bits, step, numbers, high=0):
         return np.where(index & step.fresh, 0, psi)
     if isinstance(step, Sweep):
         psi = np.where(index & step.fresh, 0, psi)[in_memory(index, step.loads)]
-        for item in (item for phase in step.phases for item in phase.items):
+        for item in (item for block in step.register_blocks for item in block.items):
             psi = plain_item(psi, num_bits, item, numbers, high)
         moved = np.empty_like(psi)
         moved[in_memory(index, step.stores)] = psi
@@ -48,7 +48,7 @@ def plain(psi, num_bits, step, numbers, high=0):
         item = Mix(step.bits, step.reads, step.when, bytes([Entry.COMPLEX] * count), Slot(0, count))
         return plain_item(psi, num_bits, item, numbers, high)
     if isinstance(step, BasisPermutation):
-        return plain_item(psi, num_bits, Rename(step.bits, ALWAYS, step.to), numbers, high)
+        return plain_item(psi, num_bits, Permute(step.bits, ALWAYS, step.to), numbers, high)
     return numbers[extract(index, step.bits)] * psi[replace(index, step.bits, step.held)]
 
 
@@ -59,7 +59,7 @@ def plain_item(psi, num_bits, item, numbers, high):
     index = index[full & item.when.mask == item.when.value]
     full = index | high << num_bits
     out = psi.copy()
-    if isinstance(item, Rename):
+    if isinstance(item, Permute):
         out[replace(index, item.bits, np.array(item.to)[extract(index, item.bits)])] = psi[index]
         return out
     block = np.zeros_like(index)
@@ -146,12 +146,12 @@ def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
     if low and num_bits <= most_tile and draw(st.booleans()):
         others = list(range(low, num_bits))
     tile = sorted([*range(low), *others[: max(0, most_tile - low)]])
-    packed, phases = [], []
+    packed, register_blocks = [], []
     for _ in range(draw(st.integers(1, 3))):
         near = sorted(draw(st.lists(st.sampled_from(tile), max_size=most_near, unique=True))) if tile else []
         items = []
         for _ in range(draw(st.integers(0, 3))):
-            kind = draw(st.sampled_from(["mix", "mix", "mix", "diagonal", "rename"] if near else ["diagonal"]))
+            kind = draw(st.sampled_from(["mix", "mix", "mix", "diagonal", "permute"] if near else ["diagonal"]))
             bits = tuple(draw(st.lists(st.sampled_from(near), min_size=1, max_size=5, unique=True))) if near else ()
             if kind == "diagonal":
                 reads = masks(draw, everywhere, draw(st.integers(0, 6)))
@@ -170,15 +170,15 @@ def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
                     item = Mix(bits, reads, when, entries, Slot(len(packed), len(values)))
                     packed += values
                 else:
-                    item = Rename(bits, when, tuple(int(x) for x in rng.permutation(1 << len(bits))))
+                    item = Permute(bits, when, tuple(int(x) for x in rng.permutation(1 << len(bits))))
             items.append(item)
-        phases.append(Phase(tuple(near), tuple(items)))
+        register_blocks.append(RegisterBlock(tuple(near), tuple(items)))
     bits = draw(st.lists(st.sampled_from(range(num_bits)), unique=True)) if num_bits and draw(st.booleans()) else []
     fresh = mask_of(tuple(bits))
     load = drawn(rng, tile, num_bits, fresh, min(low, len(tile))) if draw(st.booleans()) else ()
     store = columns_on(tile, units(draw(st.permutations(tile)))) if draw(st.booleans()) and not load else ()
     store = shuffled(rng, tile, load, fresh, min(low, len(tile))) if load and draw(st.booleans()) else store
-    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, fresh, store, load)
+    sweep = Sweep(tuple(tile), tuple(register_blocks), len(packed), 0, fresh, store, load)
     return sweep, np.array(packed, dtype=np.complex128)
 
 
@@ -247,9 +247,9 @@ def test_chains_of_cx(dtype, chosen, data):
             packed += [0.6, 0.8, 0.8, -0.6]
             continue
         control = data.draw(st.sampled_from([bit for bit in range(num_bits + 2) if bit != target]))
-        items.append(Rename((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
+        items.append(Permute((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
     store = units(data.draw(st.permutations(tile))) if data.draw(st.booleans()) else ()
-    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0, store=store)
+    sweep = Sweep(tile, (RegisterBlock(tile, tuple(items)),), len(packed), 0, store=store)
     check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 
@@ -273,7 +273,7 @@ def test_layers_of_rotations(dtype, chosen, data):
         items.append(Mix(bits, (), when, entries, Slot(len(packed), len(numbers))))
         packed += numbers
     tile = tuple(range(num_bits))
-    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0)
+    sweep = Sweep(tile, (RegisterBlock(tile, tuple(items)),), len(packed), 0)
     check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 
@@ -308,7 +308,7 @@ def test_other_steps(dtype, data):
 def test_any_alignment():
     """A caller's array need not begin on a cache line."""
     numbers = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
-    sweep = Sweep(tuple(range(8)), (Phase((6,), (Mix((6,), (), ALWAYS, pattern("rrrr"), Slot(0, 4)),)),), 4, 0)
+    sweep = Sweep(tuple(range(8)), (RegisterBlock((6,), (Mix((6,), (), ALWAYS, pattern("rrrr"), Slot(0, 4)),)),), 4, 0)
     for dtype in (np.complex64, np.complex128):
         raw = np.zeros(257, dtype=dtype)
         raw[1:] = state(8, dtype)[0]

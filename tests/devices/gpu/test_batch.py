@@ -22,10 +22,10 @@ from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.fixed import batch_sums
 from qsim_ex.kernels.cuda.launch import tables
-from qsim_ex.planning.numbers.binding import fill
+from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Sweep, ZeroFill
 
 PLAIN = PlainDevice()
@@ -95,10 +95,10 @@ def planned(gpu, dtype, wires, rows, *, shared=False, wide=False):
     everything = (1 << wires) - 1
     plan = make_plan(circuits[0].instructions, wires, Layout.identity(wires), gpu.shape(dtype), everything)
     assert len({made.instructions for made in circuits}) == 1
-    given = np.array([fill(plan.numbers, made.operands[0]).given for made in circuits])
+    given = np.array([fill(plan.coefficients, made.operands[0]).given for made in circuits])
     packed = [list(bind(plan, made.operands)) for made in circuits]
     every = np.arange(1 if shared else rows) % len(circuits)
-    bound = Bound(plan.numbers, given[every, : plan.numbers.tables_at()].copy(), None)
+    bound = Bound(plan.coefficients, given[every, : plan.coefficients.tables_at()].copy(), None)
     return plan, bound, [packed[k] for k in every.tolist()]
 
 
@@ -155,7 +155,7 @@ def test_numbers_that_are_not_loaded(gpu, dtype, compile):
 
 
 def test_steps_that_go_row_by_row(gpu, dtype):
-    """Matrices wider than a phase, permutations, spreads and clears use each row's own numbers."""
+    """Matrices wider than a register block, permutations, spreads and clears use each row's own numbers."""
     plan = check_plan(gpu, dtype, 7, 3, "never", wide=True)
     assert any(isinstance(step, DenseMatrix) for step in plan.steps)
     check_plan(gpu, dtype, 7, 3, "never", wide=True, shared=True)
@@ -179,15 +179,16 @@ def test_steps_that_go_row_by_row(gpu, dtype):
 def test_wide_steps_may_take_entries_of_tables(gpu):
     """Table entries that a wide step takes are made on the host, for each row."""
     plan, bound, _ = planned(gpu, np.complex128, 6, 3)
-    tabled = plan.numbers.tables_at()
-    assert tabled < plan.numbers.size()
+    tabled = plan.coefficients.tables_at()
+    assert tabled < plan.coefficients.size()
     sweep = next(step for step in plan.steps if isinstance(step, Sweep))
-    places = np.array([plan.numbers.size() - 1, 5, tabled, 4, tabled + 1])
-    numbers = type(plan.numbers)(plan.numbers.num_operands, plan.numbers.program, (places, plan.numbers.packed[0]))
+    places = np.array([plan.coefficients.size() - 1, 5, tabled, 4, tabled + 1])
+    of = plan.coefficients
+    numbers = type(of)(of.num_operands, of.program, (places, of.packed[0]))
     prepared = gpu.prepare_batch((DenseMatrix((0,), (), ALWAYS), sweep), 6, np.complex128, "never")
     found, _ = gpu.load_batch(prepared, Bound(numbers, bound.given, None))
     for row in range(3):
-        want = fill(plan.numbers, circuit(6, row).operands[0]).buffer[places]
+        want = fill(plan.coefficients, circuit(6, row).operands[0]).buffer[places]
         assert found[row] == pytest.approx(want, abs=1e-14)
 
 

@@ -320,7 +320,7 @@ def test_dense_blocks(target, dtype, num_bits, compile):
     circuit = builder.build()
     shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), block_made=0)
     plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
-    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+    items = [item for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
     assert sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items) >= 3
     buffer = gpu.allocate(1 << num_bits, dtype)
     gpu.begin(buffer)

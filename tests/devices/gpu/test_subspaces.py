@@ -80,7 +80,7 @@ def test_drawn_sweeps(gpu, dtype, num_bits, compile):
     """Sweeps over drawn subspaces, of whole states and of growing ones, do what the definition says."""
     tile = gpu.shape(dtype).tile
     for seed in range(4):
-        kinds = ("block", "cx", "diagonal") if seed % 2 and num_bits > 3 else ("cx", "mix", "diagonal", "rename")
+        kinds = ("block", "cx", "diagonal") if seed % 2 and num_bits > 3 else ("cx", "mix", "diagonal", "permute")
         sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds if num_bits else ("diagonal",), linear=True)
         psi = random_state(seed, num_bits, dtype)
         want, buffer = psi.astype(np.complex128), filled(gpu, psi)
@@ -144,7 +144,9 @@ def test_a_plan_over_subspaces(gpu, name, compile, dtype, new):
     verify(plan)
     assert any(sweep.load or any(mask & mask - 1 for mask in sweep.store) for sweep in plan.sweeps)
     if name == "dense":
-        assert any(isinstance(i, Mix) and len(i.bits) == 4 for s in plan.sweeps for p in s.phases for i in p.items)
+        assert any(
+            isinstance(i, Mix) and len(i.bits) == 4 for s in plan.sweeps for b in s.register_blocks for i in b.items
+        )
     psi = random_state(5, WIRES, dtype) if not new else np.eye(1, size, dtype=dtype)[0]
     memory = np.full(size, np.nan, dtype=dtype) if new else psi.copy()
     memory[0] = psi[0]

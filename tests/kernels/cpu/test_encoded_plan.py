@@ -13,7 +13,7 @@ from qsim_ex.circuit.ops import ALWAYS, Pattern, When, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Shape, Slot, Sweep
+from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Shape, Slot, Sweep
 from qsim_ex.steps.step import NUMBERED, Item
 from tools.drawn_plans import case
 
@@ -34,7 +34,7 @@ def count_of(of: Pattern, reads: bool) -> int:
 
 def cost(*items: Item) -> list[str]:
     """The kinds of instructions of a sweep with some items."""
-    return kinds(Sweep(tuple(range(WIRES)), (Phase((), items),), 256, 0), WIRES, LANES)
+    return kinds(Sweep(tuple(range(WIRES)), (RegisterBlock((), items),), 256, 0), WIRES, LANES)
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,16 @@ def test_lanes_are_exchanged_before_what_mixes_them_and_in_the_end() -> None:
 
 
 def test_a_cx_that_moves_whole_rows_takes_no_instruction() -> None:
-    """Other renamings exchange rows, and where a lane is the control they are a matrix."""
-    assert cost(Rename((7,), When(1 << 8, 1 << 8), (1, 0))) == []
-    assert cost(Rename((7,), When(1 << 12, 0), (1, 0))) == []
-    assert cost(Rename((7, 8), ALWAYS, (0, 2, 1, 3))) == ["EXCHANGE"]
-    assert cost(Rename((7,), When(1, 1), (1, 0))) == ["PAIR_REAL"]
+    """Other permutations exchange rows, and where a lane is the control they are a matrix."""
+    assert cost(Permute((7,), When(1 << 8, 1 << 8), (1, 0))) == []
+    assert cost(Permute((7,), When(1 << 12, 0), (1, 0))) == []
+    assert cost(Permute((7, 8), ALWAYS, (0, 2, 1, 3))) == ["EXCHANGE"]
+    assert cost(Permute((7,), When(1, 1), (1, 0))) == ["PAIR_REAL"]
 
 
 def test_a_plan_of_cx_takes_one_instruction_for_its_phase() -> None:
     """CX between bits of a tile that lie across rows add nothing to what the sweep of a plan runs."""
-    wires, shape = 12, Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0)
+    wires, shape = 12, Shape(tile=12, registers=12, low=5, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0)
     builder, rng = CircuitBuilder(wires), np.random.default_rng(0)
     for _ in range(50):
         control, target = (5 + rng.permutation(wires - 5)[:2]).tolist()

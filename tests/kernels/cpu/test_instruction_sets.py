@@ -11,32 +11,24 @@ from qsim_ex import CircuitBuilder, Simulator, reference
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.cpu import sums
-from qsim_ex.kernels.cpu import narrow_density, trajectories
+from qsim_ex.kernels.cpu import narrow_density
 from qsim_ex.native import library
 from qsim_ex.run.density_table import table_of
 
 SETS = library.instruction_sets()
 
 
-CACHES = (sums._kernel, trajectories._run, narrow_density._run, narrow_density._transfer)
-"""What keeps kernels that were fetched."""
-
-
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch):
     """Choose the instruction set of kernels that are fetched from now on."""
 
-    def forget() -> None:
-        for cache in CACHES:
-            cache.cache_clear()
-
     def choose(chosen: str) -> None:
         monkeypatch.setattr(library, "instruction_set", lambda: chosen)
-        forget()
+        library.function.cache_clear()
 
     yield choose
     monkeypatch.undo()
-    forget()
+    library.function.cache_clear()
 
 
 def random_state(bits: int, dtype: type) -> NDArray[np.complexfloating]:

@@ -13,7 +13,7 @@ import pytest
 from qsim_ex.circuit.ops import ALWAYS, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import copies, pool
-from qsim_ex.steps import Mix, Phase, Slot, Sweep
+from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 
 NUM_BITS = 18
 TURN = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
@@ -22,7 +22,7 @@ TURN = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
 def reflections(times: int) -> Sweep:
     """Return reflections of bit 6, one after the other."""
     items = tuple(Mix((6,), (), ALWAYS, pattern("rrrr"), Slot(0, 4)) for _ in range(times))
-    return Sweep(tuple(range(10)), (Phase((6,), items),), 4, 0)
+    return Sweep(tuple(range(10)), (RegisterBlock((6,), items),), 4, 0)
 
 
 def turned(state: np.ndarray, threads: int = 3) -> np.ndarray:

@@ -28,7 +28,7 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Slot, Sweep
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
 
@@ -57,7 +57,9 @@ def extremes(dtype):
     def sweep(*items, bits=near):
         numbers = sum(item.slot.count for item in items if isinstance(item, Mix | Diagonal) and not item.reads)
         tables = sum(item.slot.count for item in items if isinstance(item, Mix | Diagonal) and item.reads)
-        return Sweep(tile, (Phase(near, ()), Phase(bits, items), Phase(near, ())), numbers, tables)
+        return Sweep(
+            tile, (RegisterBlock(near, ()), RegisterBlock(bits, items), RegisterBlock(near, ())), numbers, tables
+        )
 
     dense = [Mix(near, (), ALWAYS, pattern("c" * 256), Slot(256 * k, 256)) for k in range(2)]
     cubes = [Mix(near[:3], (), When(far, far), pattern("c" * 64), Slot(64 * k, 64)) for k in range(4)]
@@ -66,10 +68,10 @@ def extremes(dtype):
     strange = Diagonal((far | 1 << near[0], far | 1 << near[1], 1 << 40), When(1, 1), pattern("rr0-ri1c"), Slot(0, 8))
     multiplexer = Mix(near[:2], (1 << near[2], far), When(1 << near[3], 0), pattern("c" * 64), Slot(0, 64))
     cube_multiplexer = Mix(near[1:], (1 << 0, far), ALWAYS, pattern("c" * 256), Slot(0, 256))
-    renames = [Rename(near, When(1 << k, 0), tuple((x + 5 * k + 1) % 16 for x in range(16))) for k in range(3)]
+    permutes = [Permute(near, When(1 << k, 0), tuple((x + 5 * k + 1) % 16 for x in range(16))) for k in range(3)]
     turns = [Mix((bit,), (), When(1 << 19, 1 << 19), pattern("riir"), Slot(4 * k, 4)) for k, bit in enumerate(middle)]
     made = [sweep(*dense), sweep(*cubes), sweep(table, strange), sweep(multiplexer), sweep(cube_multiplexer)]
-    return [*made, sweep(*renames), sweep(*turns, bits=middle), sweep(table, *cubes, *renames)]
+    return [*made, sweep(*permutes), sweep(*turns, bits=middle), sweep(table, *cubes, *permutes)]
 
 
 def of_rows(dtype):
@@ -100,7 +102,7 @@ def corpus():
 
 @functools.cache
 def blocks():
-    """Texts with dense blocks for the tensor cores: from plans, and among everything else that a phase may hold."""
+    """Texts with dense blocks for the tensor cores: from plans, and among all else that a register block may have."""
     made = []
     for dtype in DTYPES:
         itemsize = np.dtype(dtype).itemsize

@@ -17,7 +17,7 @@ from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
 from qsim_ex.precision import BY_ITEMSIZE
-from qsim_ex.steps import Phase, Sweep
+from qsim_ex.steps import RegisterBlock, Sweep
 
 ROWS = (1, 3, 5, 33)
 
@@ -137,7 +137,7 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
     Threads served together are 16 in single and 8 in double precision, as many as there are banks for amplitudes.
     """
     itemsize, lanes = np.dtype(dtype).itemsize, num_bits - 4
-    highest = Phase(tuple(range(lanes, num_bits)), ())
+    highest = RegisterBlock(tuple(range(lanes, num_bits)), ())
     (place,) = places(Sweep(tuple(range(num_bits)), (highest,), 0, 0), itemsize)
     exclusive = BatchFrame(0, lanes, 256 >> lanes).slot(num_bits, itemsize).removeprefix(" ^ ") or "0"
     together = 1 << banks(itemsize)
@@ -151,7 +151,7 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_subspaces(dtype):
     """In every row tiles may be subspaces, small ones that share a block too, by kernels and by the interpreter."""
-    kinds = ("cx", "cx", "cx", "mix", "diagonal", "rename")
+    kinds = ("cx", "cx", "cx", "mix", "diagonal", "permute")
     drawn = [(70 + k, 3 + k % 9, ROWS[k % 4], dtype, 4 + k % 6, k % 2 == 0) for k in range(18)]
     cases = [Case(*each, kinds=kinds, linear=True) for each in drawn]
     assert sum("there ^= (" in emit_rows(case.sweep, 8).source for case in cases) > 1

@@ -193,6 +193,7 @@ def test_by_messages_between_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[int] = []
     monkeypatch.setattr(nccl, "ranks_with_nccl", lambda end, _number: (OverLoopback(end, messages), "NCCL 2.28.9"))
     monkeypatch.setattr(SharingCpu, "kind", "gpu")
+    monkeypatch.setattr(SharingCpu, "in_host_memory", False)
     devices = [SharingCpu(deaf="another host"), SharingCpu(deaf="another host")]
     for device in devices:
         device.name = "gpu:0"

@@ -37,10 +37,10 @@ def test_what_is_not_rehearsed() -> None:
     simulator = Simulator(device="cpu", device_wires=8)
     (plan,) = simulator.plans(circuit_of(FAMILIES["qft"].build(11, 0), 11))
     assert rehearse(plan, np.complex64, 2, "whole") is not None
-    old = Plan(11, (), Layout.identity(11), Layout.identity(11), plan.numbers, plan.shape, 0, (), plan.levels, 0)
+    old = Plan(11, (), Layout.identity(11), Layout.identity(11), plan.coefficients, plan.shape, 0, (), plan.levels, 0)
     assert rehearse(old, np.complex64, 2, "whole") is None
     wide = Plan(
-        40, (), Layout.identity(40), Layout.identity(40), plan.numbers, plan.shape, 0, (),
+        40, (), Layout.identity(40), Layout.identity(40), plan.coefficients, plan.shape, 0, (),
         Levels(30, slice=2), (1 << 40) - 1,
     )  # fmt: skip
     assert rehearse(wide, np.complex64, 2, "whole") is None

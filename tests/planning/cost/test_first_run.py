@@ -13,7 +13,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.stage_cost import H200
-from qsim_ex.planning.cost.step_cost import PHASE, interpreted_work, item_work
+from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Mix
@@ -47,8 +47,8 @@ def test_a_first_run_takes_longer_than_later_ones() -> None:
     assert first.work > summary(plan, 8).seconds
     assert first_run(plan, 16).work > first.work
     for sweep in plan.sweeps:
-        items = [item for phase in sweep.phases for item in phase.items]
-        assert interpreted_work(sweep) >= sum(map(item_work, items)) + PHASE * len(sweep.phases)
+        items = [item for block in sweep.register_blocks for item in block.items]
+        assert interpreted_work(sweep) >= sum(map(item_work, items)) + REGISTER_BLOCK * len(sweep.register_blocks)
 
 
 def test_explain_tells_the_run_that_will_happen() -> None:
@@ -85,7 +85,11 @@ def test_blocks_on_tensor_cores_are_cheaper_in_a_first_run_too() -> None:
             builder.unitary(np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0], [wire, wire + 1])
     shape = replace(shape_of(8, tensor=True), block_made=0, tile=8)
     plan = make_plan(builder.build().instructions, 10, Layout.identity(10), shape, (1 << 10) - 1)
-    dense = [s for s in plan.sweeps if any(isinstance(i, Mix) and len(i.bits) == 4 for p in s.phases for i in p.items)]
+    dense = [
+        s
+        for s in plan.sweeps
+        if any(isinstance(i, Mix) and len(i.bits) == 4 for b in s.register_blocks for i in b.items)
+    ]
     assert dense
     for sweep in dense:
         assert interpreted_work(sweep, shape.block) < interpreted_work(sweep)

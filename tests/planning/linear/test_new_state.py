@@ -56,7 +56,7 @@ def test_any_plan_of_a_new_state_is_right(shape: Shape) -> None:
         plan = new_plan(circuit, shape)
         linear += is_linear(plan)
         assert right(plan, circuit, zero(circuit.num_qubits)), seed
-    assert linear >= (8 if shape.phases and shape.near < shape.tile else 24)
+    assert linear >= (8 if shape.most_blocks and shape.registers < shape.tile else 24)
 
 
 @st.composite
@@ -72,7 +72,7 @@ def circuits(draw: st.DrawFn) -> Circuit:
     return builder.build()
 
 
-SHAPES = [GPU, CPU, replace(CPU, tile=5, near=5, low=1, start=4), replace(GPU, tile=4, start=3)]
+SHAPES = [GPU, CPU, replace(CPU, tile=5, registers=5, low=1, start=4), replace(GPU, tile=4, start=3)]
 
 
 def test_any_circuit_full_of_cx_is_right() -> None:

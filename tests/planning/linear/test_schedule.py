@@ -20,9 +20,9 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
-GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, linear=True)
-CPU = replace(GPU, tile=6, near=6, edge=0, phases=3, dense=3, item_work=2.0)
-NARROW = replace(GPU, tile=4, edge=1, phases=3)
+GPU = Shape(tile=5, registers=2, low=2, edge=2, most_blocks=None, dense=2, start=2, linear=True)
+CPU = replace(GPU, tile=6, registers=6, edge=0, most_blocks=3, dense=3, item_work=2.0)
+NARROW = replace(GPU, tile=4, edge=1, most_blocks=3)
 """Small machines whose tiles may be subspaces."""
 
 
@@ -80,7 +80,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_linear_plan_is_right(shape: Shape, least: int, floats: bool) -> None:
     """A plan over subspaces does what its circuit says, from any state, on any machine, and ends in a plain layout.
 
-    Where phases are few and narrow, hardly any circuit fits into them.
+    Where register blocks are few and narrow, hardly any circuit fits into them.
     """
     linear = 0
     for seed in range(16):

@@ -11,7 +11,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 
-SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
+SHAPE = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20)
 
 
 def classical(wires: int, gates: int, seed: int) -> Circuit:

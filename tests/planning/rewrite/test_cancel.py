@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.plan_items import renamings
+from support.plan_items import permutes
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import Named, pauli_rotation, ucc, uccsd
@@ -13,7 +13,7 @@ from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 LIMITS = thresholds.now.rewriting
 
-WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 
 
 def planned(gates: list[Named], wires: int) -> Plan:
@@ -22,11 +22,11 @@ def planned(gates: list[Named], wires: int) -> Plan:
 
 
 def test_a_pauli_rotation_mixes_the_wires_of_x_and_y_alone() -> None:
-    """Of a Pauli rotation's CX ladder no renaming is left, in a plan for one device and for several."""
+    """Of a Pauli rotation's CX ladder no permutation is left, in a plan for one device and for several."""
     gates = pauli_rotation([(0, "X"), *[(wire, "Z") for wire in range(1, 7)], (7, "Y")])
     for levels in (None, Levels(7, 1, 2)):
         plan = make_plan(circuit_of(gates, 8).instructions, 8, Layout.identity(8), WIDE, 0, levels)
-        assert renamings(plan) == []
+        assert permutes(plan) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_pauli_rotation_mixes_the_wires_of_x_and_y_alone() -> None:
 def test_what_may_stand_between(between: Named, left: int) -> None:
     """Two equal CX disappear unless what stands between mixes the control, or needs the target as it is."""
     gates: list[Named] = [("cx", (0, 1), ()), between, ("cx", (0, 1), ())]
-    assert len(renamings(planned(gates, 3))) == left
+    assert len(permutes(planned(gates, 3))) == left
 
 
 @pytest.mark.parametrize(("others", "wires", "left"), [
@@ -61,14 +61,14 @@ def test_a_cx_looks_back_so_far(others: int, wires: int, left: int) -> None:
     """A CX looks `window` pieces back, and passes fewer than `looked_at` that touch its bits."""
     turned: list[Named] = [("t", (0 if wires == 1 else 2,), ())] * others
     gates: list[Named] = [("cx", (0, 1), ()), *turned, ("cx", (0, 1), ())]
-    assert len(renamings(planned(gates, 3))) == left
+    assert len(permutes(planned(gates, 3))) == left
 
 
 def test_a_swap_of_three_cx_moves_nothing() -> None:
     """SWAPs written as three CX, with phases between, change the layout alone, as SWAPs do."""
     swap: list[Named] = [("cx", (0, 1), ()), ("rz", (1,), (0.3,)), ("cx", (1, 0), ()), ("cx", (0, 1), ())]
     plan = planned([*swap, ("swap", (1, 2), ())], 3)
-    assert renamings(plan) == []
+    assert permutes(plan) == []
     assert plan.end == planned([("swap", (0, 1), ()), ("swap", (1, 2), ())], 3).end
 
 
@@ -76,7 +76,7 @@ def test_opposite_cx_become_one() -> None:
     """Two CX in opposite directions are one CX and an exchange; another CX into the target may stand between."""
     for between in ([], [("cx", (2, 0), ())], [("t", (0,), ())]):
         gates: list[Named] = [("cx", (0, 1), ()), *between, ("cx", (1, 0), ())]
-        assert len(renamings(planned(gates, 3))) == 1 + (between[:1] == [("cx", (2, 0), ())])
+        assert len(permutes(planned(gates, 3))) == 1 + (between[:1] == [("cx", (2, 0), ())])
 
 
 @pytest.mark.parametrize(("family", "most"), [(ucc, 11), (uccsd, 15)])

@@ -13,9 +13,9 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import When, letters, mask_of
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.steps import Diagonal, Item, Layout, Mix, Rename, Shape
+from qsim_ex.steps import Diagonal, Item, Layout, Mix, Permute, Shape
 
-WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 
 Gates = list[tuple[str, list[int]]]
 
@@ -36,7 +36,7 @@ def circuit_of(gates: Gates, wires: int = 4) -> Circuit:
 
 def touched(item: Item) -> int:
     """Return the mask of the bits that an item mixes, reads, or is conditioned on."""
-    reads = () if isinstance(item, Rename) else item.reads
+    reads = () if isinstance(item, Permute) else item.reads
     return reduce(or_, reads, item.when.mask | mask_of(() if isinstance(item, Diagonal) else item.bits))
 
 
@@ -48,17 +48,17 @@ def left(gates: Gates, wires: int = 4) -> list[Item]:
 
 @pytest.mark.parametrize("ends", ["h", "sx", "sxdg"])
 def test_a_toffoli_is_one_x_under_two_conditions(ends: str) -> None:
-    """Of fifteen gates one is left, which mixes nothing but by renaming; √X between quarter turns is an H."""
+    """Of fifteen gates one is left, which only permutes basis states; √X between quarter turns is an H."""
     around = {"h": [], "sx": [("s", [2])], "sxdg": [("sdg", [2])]}[ends]
     gates: Gates = []
     for name, on in TOFFOLI:
         gates += [*around, (ends, on), *around] if name == "h" else [(name, on)]
-    assert left(gates) == [Rename((2,), When(0b11, 0b11), (1, 0))]
+    assert left(gates) == [Permute((2,), When(0b11, 0b11), (1, 0))]
 
 
 def test_conditions_may_be_zeros_and_parities() -> None:
     """An X on the controls turns a condition; two CX make one a parity, and then a matrix for each value says it."""
-    assert left([("x", [0]), *TOFFOLI, ("x", [0])]) == [Rename((2,), When(0b11, 0b10), (1, 0))]
+    assert left([("x", [0]), *TOFFOLI, ("x", [0])]) == [Permute((2,), When(0b11, 0b10), (1, 0))]
     (item,) = left([("h", [3]), ("cz", [0, 3]), ("cz", [1, 3]), ("h", [3])])
     assert isinstance(item, Mix)
     assert (item.reads, letters(item.pattern)) == ((0b11,), "10010110")
@@ -69,7 +69,7 @@ def test_what_is_between_may_be_one_x() -> None:
     assert left([("h", [1]), ("h", [1])]) == []
     for name, mask in (("z", 0), ("cz", 0b1), ("ccz", 0b101)):
         others = [bit for bit in range(4) if mask >> bit & 1]
-        assert left([("h", [1]), (name, [*others, 1]), ("h", [1])]) == [Rename((1,), When(mask, mask), (1, 0))]
+        assert left([("h", [1]), (name, [*others, 1]), ("h", [1])]) == [Permute((1,), When(mask, mask), (1, 0))]
 
 
 def test_a_cx_between_is_a_cz_behind() -> None:
@@ -82,7 +82,7 @@ def test_a_cx_between_is_a_cz_behind() -> None:
         ("h", [2]),
     ]  # fmt: skip
     renamed, *phases = left(margolus)
-    assert renamed == Rename((2,), When(0b11, 0b11), (1, 0))
+    assert renamed == Permute((2,), When(0b11, 0b11), (1, 0))
     assert all(isinstance(item, Diagonal) for item in phases)
 
 

@@ -16,7 +16,7 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 from tools.drawn_plans import ladder, turned
 
-WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 
 Append = Callable[[np.random.Generator, CircuitBuilder, list[int]], None]
 

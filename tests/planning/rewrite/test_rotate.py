@@ -23,7 +23,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Euler, Layout, Product, Shape
 
-WIDE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 APART = replace(WIDE, table=1)
 """The same, where phases of different parities are no table."""
 
@@ -83,7 +83,7 @@ def test_many_phases_are_multiplied_in_few_rounds() -> None:
         builder.gate("rzz", [0, 1], 0.01 * k)
     circuit = builder.build()
     plan = make_plan(circuit.instructions, 2, Layout.identity(2), WIDE)
-    products = [row for row in plan.numbers.program if isinstance(row, Product)]
+    products = [row for row in plan.coefficients.program if isinstance(row, Product)]
     assert len({row.left.shape[1:] for row in products}) <= 2
     assert len(products) <= 2 * 7
 
@@ -119,7 +119,7 @@ def test_transpiled_pairs_are_imaginary_rotations(sides: tuple[int, int], first:
     plan = make_plan(circuit.instructions, 3, Layout.identity(3), JOINING)
     pairs = [letters(item.pattern) for item in mixes(plan) if len(item.bits) == 2]
     assert pairs == ["r00r0rr00rr0r00r" if all(sides) else PAIR]
-    assert [row.imaginary for row in plan.numbers.program if isinstance(row, Euler)] == [not all(sides)]
+    assert [row.imaginary for row in plan.coefficients.program if isinstance(row, Euler)] == [not all(sides)]
     found = literal.after(plan, circuit, reference.zero_state(3))
     assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-14
 

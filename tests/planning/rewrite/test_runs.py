@@ -13,7 +13,7 @@ from qsim_ex.circuit.ops import letters
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan, Shape
 
-SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4, start=0)
+SHAPE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4, start=0)
 U = (0.3, 0.4, 0.5)
 
 
@@ -79,7 +79,7 @@ def test_some_runs_stay_apart(gates: list[Named]) -> None:
 
 def test_a_machine_without_wide_matrices_joins_nothing() -> None:
     """Where matrices in sweeps mix one bit only, runs stay as they are."""
-    narrow = Shape(tile=4, near=1, low=3, edge=3, phases=None, dense=1, start=0)
+    narrow = Shape(tile=4, registers=1, low=3, edge=3, most_blocks=None, dense=1, start=0)
     assert all(len(bits) == 1 for bits in mixes(planned(dense_gate(0, 1) * 3, 5, narrow)))
 
 

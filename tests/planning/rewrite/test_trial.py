@@ -15,7 +15,7 @@ from qsim_ex.circuit.ops import letters
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 
-SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+SHAPE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 JOINING = replace(SHAPE, start=0, item_work=2.0)
 """The same, where runs are joined to one matrix as soon as that saves an item."""
 

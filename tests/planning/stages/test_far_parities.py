@@ -17,8 +17,8 @@ from qsim_ex.planning.cost.summary import PlanSummary, summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
-TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=2)
-GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, linear=True)
+TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, table=4, start=2)
+GPU = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20, linear=True)
 WIRES = 24
 PLACES = {"host": Levels(WIRES - 3, 0, 12), "devices": Levels(WIRES - 1, 1, 12), "both": Levels(WIRES - 3, 1, 12)}
 
@@ -79,7 +79,9 @@ def counts(plan: Plan) -> PlanSummary:
 @given(
     circuit=full_of_cx(),
     levels=st.sampled_from([Levels(5, 0, 2), Levels(5, 0, 1), Levels(6, 1, 3), Levels(5, 2, 2), Levels(4, 1, 1)]),
-    shape=st.sampled_from([TINY, Shape(tile=4, near=3, low=0, edge=0, phases=3, dense=2, start=4, linear=True)]),
+    shape=st.sampled_from(
+        [TINY, Shape(tile=4, registers=3, low=0, edge=0, most_blocks=3, dense=2, start=4, linear=True)]
+    ),
     new=st.booleans(),
 )
 def test_every_plan_equals_the_definition(circuit: Circuit, levels: Levels, shape: Shape, new: bool) -> None:

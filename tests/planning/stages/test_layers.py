@@ -20,7 +20,7 @@ from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Exchange, Layout, Levels, Shape, Stage
 
-TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
+TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, start=2)
 LAYERS = (Layer(1, "nvlink", 300e9), Layer(2, "ib", 20e9), Layer(1, "ethernet", 1e9))
 
 
@@ -84,7 +84,7 @@ def test_bytes_by_layer(swaps: tuple[tuple[int, int], ...], fresh: int) -> None:
     cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, 8)[0]
     assert [one.bytes for one in cost.layers] == [part.sum() for part in each]
     assert sum(one.bytes for one in cost.layers) == cost.peers
-    assert cost.moving == pytest.approx(slowest + H200.trade)
+    assert cost.moving == pytest.approx(slowest + H200.exchange)
     assert sum(one.seconds for one in cost.layers) == pytest.approx(slowest)
 
 

@@ -1,4 +1,4 @@
-"""Dense blocks: the right work of a phase becomes one matrix, and its numbers are right."""
+"""Dense blocks: the right work of a register block becomes one matrix, and its numbers are right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Mix, Shape
 
-GPU = Shape(tile=8, near=4, low=2, edge=2, phases=None, dense=4, start=0)
+GPU = Shape(tile=8, registers=4, low=2, edge=2, most_blocks=None, dense=4, start=0)
 
 
 @settings(max_examples=100, deadline=None)

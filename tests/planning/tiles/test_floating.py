@@ -20,9 +20,9 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Layout, Shape
 
-GPU = Shape(tile=5, near=2, low=2, edge=2, phases=None, dense=2, start=2, floats=True)
-CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True)
-NARROW = Shape(tile=4, near=2, low=2, edge=1, phases=3, dense=2, start=2, floats=True)
+GPU = Shape(tile=5, registers=2, low=2, edge=2, most_blocks=None, dense=2, start=2, floats=True)
+CPU = Shape(tile=6, registers=6, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True)
+NARROW = Shape(tile=4, registers=2, low=2, edge=1, most_blocks=3, dense=2, start=2, floats=True)
 """Small machines that let the lowest bits float."""
 
 

@@ -10,7 +10,7 @@ from qsim_ex.execution.prepare import ordered_plan_of
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps import Shape
 
-CPU = Shape(tile=6, near=6, low=2, edge=0, phases=3, dense=3, start=2, item_work=2.0, floats=True)
+CPU = Shape(tile=6, registers=6, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True)
 WIRES = 9
 
 

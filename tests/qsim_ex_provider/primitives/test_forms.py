@@ -126,8 +126,8 @@ def test_what_a_constructor_refuses(primitive: Any) -> None:
     for form in ({"seeed": 1}, {"run_options": {"seeed": 1}}, {"backend_options": {"seeed": 1}}):
         with pytest.raises(OptionError, match=r"'seeed'. Did you mean 'seed'"):
             primitive(options=form)
-    with pytest.raises(OptionError, match="'statevector', 'density_matrix', got"):
-        primitive(options={"backend_options": {"method": "stabilizer"}})
+    with pytest.raises(OptionError, match="'statevector', 'density_matrix', 'stabilizer', got"):
+        primitive(options={"backend_options": {"method": "matrix_product_state"}})
     with pytest.raises(OptionError, match="meas_level=2"):
         primitive(options={"run_options": {"meas_level": 1}})
     with pytest.raises(OptionError, match="both"):

@@ -22,8 +22,6 @@ LIMITS = {"grover": 12, "qwalk": 14}
 """Gates by the hundred thousand above these widths."""
 
 NAMES = sorted(set(get_available_benchmark_names()) - DYNAMIC - TOO_LARGE)
-EVERY_DAY = (3, 4, 5, 8, 11)
-"""Widths of every day; all from 3 to 16 are behind the mark `slow`."""
 
 
 @cache
@@ -41,24 +39,13 @@ def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any, int] | N
     return circuit, Statevector(flat).data, flat.size()
 
 
-def compare(name: str, widths: Any, backend: QsimExBackend) -> None:
-    """Run an algorithm at several widths and compare amplitudes."""
-    cases = [(num_qubits, case) for num_qubits in widths if (case := algorithm(name, num_qubits))]
-    assert cases, f"{name} has none of the widths {list(widths)}"
-    for num_qubits, (circuit, wanted, gates) in cases:
-        found = backend.run(save_statevector(circuit.copy())).result().get_statevector().data
-        limit = 1e-12 if backend.options.precision == "double" else 1e-6 + 3e-8 * gates
-        assert np.linalg.norm(found - wanted) <= limit * np.linalg.norm(wanted), f"{name}, {num_qubits} qubits"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_algorithms(name: str, each_backend: Any) -> None:
-    """The state of each algorithm is Qiskit's, without transpiling it first."""
-    compare(name, EVERY_DAY, each_backend)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_algorithms_at_every_width(name: str, each_backend: Any) -> None:
-    """The same from 3 to 16 qubits."""
-    compare(name, range(3, 17), each_backend)
+def test_algorithms_at_every_width(name: str, each_backend: QsimExBackend) -> None:
+    """The state of each algorithm on 3 to 16 qubits is Qiskit's, without transpiling it first."""
+    cases = [(num_qubits, case) for num_qubits in range(3, 17) if (case := algorithm(name, num_qubits))]
+    assert cases, f"{name} has none of these widths"
+    for num_qubits, (circuit, wanted, gates) in cases:
+        found = each_backend.run(save_statevector(circuit.copy())).result().get_statevector().data
+        limit = 1e-12 if each_backend.options.precision == "double" else 1e-6 + 3e-8 * gates
+        assert np.linalg.norm(found - wanted) <= limit * np.linalg.norm(wanted), f"{name}, {num_qubits} qubits"

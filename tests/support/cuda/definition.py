@@ -6,7 +6,7 @@ import numpy as np
 from support.directions import in_memory
 
 from qsim_ex.circuit.ops import Entry
-from qsim_ex.steps.step import NUMBERED, Diagonal, Rename
+from qsim_ex.steps.step import NUMBERED, Diagonal, Permute
 
 CONSTANT = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
 
@@ -50,12 +50,12 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
     before = np.array(psi, dtype=np.complex128)
     everywhere = np.arange(1 << num_bits, dtype=np.int64)
     psi = np.where(everywhere & sweep.fresh == 0, before, 0)[in_memory(everywhere, sweep.loads)]
-    for phase in sweep.phases:
-        for item in phase.items:
+    for block in sweep.register_blocks:
+        for item in block.items:
             index = everywhere | high << num_bits
             local = everywhere[(index & item.when.mask) == item.when.value]
             out = psi.copy()
-            if isinstance(item, Rename):
+            if isinstance(item, Permute):
                 to = np.array(item.to, dtype=np.int64)[value_of(local, item.bits)]
                 out[replaced(local, item.bits, to)] = psi[local]
             else:

@@ -7,7 +7,7 @@ from support.directions import drawn, shuffled
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.steps.algebra import columns_on, units
-from qsim_ex.steps.step import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps.step import NUMBERED, Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 
 
 class Numbers:
@@ -72,7 +72,7 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "cx":
         control = int(rng.choice([bit for bit in everything if bit != mixed[0]]))
         value = int(rng.random() < 0.8) << control
-        numbers.add(lambda _: Rename((mixed[0],), When(1 << control, value), (1, 0), "cx"), b"", (), [])
+        numbers.add(lambda _: Permute((mixed[0],), When(1 << control, value), (1, 0), "cx"), b"", (), [])
         return
     if kind == "turn":
         turn(rng, mixed[0], numbers)
@@ -89,16 +89,16 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
         mask = random_mask(rng, allowed, 2)
         when = When(mask, mask & int(rng.integers(0, 1 << 62)))
     reads = ()
-    if allowed and kind != "rename" and rng.random() < 0.6:
+    if allowed and kind != "permute" and rng.random() < 0.6:
         most = 5 if kind == "diagonal" else 2
         reads = tuple(
             random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1))
         )
     classes = [(3,), (5,), (0, 1, 2, 3, 4, 5), (0, 4), (1, 2), (1, 3, 5), (1,)][int(rng.integers(7))]
     label = f"{kind} {mixed} \\"
-    if kind == "rename":
+    if kind == "permute":
         to = tuple(int(x) for x in rng.permutation(1 << len(mixed)))
-        numbers.add(lambda _: Rename(tuple(mixed), when, to, label), b"", (), [])
+        numbers.add(lambda _: Permute(tuple(mixed), when, to, label), b"", (), [])
     elif kind == "mix":
         count = 1 << 2 * len(mixed) + len(reads)
         pattern, values = random_entries(rng, count, classes, 0.5)
@@ -181,7 +181,7 @@ def fixed_item(rng, near, mixed, numbers):
     mask = sum(1 << bit for bit in near if bit not in mixed[:1] and rng.random() < 0.5)
     when = When(mask, mask)
     if choice == len(patterns):
-        numbers.add(lambda _: Rename(tuple(mixed[:1]), when, (1, 0), "flip"), b"", (), [])
+        numbers.add(lambda _: Permute(tuple(mixed[:1]), when, (1, 0), "flip"), b"", (), [])
         return
     reads = tuple(random_mask(rng, near, 2) for _ in range(3)) if choice == len(patterns) + 1 else ()
     pattern, values = random_entries(rng, 1 << len(reads), (5,))
@@ -205,7 +205,7 @@ def maps(seed, tile, num_bits, fresh, low):
 
 
 def random_sweep(
-    seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename"), linear=False
+    seed, num_bits, tile_bits, num_blocks, num_items, high_bits=0, kinds=("mix", "diagonal", "permute"), linear=False
 ):
     """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half store it permuted.
 
@@ -217,7 +217,7 @@ def random_sweep(
     others = rng.permutation(np.arange(low, num_bits))[: size - low]
     tile = tuple(sorted([*range(low), *map(int, others)]))
     numbers, shape = Numbers(), []
-    for _ in range(num_phases):
+    for _ in range(num_blocks):
         order = rng.permutation(tile) if tile else np.zeros(0, dtype=np.int64)
         count = int(rng.integers(0, min(4, size) + 1)) if tile and "block" not in kinds else 4
         near = sorted(int(b) for b in order[:count])
@@ -227,16 +227,16 @@ def random_sweep(
             random_item(rng, kind, near, num_bits, high_bits, numbers)
         shape.append((tuple(near), len(numbers.items) - before))
     made, packed, count, tables = numbers.finish()
-    phases, at = [], 0
+    register_blocks, at = [], 0
     for near, length in shape:
-        phases.append(Phase(near, tuple(made[at : at + length])))
+        register_blocks.append(RegisterBlock(near, tuple(made[at : at + length])))
         at += length
     fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
     store = np.random.default_rng([seed, 3]).permutation(tile).tolist() if tile and seed % 2 else []
     stored, loaded = columns_on(tile, units(store)) if store else (), ()
     if linear:
         stored, loaded = maps(seed, tile, num_bits, fresh, low)
-    return Sweep(tile, tuple(phases), count, tables, fresh, stored, loaded), packed
+    return Sweep(tile, tuple(register_blocks), count, tables, fresh, stored, loaded), packed
 
 
 def random_state(seed, num_bits, dtype):
@@ -250,9 +250,9 @@ def numbers_of_rows(seed, sweep, numbers, rows):
     """Packed arrays for rows of a batch, [rows, count]: every number that has a class of its own differs."""
     rng = np.random.default_rng([seed, 2])
     free = np.zeros(len(numbers), dtype=bool)
-    for phase in sweep.phases:
-        for item in phase.items:
-            if not isinstance(item, Rename):
+    for block in sweep.register_blocks:
+        for item in block.items:
+            if not isinstance(item, Permute):
                 kinds = [e in NUMBERED for e in item.pattern if item.reads or e in NUMBERED]
                 free[item.slot.at : item.slot.at + item.slot.count] = kinds
     return numbers * np.where(free, rng.uniform(0.5, 1.5, (rows, len(numbers))), 1)

@@ -43,8 +43,8 @@ def check(cases, dtype, room=ROOM, tensor=False):
             assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernel.source}"
 
 
-def case(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, **more):
+def case(seed, num_bits, tile_bits, num_blocks, num_items, high_bits=0, **more):
     """One random case."""
-    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits, **more)
+    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, **more)
     high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
     return seed, num_bits, sweep, numbers, high

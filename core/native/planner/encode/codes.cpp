@@ -68,7 +68,7 @@ std::vector<std::vector<int>> coupled(const Grid& grid) {
 
 // Sets 0 or 1 for each value, with real entries between equal ones and all others imaginary; false if impossible.
 //
-// Then the matrix is D R D^-1 with R real and D = diag(i^planes), and D only renames the planes of a row.
+// Then the matrix is D R D^-1 with R real and D = diag(i^planes), and D only permutations the planes of a row.
 bool find_planes(const Grid& grid, const std::vector<int>& values, std::vector<int>& planes) {
     int size = static_cast<int>(values.size());
     int kinds[4][4] = {};  // bit 0: some entry is real, bit 1: some entry is imaginary

@@ -26,7 +26,7 @@ struct CodeTable {
     Index blocks() const { return static_cast<Index>(codes.size() / identity.size()); }
 };
 
-// One set of values that a matrix mixes among themselves. planes: for each, whether its real and imaginary planes trade
+// One set of values that a matrix mixes among themselves. planes: for each, whether its real and imaginary planes change
 // places; empty for a complex matrix.
 struct MatrixBlock {
     std::vector<int> values;

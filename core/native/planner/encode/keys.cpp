@@ -21,18 +21,18 @@ void append(std::vector<qx::Int>& words, const char* bytes, std::size_t size) {
     std::memcpy(words.data() + at, bytes, size);
 }
 
-void append(const Item& item, const Book& book, std::vector<qx::Int>& words) {
-    const Mask* masks = book.words.data() + item.words;
+void append(const Item& item, const PlanContext& context, std::vector<qx::Int>& words) {
+    const Mask* masks = context.words.data() + item.words;
     for (qx::Int word : {item.kind, item.num_bits, item.num_reads, item.when_mask, item.when_value}) words.push_back(word);
     for (qx::Int k = 0; k < item.num_bits; ++k) words.push_back(static_cast<qx::Int>(masks[k]));
     for (qx::Int k = 0; k < item.num_reads; ++k) words.push_back(static_cast<qx::Int>(masks[2 * item.num_bits + k]));
-    if (item.kind == static_cast<qx::Int>(Kind::rename)) {
-        const Index* to = book.values.data() + item.to;
+    if (item.kind == static_cast<qx::Int>(Kind::permute)) {
+        const Index* to = context.values.data() + item.to;
         append(words, reinterpret_cast<const char*>(to), sizeof(Index) << item.num_bits);
         return;
     }
     words.push_back(item.slot), words.push_back(item.count);
-    Interned::Bytes pattern = book.patterns[static_cast<Index>(item.pattern)];
+    Interned::Bytes pattern = context.patterns[static_cast<Index>(item.pattern)];
     append(words, pattern.data(), pattern.size());
 }
 
@@ -43,14 +43,14 @@ void append(const PlanSteps& plan, SweepKeys& made) {
         for (qx::Int word : {step.tile, step.fresh, step.numbers, step.tables, step.num_bits, step.num_loads})
             made.words.push_back(word);
         for (qx::Int k = 0; k < step.num_bits; ++k)
-            made.words.push_back(static_cast<qx::Int>(plan.book->words[static_cast<std::size_t>(step.words + k)]));
+            made.words.push_back(static_cast<qx::Int>(plan.context->words[static_cast<std::size_t>(step.words + k)]));
         for (qx::Int k = 0; k < step.num_loads; ++k)
-            made.words.push_back(static_cast<qx::Int>(plan.book->words[static_cast<std::size_t>(step.loads + k)]));
+            made.words.push_back(static_cast<qx::Int>(plan.context->words[static_cast<std::size_t>(step.loads + k)]));
         for (qx::Int k = step.begin; k < step.end; ++k) {
-            const Phase& phase = plan.steps.phases[static_cast<std::size_t>(k)];
-            made.words.push_back(phase.near), made.words.push_back(phase.end - phase.begin);
-            for (qx::Int j = phase.begin; j < phase.end; ++j)
-                append(plan.steps.items[static_cast<std::size_t>(j)], *plan.book, made.words);
+            const RegisterBlock& block = plan.steps.register_blocks[static_cast<std::size_t>(k)];
+            made.words.push_back(block.registers), made.words.push_back(block.end - block.begin);
+            for (qx::Int j = block.begin; j < block.end; ++j)
+                append(plan.steps.items[static_cast<std::size_t>(j)], *plan.context, made.words);
         }
         made.ends.push_back(static_cast<qx::Int>(made.words.size()));
     }

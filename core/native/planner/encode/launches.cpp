@@ -108,7 +108,7 @@ RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
     return fits(setting_.few) ? few_kernel : fits(setting_.many) ? many_kernel : memory_kernel;
 }
 
-// Returns a take over a sweep's packed numbers as one over the number buffer.
+// Returns a take over a sweep's packed numbers as one over the coefficient buffer.
 Int LaunchWriter::in_buffer(Int take, const SweepRow& row) const {
     if (take >= 2 * row.count) return take - 2 * row.count + 2 * size_;
     return 2 * static_cast<Int>(numbers_.packed[static_cast<std::size_t>(row.packed + take / 2)]) + take % 2;
@@ -294,7 +294,7 @@ QX_EXPORT(plan_programs, (qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::I
     return Owned<SweepPrograms>::make([&] {
         const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
         auto* made = new SweepPrograms;
-        ProgramWriter writer(*plan->book, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
+        ProgramWriter writer(*plan->context, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
         for (const Step& step : plan->steps.steps)
             if (step.type == Step::sweep) writer.encode(step);
         made->words.resize(made->words.size() + static_cast<std::size_t>(room));

@@ -73,7 +73,7 @@ class LaunchWriter {
     void zero_fill(Mask fresh);
 
     const Planner& plan_;
-    const NumberArrays& numbers_;
+    const CoefficientArrays& numbers_;
     const Int num_operands_;
     const SweepPrograms& programs_;
     const LaunchSetting& setting_;

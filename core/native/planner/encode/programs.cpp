@@ -26,7 +26,7 @@ enum OpCode : std::uint32_t {
     any_2 = 46,
     any_3 = 47,
     any_4 = 48,
-    rename_op = 49
+    permute_op = 49
 };
 
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
@@ -92,28 +92,28 @@ std::size_t index_of(const Values& values, int value) {
 
 void ProgramWriter::encode(const Step& sweep) {
     look_at(sweep);
-    const std::vector<Portion> phases = this->phases(sweep);
+    const std::vector<Portion> parts = register_blocks(sweep);
     std::vector<int> natural(tile_.size()), written(tile_.size());
     std::iota(natural.begin(), natural.end(), 0);
     written = natural;
     std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
-    auto placed = [&](std::size_t phase) {
-        if (phase + 1 == phases.size()) return place(phases[phase].near, written, true);
-        return place(phases[phase].near, natural, phase == 0);
+    auto placed = [&](std::size_t part) {
+        if (part + 1 == parts.size()) return place(parts[part].registers, written, true);
+        return place(parts[part].registers, natural, part == 0);
     };
     RegisterPlaces places = placed(0);
-    head(sweep, places, placed(phases.size() - 1));
+    head(sweep, places, placed(parts.size() - 1));
     std::size_t tables_word = out_.words.size() - 1;
     outside(sweep);
     Int threads = Int{1} << places.threads.size();
     std::vector<const Item*> blocks;  // for the tensor cores, since the last exchange
-    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-        const Portion& row = phases[phase];
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        const Portion& row = parts[part];
         if (row.block) {
             blocks.push_back(&steps_.items[static_cast<std::size_t>(row.begin)]);
             continue;
         }
-        if (phase) exchange(places = placed(phase), blocks);
+        if (part) exchange(places = placed(part), blocks);
         blocks.clear();
         enter(places);
         for (Int k = row.begin; k < row.end; ++k) item(steps_.items[static_cast<std::size_t>(k)]);
@@ -138,7 +138,7 @@ void ProgramWriter::look_at(const Step& sweep) {
 
 // Notes both maps of a sweep; see qsim_ex.steps.Sweep.
 void ProgramWriter::maps(const Step& sweep) {
-    const Mask *loads = book_.words.data() + sweep.loads, *stores = book_.words.data() + sweep.words;
+    const Mask *loads = context_.words.data() + sweep.loads, *stores = context_.words.data() + sweep.words;
     const Mask skipped = static_cast<Mask>(sweep.tile) | static_cast<Mask>(sweep.fresh);
     const bool of_tile = sweep.num_bits == static_cast<Int>(tile_.size());  // a map of all bits has more
     auto load = [&](int bit) { return bit < sweep.num_loads ? loads[bit] : unit(bit); };
@@ -155,10 +155,10 @@ void ProgramWriter::maps(const Step& sweep) {
     }
 }
 
-// The phases of a sweep; some without items are added at the ends if memory access needs them.
-std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
+// The register blocks of a sweep; some without items are added at the ends if memory access needs them.
+std::vector<Portion> ProgramWriter::register_blocks(const Step& sweep) const {
     const Portion empty{0, 0, 0, false};
-    std::vector<Portion> found = portions_of(sweep, steps_, book_, tensor_);
+    std::vector<Portion> found = portions_of(sweep, steps_, context_, tensor_);
     if (found.empty()) found.push_back(empty);
     int begin[lanes], end[lanes];
     if (tile_.size() >= lanes + register_bits) {
@@ -166,25 +166,25 @@ std::vector<Portion> ProgramWriter::phases(const Step& sweep) const {
         std::iota(written.begin(), written.end(), 0);
         std::sort(written.begin(), written.end(), [&](int a, int b) { return stored_[a] < stored_[b]; });
         for (int k = 0; k < lanes; ++k) begin[k] = k, end[k] = written[k];
-        bool after = touches(found.back().near, end);
-        if (touches(found.front().near, begin)) found.insert(found.begin(), empty);
+        bool after = touches(found.back().registers, end);
+        if (touches(found.front().registers, begin)) found.insert(found.begin(), empty);
         if (after) found.push_back(empty);
     }
     if (sweep.num_bits && found.size() == 1) found.push_back(empty);
     return found;
 }
 
-bool ProgramWriter::touches(Mask near, const int* positions) const {
-    return std::any_of(positions, positions + lanes, [&](int position) { return near >> tile_[position] & 1; });
+bool ProgramWriter::touches(Mask registers, const int* positions) const {
+    return std::any_of(positions, positions + lanes, [&](int position) { return registers >> tile_[position] & 1; });
 }
 
-// Puts near bits into registers, filled up with the highest positions; the others into threads. every: all positions in
-// their order in memory. ordered: whether the phase loads or stores, so that threads keep this order.
-RegisterPlaces ProgramWriter::place(Mask near, const std::vector<int>& every, bool ordered) const {
+// Puts register bits into registers, filled up with the highest positions; the others into threads. every: all positions in
+// their order in memory. ordered: whether the register block loads or stores, so that threads keep this order.
+RegisterPlaces ProgramWriter::place(Mask registers, const std::vector<int>& every, bool ordered) const {
     RegisterPlaces made;
     Mask chosen = 0;
     for (std::size_t position = 0; position < tile_.size(); ++position)
-        if (near >> tile_[position] & 1) chosen |= unit(static_cast<int>(position));
+        if (registers >> tile_[position] & 1) chosen |= unit(static_cast<int>(position));
     for (auto position = every.rbegin(); position != every.rend() && count(chosen) < register_bits; ++position)
         chosen |= unit(*position);
     int k = 0;
@@ -263,9 +263,9 @@ void ProgramWriter::exchange(const RegisterPlaces& places, const std::vector<con
 
 // Writes a matrix for the tensor cores, with its numbers in the order in which lanes load them.
 void ProgramWriter::fragments(const Item& item) {
-    std::array<int, register_bits> near;
-    for (int k = 0; k < register_bits; ++k) near[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
-    const FragmentPlaces& places = places_of(near);
+    std::array<int, register_bits> mixed;
+    for (int k = 0; k < register_bits; ++k) mixed[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
+    const FragmentPlaces& places = places_of(mixed);
     const auto entries = places.entries(itemsize_ == 8 ? 8 : 4);  // the depths of `qsim_ex.precision`
     std::array<Int, 512> takes;
     parts_of(item);
@@ -281,11 +281,11 @@ void ProgramWriter::fragments(const Item& item) {
 }
 
 // Returns the places of a matrix, which many matrices of a plan share: the search takes longer than all else about one.
-const FragmentPlaces& ProgramWriter::places_of(const std::array<int, register_bits>& near) {
+const FragmentPlaces& ProgramWriter::places_of(const std::array<int, register_bits>& mixed) {
     const int size = static_cast<int>(tile_.size());
     for (const SizedPlaces& known : known_places_)
-        if (known.size == size && known.places.near == near) return known.places;
-    known_places_.push_back({size, fragment_places(near, size, bank_bits_)});
+        if (known.size == size && known.places.mixed == mixed) return known.places;
+    known_places_.push_back({size, fragment_places(mixed, size, bank_bits_)});
     return known_places_.back().places;
 }
 
@@ -331,7 +331,7 @@ void ProgramWriter::item(const Item& item) {
     switch (static_cast<Kind>(item.kind)) {
         case Kind::mix: mix(item); break;
         case Kind::diagonal: diagonal(item); break;
-        default: rename(item);
+        default: permute(item);
     }
 }
 
@@ -360,7 +360,7 @@ Int ProgramWriter::look_up(const std::vector<Int>& takes) {
 
 // Makes the takes of both parts of every entry of an item; with reads every entry has a number.
 void ProgramWriter::parts_of(const Item& item) {
-    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
     parts_.clear();
     Int number = item.slot;
     for (char entry : pattern) {
@@ -400,7 +400,7 @@ void ProgramWriter::mix(const Item& item) {
 
 // Writes a matrix without reads and conditions, on one, two or four bits, for a body with fixed registers.
 bool ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed) {
-    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
     auto write = [&](std::uint32_t code, const std::vector<Int>& takes) {
         word(code);
         word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
@@ -499,9 +499,9 @@ void ProgramWriter::factors(const Item& item, std::uint32_t which) {
     word(static_cast<std::uint32_t>(share(takes, 2 * registers)));
 }
 
-void ProgramWriter::rename(const Item& item) {
+void ProgramWriter::permute(const Item& item) {
     std::vector<int> mixed = mixed_of(item);
-    const Index* to = book_.values.data() + item.to;
+    const Index* to = context_.values.data() + item.to;
     std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
     std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     if (mixed.size() == 1) {
@@ -525,7 +525,7 @@ void ProgramWriter::rename(const Item& item) {
     }
     Mask extra = 0;
     for (std::uint32_t r = 0; r < registers; ++r) extra |= static_cast<Mask>(source[r]) << 4 * r;
-    looked_up(item, rename_op, 0, every, false, in_order, 0, extra);
+    looked_up(item, permute_op, 0, every, false, in_order, 0, extra);
 }
 
 // Returns a condition on thread bits, as an operation's first word has it, whose highest bit says whether there is one

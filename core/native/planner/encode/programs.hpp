@@ -27,7 +27,7 @@ struct SweepPrograms {
     std::vector<ProgramEnd> ends;
 };
 
-// The places of a tile's positions in one phase: in the number of a register or in the number of a thread.
+// The places of a tile's positions in one register block: in the number of a register or in the number of a thread.
 struct RegisterPlaces {
     std::array<int, register_bits> registers;
     std::vector<int> threads;
@@ -36,8 +36,8 @@ struct RegisterPlaces {
 class ProgramWriter {
   public:
     // itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the tensor cores.
-    ProgramWriter(const Book& book, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
-        : book_(book), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
+    ProgramWriter(const PlanContext& context, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
+        : context_(context), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
           tensor_(tensor), out_(out) {}
 
     void encode(const Step& sweep);
@@ -57,9 +57,9 @@ class ProgramWriter {
     using Registers = std::array<Mask, register_bits>;
 
     void look_at(const Step& sweep);
-    std::vector<Portion> phases(const Step& sweep) const;
-    bool touches(Mask near, const int* positions) const;
-    RegisterPlaces place(Mask near, const std::vector<int>& every, bool ordered) const;
+    std::vector<Portion> register_blocks(const Step& sweep) const;
+    bool touches(Mask registers, const int* positions) const;
+    RegisterPlaces place(Mask registers, const std::vector<int>& every, bool ordered) const;
     void head(const Step& sweep, const RegisterPlaces& first, const RegisterPlaces& last);
     void in_memory(const RegisterPlaces& places, const std::vector<Mask>& columns);
     void added(const std::vector<Added>& bits);
@@ -67,7 +67,7 @@ class ProgramWriter {
     void of_threads(std::initializer_list<int> first, const std::vector<int>& rest);
     void exchange(const RegisterPlaces& places, const std::vector<const Item*>& blocks);
     void fragments(const Item& item);
-    const FragmentPlaces& places_of(const std::array<int, register_bits>& near);
+    const FragmentPlaces& places_of(const std::array<int, register_bits>& mixed);
     void outside(const Step& sweep);
     void maps(const Step& sweep);
     void enter(const RegisterPlaces& places);
@@ -78,7 +78,7 @@ class ProgramWriter {
     void any_matrix(const Item& item, const std::vector<int>& mixed);
     void diagonal(const Item& item);
     void factors(const Item& item, std::uint32_t which);
-    void rename(const Item& item);
+    void permute(const Item& item);
     void looked_up(const Item& item, std::uint32_t code, Int at, std::uint32_t which, bool reads, const Order& order,
                    std::uint32_t choice, Mask extra);
 
@@ -93,11 +93,11 @@ class ProgramWriter {
     void halves(Mask value) { word(static_cast<std::uint32_t>(value)), word(static_cast<std::uint32_t>(value >> 32)); }
     std::uint32_t hop(int position) const;
     Int constant(int number) const { return 2 * packed_ + number; }
-    const Mask* bits_of(const Item& item) const { return book_.words.data() + item.words; }
+    const Mask* bits_of(const Item& item) const { return context_.words.data() + item.words; }
     const Mask* reads_of(const Item& item) const { return bits_of(item) + 2 * item.num_bits; }
     std::vector<int> mixed_of(const Item& item) const;
 
-    const Book& book_;
+    const PlanContext& context_;
     const StepArrays& steps_;
     int itemsize_, bank_bits_;
     bool tensor_;
@@ -109,7 +109,7 @@ class ProgramWriter {
     Int packed_ = 0;  // how many numbers the sweep is given
     std::size_t first_shared_ = 0, first_table_ = 0;
 
-    // Of the phase under way: the index bits of its registers and threads, and all of them.
+    // Of the register block under way: the index bits of its registers and threads, and all of them.
     Order register_bit_{};
     std::vector<int> thread_bit_;
     Mask own_ = 0, near_ = 0;

@@ -26,14 +26,14 @@ void read(std::vector<Value>& into, const qx::Int*& given) {
 }
 
 PlanSteps* read(const qx::Int* given) {
-    auto* made = new PlanSteps{{}, std::make_unique<Book>()};
-    read(made->steps.steps, given), read(made->steps.phases, given), read(made->steps.items, given);
-    read(made->book->words, given), read(made->book->values, given);
+    auto* made = new PlanSteps{{}, std::make_unique<PlanContext>()};
+    read(made->steps.steps, given), read(made->steps.register_blocks, given), read(made->steps.items, given);
+    read(made->context->words, given), read(made->context->values, given);
     const auto bytes = next<char>(given);
     std::vector<Index> numbers;  // of the patterns, by which items know them
     std::size_t begin = 0;
     for (std::uint64_t end : next<std::uint64_t>(given)) {
-        numbers.push_back(made->book->patterns.of({bytes.data() + begin, end - begin}));
+        numbers.push_back(made->context->patterns.of({bytes.data() + begin, end - begin}));
         begin = end;
     }
     for (Item& item : made->steps.items) item.pattern = numbers[static_cast<std::size_t>(item.pattern)];

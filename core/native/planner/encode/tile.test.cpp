@@ -44,7 +44,7 @@ TEST_CASE("an item overtakes those with which it shares reads alone") {
     CHECK(runs.size() == 1);
 }
 
-TEST_CASE("whatever trades places, the swaps that follow bring each bit that is asked for to its lane") {
+TEST_CASE("whatever changes places, the swaps that follow bring each bit that is asked for to its lane") {
     std::mt19937 random(1);
     for (int run = 0; run < 2000; ++run) {
         const int lanes = 1 + below(random, 4), rows = 1 + below(random, 7);

@@ -109,12 +109,12 @@ void Writer::encode(const Step& sweep) {
     out_.ends.push_back({size(out_.instructions), size(out_.fills), size(out_.integers), coefficients_});
 }
 
-// The items of all phases, in order.
+// The items of all register blocks, in order.
 std::vector<TouchedBits> Writer::touched(const Step& sweep) const {
     std::vector<TouchedBits> found;
     if (sweep.begin == sweep.end) return found;
-    std::size_t end = static_cast<std::size_t>(steps_.phases[sweep.end - 1].end);
-    for (std::size_t k = static_cast<std::size_t>(steps_.phases[sweep.begin].begin); k < end; ++k) {
+    std::size_t end = static_cast<std::size_t>(steps_.register_blocks[sweep.end - 1].end);
+    for (std::size_t k = static_cast<std::size_t>(steps_.register_blocks[sweep.begin].begin); k < end; ++k) {
         const Item& item = steps_.items[k];
         Mask mix = 0, all = when_mask(item);
         for (Int j = 0; j < item.num_bits; ++j) mix |= bits_of(item)[j];
@@ -153,7 +153,7 @@ Int Writer::add(const std::vector<Int>& values) {
 // Notes the maps of a sweep; see qsim_ex.steps.Sweep.
 void Writer::columns(const Step& sweep) {
     for (int bit = 0; bit < 64; ++bit) load_[bit] = unit(bit);
-    const Mask* words = book_.words.data();
+    const Mask* words = context_.words.data();
     std::copy_n(words + sweep.loads, sweep.num_loads, load_);
     std::copy_n(load_, 64, store_);
     const Mask tile = static_cast<Mask>(sweep.tile), *stored = words + sweep.words;
@@ -234,12 +234,12 @@ void Writer::exchange(const Swaps& swaps) {
 }
 
 void Writer::item(const Item& item) {
-    if (item.kind == static_cast<Int>(Kind::rename)) {
+    if (item.kind == static_cast<Int>(Kind::permute)) {
         if (is_cx(item)) cx(item);
-        else rename(item);
+        else permute(item);
         return;
     }
-    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
     if (item.kind == static_cast<Int>(Kind::diagonal)) {
         Index& known = known_diagonals_[static_cast<std::uint64_t>(item.pattern)];
         if (known == Memo::none) {
@@ -439,10 +439,10 @@ Int Writer::row_offset(const Item& item, int value) const {
     return offset(positions);
 }
 
-// Tells whether a renaming adds one bit to another, and moves whole rows: then none has to be moved. Where there is
+// Tells whether a permutation adds one bit to another, and moves whole rows: then none has to be moved. Where there is
 // padding, it has to, since what a row is there for has to show in its number.
 bool Writer::is_cx(const Item& item) const {
-    const Index* to = book_.values.data() + item.to;
+    const Index* to = context_.values.data() + item.to;
     bool flips = item.num_bits == 1 && to[0] == 1 && to[1] == 0;
     return flips && count(when_mask(item)) == 1 && !(when_mask(item) & lane_mask_) && !padded_;
 }
@@ -457,9 +457,9 @@ void Writer::cx(const Item& item) {
 }
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
-void Writer::rename(const Item& item) {
+void Writer::permute(const Item& item) {
     Int half = row_bytes_ / 2;
-    for (auto [a, b] : transpositions(book_.values.data() + item.to, 1 << item.num_bits)) {
+    for (auto [a, b] : transpositions(context_.values.data() + item.to, 1 << item.num_bits)) {
         Int offsets[] = {row_offset(item, a), row_offset(item, b)};
         RowSelection where = select(item, true);
         if (when_mask(item) & lane_mask_) {

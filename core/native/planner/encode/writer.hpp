@@ -47,8 +47,9 @@ struct EncodedSweeps {
 // Encodes a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes.
 class Writer {
   public:
-    Writer(const Book& book, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes, EncodedSweeps& out)
-        : book_(book), steps_(steps), num_bits_(num_bits), lane_bits_(lane_bits),
+    Writer(const PlanContext& context, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes,
+           EncodedSweeps& out)
+        : context_(context), steps_(steps), num_bits_(num_bits), lane_bits_(lane_bits),
           row_bytes_((Int{2} << lane_bits) * real_bytes), out_(out) {}
 
     void encode(const Step& sweep);
@@ -78,15 +79,15 @@ class Writer {
     bool is_cx(const Item& item) const;
     void cx(const Item& item);
     void frame_changed();
-    void rename(const Item& item);
+    void permute(const Item& item);
 
-    Bits bits_of(const Item& item) const { return book_.words.data() + item.words; }
+    Bits bits_of(const Item& item) const { return context_.words.data() + item.words; }
     int row_of(const Item& item, int k) const { return row_of_[lowest(bits_of(item)[k])]; }
     const Mask* reads_of(const Item& item) const { return bits_of(item) + 2 * item.num_bits; }
     Mask when_mask(const Item& item) const { return static_cast<Mask>(item.when_mask); }
     Mask when_value(const Item& item) const { return static_cast<Mask>(item.when_value); }
 
-    const Book& book_;
+    const PlanContext& context_;
     const StepArrays& steps_;
     int num_bits_, lane_bits_;
     Int row_bytes_;
@@ -114,8 +115,8 @@ class Writer {
 // Encodes all sweeps of a plan, some at a time.
 class Encoder {
   public:
-    Encoder(const Book& book, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes)
-        : steps_(steps), writer_(new Writer(book, steps, num_bits, lane_bits, real_bytes, sweeps_)) {
+    Encoder(const PlanContext& context, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes)
+        : steps_(steps), writer_(new Writer(context, steps, num_bits, lane_bits, real_bytes, sweeps_)) {
         sweeps_.reserve(steps.items.size(), steps.steps.size());
     }
 

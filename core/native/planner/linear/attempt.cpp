@@ -1,4 +1,4 @@
-// A plan over subspaces that is made in one way.
+// A candidate plan in a CNOT frame.
 
 #include "planner/linear/attempt.hpp"
 
@@ -28,8 +28,8 @@ void LinearAttempt::place() {
     at.assign(static_cast<std::size_t>(num_bits_), -1);
     if (grows_) place_new();
     else place_there();
-    book = std::make_unique<Book>(*draft_.book);
-    sweeps_ = std::make_unique<LinearSweeps>(work_, shape_, *book, program, steps);
+    context = std::make_unique<PlanContext>(*candidate_.context);
+    sweeps_ = std::make_unique<LinearSweeps>(work_, shape_, *context, program, steps);
 }
 
 // A new state is in order in the end, but for the bits that have to be lowest.
@@ -69,7 +69,7 @@ void LinearAttempt::finish() {
         steps.steps.push_back(step);
     }
     sweeps_.reset();
-    fits_ = true, time_ = time_of(steps, num_bits_, shape_, *book);
+    fits_ = true, time_ = time_of(steps, num_bits_, shape_, *context);
 }
 
 }  // namespace qx::plan

@@ -1,4 +1,4 @@
-// A plan over subspaces that is made in one way: for one amount of arithmetic for which a new state grows.
+// A candidate plan in a CNOT frame: for one amount of arithmetic for which a new state grows.
 #pragma once
 
 #include <memory>
@@ -11,21 +11,21 @@ namespace qx::plan {
 class LinearAttempt {
   public:
     // grows, worth: see GrowingSpace.
-    LinearAttempt(const Draft& draft, const FramedWork& work, const Order& order, int num_bits, const Shape& shape,
-                  bool grows, double worth)
-        : program(draft.program), draft_(draft), work_(work), num_bits_(num_bits), grows_(grows), shape_(shape),
+    LinearAttempt(const CandidatePlan& candidate, const FramedWork& work, const Order& order, int num_bits,
+                  const Shape& shape, bool grows, double worth)
+        : program(candidate.program), candidate_(candidate), work_(work), num_bits_(num_bits), grows_(grows), shape_(shape),
           growth_(work, order, shape, grows, worth) {}
 
     // Does a bounded amount of work; returns false when the plan is done.
     bool advance();
-    // Whether phases hold all work.
+    // Whether register blocks hold all work.
     bool fits() const { return fits_; }
     // In passes over a full state.
     double time() const { return time_; }
 
     StepArrays steps;
-    std::unique_ptr<Book> book;
-    NumberProgram program;
+    std::unique_ptr<PlanContext> context;
+    CoefficientProgram program;
     std::vector<int> at;  // for each bit that the work names the index bit that it is on in the end
 
   private:
@@ -35,7 +35,7 @@ class LinearAttempt {
     void finish();
     Mask zeros() const;
 
-    const Draft& draft_;
+    const CandidatePlan& candidate_;
     const FramedWork& work_;
     int num_bits_;
     bool grows_;

@@ -44,10 +44,10 @@ void put_on_bits(std::vector<Position>& positions, Mask fresh) {
 
 }  // namespace
 
-Coordinates::Coordinates(const Map& back, const std::vector<Oriented>& directions, int low, Mask fresh, Book& book)
-    : book_(book), low_(low), cx_pattern_(book.patterns.of({})), cx_label_(book.labels.of("cx")),
-      cx_to_(static_cast<Index>(book.values.size())) {
-    book.values.push_back(1), book.values.push_back(0);
+Coordinates::Coordinates(const Map& back, const std::vector<Oriented>& directions, int low, Mask fresh, PlanContext& context)
+    : context_(context), low_(low), cx_pattern_(context.patterns.of({})), cx_label_(context.labels.of("cx")),
+      cx_to_(static_cast<Index>(context.values.size())) {
+    context.values.push_back(1), context.values.push_back(0);
     std::fill(home_, home_ + 64, -1);
     std::vector<Position> found = positions(directions, low, fresh);
     put_on_bits(found, fresh);
@@ -86,7 +86,7 @@ void Coordinates::place(const FramedWork& work, const Framed& framed) {
     conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
     for (std::size_t k = 1; k < conditions.size(); ++k)
         if (conditions[k].parity == conditions[k - 1].parity) return;  // two that were one contradict each other
-    write(on_positions(framed, bits, reads, conditions, book_));
+    write(on_positions(framed, bits, reads, conditions, context_));
 }
 
 Map Coordinates::arrive(const Map& after, bool in_vectors) {
@@ -136,9 +136,9 @@ void Coordinates::cx(int control, int target) {
     columns_[at(control)] ^= columns_[at(target)];
     for (Mask& column : inverse_) column ^= (column >> control & 1) << target;
     Piece made;
-    made.kind = Kind::rename, made.pattern = cx_pattern_, made.label = cx_label_, made.to = cx_to_;
+    made.kind = Kind::permute, made.pattern = cx_pattern_, made.label = cx_label_, made.to = cx_to_;
     made.when = {unit(control), unit(control)};
-    book_.put(made, &target, 1, nullptr, 0);
+    context_.put(made, &target, 1, nullptr, 0);
     write(made);
 }
 

@@ -19,7 +19,7 @@ class Coordinates {
   public:
     // directions: they span a tile, as they are in memory. back: leads from memory to the bits of the frame. fresh: index
     // bits at whose 1 the state is zero. The first direction with one of them has no other.
-    Coordinates(const Map& back, const std::vector<Oriented>& directions, int low, Mask fresh, Book& book);
+    Coordinates(const Map& back, const std::vector<Oriented>& directions, int low, Mask fresh, PlanContext& context);
 
     // Writes a piece of work, and the CX before it.
     void place(const FramedWork& work, const Framed& framed);
@@ -38,7 +38,7 @@ class Coordinates {
     void cx(int control, int target);
     void write(Piece piece);
 
-    Book& book_;
+    PlanContext& context_;
     int low_;
     Mask zero_;  // the fresh bits outside the tile
     Map columns_, inverse_;
@@ -56,6 +56,6 @@ struct OnParity {
 
 // Returns a piece of work on positions. Conditions on sums of several bits become reads.
 Piece on_positions(const Framed& framed, const std::vector<int>& bits, const Vectors& reads,
-                   const std::vector<OnParity>& conditions, Book& book);
+                   const std::vector<OnParity>& conditions, PlanContext& context);
 
 }  // namespace qx::plan

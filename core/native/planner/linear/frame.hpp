@@ -41,10 +41,10 @@ class FramedWork {
   public:
     // grows: whether the work begins in |0...0>. Then a parity that is even in all directions that were mixed before is 0,
     // so a condition on it is decided, and a CX that it controls is nothing, or an X.
-    FramedWork(const std::vector<Piece>& work, int num_bits, const Book& book, bool grows);
+    FramedWork(const std::vector<Piece>& work, int num_bits, const PlanContext& context, bool grows);
 
     // Adds a piece of work that inverts all bits which are inverted in the end, so that none is.
-    void turn_back(Book& book);
+    void turn_back(PlanContext& context);
     // Whether all of the work can be done on directions.
     bool fits() const { return fits_; }
     std::size_t size() const { return pieces_.size(); }
@@ -59,8 +59,8 @@ class FramedWork {
     Frame frame;
 
   private:
-    bool add(Piece piece, const Book& book);
-    bool put(const Piece& piece, const Book& book);
+    bool add(Piece piece, const PlanContext& context);
+    bool put(const Piece& piece, const PlanContext& context);
     bool holds(Piece& piece) const;
 
     bool fits_ = true, grows_;
@@ -70,6 +70,6 @@ class FramedWork {
 };
 
 // Whether a piece adds at most one bit to another: all that it does is to change the frame.
-bool changes_frame(const Piece& piece, const Book& book);
+bool changes_frame(const Piece& piece, const PlanContext& context);
 
 }  // namespace qx::plan

@@ -15,59 +15,6 @@ namespace {
 
 constexpr int size = 4;
 
-std::vector<Piece> drawn_work(Drawn& drawn, int count) {
-    std::vector<Piece> work;
-    for (int k = 0; k < count; ++k) {
-        const int target = drawn.bit();
-        switch (drawn.below(4)) {
-            case 0: work.push_back(drawn.cx(drawn.other(target), target, drawn.below(2))); break;
-            case 1: work.push_back(drawn.turn(target)); break;
-            case 2: work.push_back(drawn.x(target)); break;
-            default: work.push_back(drawn.phases(any_phase));
-        }
-    }
-    return work;
-}
-
-// Applies framed work to a state as it is in memory: bit k of a piece flips along a direction, and a parity says its value.
-State framed(const FramedWork& work, const Framed& of, const Book& book, const State& numbers, const State& state) {
-    State out(state.size());
-    const Piece& piece = of.piece;
-    for (Mask x = 0; x < state.size(); ++x) {
-        bool holds = true;
-        for (int k = 0; k < of.num_conditions; ++k)
-            holds = holds && is_odd(work.conditions(of)[k] & x) == (of.values >> k & 1);
-        if (!holds) {
-            out[x] += state[x];
-            continue;
-        }
-        Index block = 0, column = 0;
-        const Index rows = static_cast<Index>(piece.size());
-        for (int k = 0; k < piece.num_reads; ++k)
-            block |= static_cast<Index>(is_odd(work.reads(of)[k] & x) != (of.read_flips >> k & 1)) << k;
-        for (int k = 0; k < piece.num_mixed; ++k)
-            column |= static_cast<Index>(is_odd(work.rows(of)[k] & x) != (of.flips >> k & 1)) << k;
-        for (Index row = 0; row < rows; ++row) {
-            Mask to = x;
-            for (int k = 0; k < piece.num_mixed; ++k)
-                if ((row ^ column) >> k & 1) to ^= work.directions(of)[k];
-            const Index entry = (block * rows + row) * rows + column;
-            Number factor = piece.kind == Kind::rename
-                                ? Number(book.values[piece.to + column] == row)
-                                : value_of(book.patterns[piece.pattern][entry], numbers[book.place(piece.source, entry)]);
-            out[to] += factor * state[x];
-        }
-    }
-    return out;
-}
-
-// The value of the work's bits at an index in memory.
-Mask seen(const Frame& frame, Mask x) {
-    Mask out = 0;
-    for (int bit = 0; bit < size; ++bit) out |= Mask{is_odd(frame.parities[at(bit)] & x)} << bit;
-    return out ^ frame.flip;
-}
-
 }  // namespace
 
 TEST_CASE("a CX changes a frame as it changes bits, and directions stay dual to parities") {
@@ -91,44 +38,44 @@ TEST_CASE("a CX changes a frame as it changes bits, and directions stay dual to 
 TEST_CASE("framed work moves no amplitude for a CX, and ends in the state of the work seen through the frame") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 20);
-        const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
-        const FramedWork made(work, size, drawn.book, false);
+        const std::vector<Piece> work = work_with_cx(drawn, 20);
+        const State begin = drawn.state(), expected = applied(work, drawn.context, drawn.operands, begin);
+        const FramedWork made(work, size, drawn.context, false);
         REQUIRE(made.fits());
         State state = begin;
         for (std::size_t k = 0; k < made.size(); ++k) {
-            CHECK_FALSE(changes_frame(made[k].piece, drawn.book));
-            state = framed(made, made[k], drawn.book, drawn.operands, state);
+            CHECK_FALSE(changes_frame(made[k].piece, drawn.context));
+            state = framed(made, made[k], drawn.context, drawn.operands, state);
         }
-        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near);
+        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
 }
 
 TEST_CASE("framed work of a new state leaves out what its zeros decide") {
     for (unsigned seed = 0; seed < 100; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 15);
+        const std::vector<Piece> work = work_with_cx(drawn, 15);
         State state(std::size_t{1} << size);
         state[0] = 1;
-        const State expected = applied(work, drawn.book, drawn.operands, state);
-        const FramedWork made(work, size, drawn.book, true);
+        const State expected = applied(work, drawn.context, drawn.operands, state);
+        const FramedWork made(work, size, drawn.context, true);
         REQUIRE(made.fits());
-        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.book, drawn.operands, state);
-        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near);
+        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.context, drawn.operands, state);
+        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
 }
 
 TEST_CASE("a frame that is turned back inverts no bit") {
     for (unsigned seed = 0; seed < 40; ++seed) {
         Drawn drawn(seed, size);
-        const std::vector<Piece> work = drawn_work(drawn, 12);
+        const std::vector<Piece> work = work_with_cx(drawn, 12);
         State state = drawn.state();
-        const State expected = applied(work, drawn.book, drawn.operands, state);
-        FramedWork made(work, size, drawn.book, false);
-        made.turn_back(drawn.book);
+        const State expected = applied(work, drawn.context, drawn.operands, state);
+        FramedWork made(work, size, drawn.context, false);
+        made.turn_back(drawn.context);
         CHECK(made.frame.flip == 0);
-        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.book, drawn.operands, state);
-        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near);
+        for (std::size_t k = 0; k < made.size(); ++k) state = framed(made, made[k], drawn.context, drawn.operands, state);
+        for (Mask x = 0; x < state.size(); ++x) CHECK(std::abs(state[x] - expected[seen(made.frame, x)]) < near_enough);
     }
 }
 

@@ -28,7 +28,7 @@ std::vector<Index> blocks_of(const Framed& framed, const Vectors& reads) {
 }
 
 // Returns the matrices of a piece with inverted bits and reads as they are.
-Entries entries_of(const Framed& framed, const Vectors& reads, const Book& book) {
+Entries entries_of(const Framed& framed, const Vectors& reads, const PlanContext& context) {
     const Piece& piece = framed.piece;
     Index size = static_cast<Index>(piece.size()), flips = static_cast<Index>(framed.flips);
     Entries out;
@@ -36,11 +36,11 @@ Entries entries_of(const Framed& framed, const Vectors& reads, const Book& book)
         for (Index row = 0; row < size; ++row)
             for (Index column = 0; column < size; ++column) {
                 Index at = (block * size + (row ^ flips)) * size + (column ^ flips);
-                if (piece.kind == Kind::rename) {
-                    bool moves = book.values[piece.to + (column ^ flips)] == (row ^ flips);
+                if (piece.kind == Kind::permute) {
+                    bool moves = context.values[piece.to + (column ^ flips)] == (row ^ flips);
                     out.add(moves ? one : zero, moves);
                 } else {
-                    out.add(book.patterns[piece.pattern][at], book.place(piece.source, at));
+                    out.add(context.patterns[piece.pattern][at], context.place(piece.source, at));
                 }
             }
     return out;
@@ -60,7 +60,7 @@ void add_condition(Entries& entries, bool value, Index size) {
 }  // namespace
 
 Piece on_positions(const Framed& framed, const std::vector<int>& bits, const Vectors& reads,
-                   const std::vector<OnParity>& conditions, Book& book) {
+                   const std::vector<OnParity>& conditions, PlanContext& context) {
     Piece out = framed.piece;
     out.when = {};
     bool sums = false;
@@ -68,14 +68,15 @@ Piece on_positions(const Framed& framed, const std::vector<int>& bits, const Vec
         if (is_sum(one)) sums = true;
         else out.when.mask |= one.parity, out.when.value |= one.value ? one.parity : 0;
     int num_bits = static_cast<int>(bits.size());
-    if (out.kind == Kind::rename && !sums) {
-        Index to = static_cast<Index>(book.values.size()), flips = static_cast<Index>(framed.flips);
-        for (Index x = 0; x < Index{1} << num_bits; ++x) book.values.push_back(book.values[out.to + (x ^ flips)] ^ flips);
+    if (out.kind == Kind::permute && !sums) {
+        Index to = static_cast<Index>(context.values.size()), flips = static_cast<Index>(framed.flips);
+        for (Index x = 0; x < Index{1} << num_bits; ++x)
+            context.values.push_back(context.values[out.to + (x ^ flips)] ^ flips);
         out.to = to, out.source = {}, out.work = 0, out.level = 0, out.unitary = true;
-        book.put(out, bits.data(), num_bits, nullptr, 0);
+        context.put(out, bits.data(), num_bits, nullptr, 0);
         return out;
     }
-    Entries entries = entries_of(framed, reads, book);
+    Entries entries = entries_of(framed, reads, context);
     Vectors kept;
     for (Mask read : reads)
         if (read) kept.push_back(read);
@@ -84,11 +85,11 @@ Piece on_positions(const Framed& framed, const std::vector<int>& bits, const Vec
             add_condition(entries, one.value, static_cast<Index>(out.size()));
             kept.push_back(one.parity);
         }
-    if (out.kind == Kind::rename) out.kind = Kind::mix;
-    out.pattern = book.patterns.of({entries.classes.data(), entries.classes.size()});
-    out.source = {0, static_cast<Index>(entries.places.size()), static_cast<Index>(book.places.size())};
-    book.places.insert(book.places.end(), entries.places.begin(), entries.places.end());
-    book.put(out, bits.data(), num_bits, kept.data(), static_cast<int>(kept.size()));
+    if (out.kind == Kind::permute) out.kind = Kind::mix;
+    out.pattern = context.patterns.of({entries.classes.data(), entries.classes.size()});
+    out.source = {0, static_cast<Index>(entries.places.size()), static_cast<Index>(context.places.size())};
+    context.places.insert(context.places.end(), entries.places.begin(), entries.places.end());
+    context.put(out, bits.data(), num_bits, kept.data(), static_cast<int>(kept.size()));
     return out;
 }
 

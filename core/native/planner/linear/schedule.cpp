@@ -1,4 +1,4 @@
-// Plans over subspaces, for a new state and for one that is there.
+// Plans in a CNOT frame, for a new state and for one that is there.
 
 #include "planner/linear/schedule.hpp"
 
@@ -19,26 +19,26 @@ constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
 }  // namespace
 
 bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
-                     const Book& book) {
+                     const PlanContext& context) {
     if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
     std::size_t added = 0, diagonals = 0;
     for (const Piece& piece : work) {
         if (!piece.in_a_sweep()) return false;
         diagonals += piece.kind == Kind::diagonal;
-        added += changes_frame(piece, book);
+        added += changes_frame(piece, context);
     }
     std::size_t others = work.size() - diagonals - added;
-    return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.rich * static_cast<double>(others);
+    return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
 }
 
-LinearPlanner::LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows)
-    : draft(std::move(draft)), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise),
-      work_(this->draft.work, num_bits, *this->draft.book, grows) {
-    if (!grows && !shape.floats) work_.turn_back(*this->draft.book);
+LinearPlanner::LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows)
+    : candidate(std::move(candidate)), num_bits_(num_bits), grows_(grows), shape_(shape), promise_(promise),
+      work_(this->candidate.work, num_bits, *this->candidate.context, grows) {
+    if (!grows && !shape.floats) work_.turn_back(*this->candidate.context);
 }
 
 bool LinearPlanner::pays(const Attempt& on_bits) {
-    on_bits_ = time_of(on_bits.steps, num_bits_, shape_.with(on_bits.lows), *on_bits.draft.book);
+    on_bits_ = time_of(on_bits.steps, num_bits_, shape_.with(on_bits.lows), *on_bits.candidate.context);
     double diagonals = 0, mixing = 0;
     for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : mixing) += 1;
     double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
@@ -53,7 +53,7 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
     if (!attempt_)
-        attempt_ = std::make_unique<LinearAttempt>(draft, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
+        attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
     if (attempt_->advance()) return true;
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
     attempt_.reset();

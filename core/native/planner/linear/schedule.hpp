@@ -1,6 +1,6 @@
 // Layouts that are linear maps over GF(2): CX moves nothing, and a tile is a subspace of directions.
 //
-// From work to sweeps over subspaces that end in a plain layout, for a new state and for one that is there.
+// From work to sweeps in a CNOT frame that end in a plain layout, for a new state and for one that is there.
 //
 // Tiles are chosen forwards (growth.hpp). The layouts between them are found backwards for a new state, whose first layout
 // may be any (backward.hpp), and forwards for a state that is there, which begins in a plain one (forward.hpp). Then each
@@ -11,20 +11,20 @@
 
 namespace qx::plan {
 
-// What a plan over subspaces has to promise; `Promise` of Python says what each number means.
+// The thresholds above which a plan in a CNOT frame is taken; `Promise` of Python says what each number means.
 struct Promise {
-    double rich, piece, gain;
+    double cx_ratio, piece, gain;
 };
 
-// Whether work is so full of CX, and fits so well into tiles, that a plan over subspaces may take less time.
+// Whether work is so full of CX, and fits so well into tiles, that a plan in a CNOT frame may take less time.
 bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
-                     const Book& book);
+                     const PlanContext& context);
 
-// Makes plans over subspaces of work that has a plan on bits, too, a step at a time, and keeps the best.
+// Makes plans in a CNOT frame of work that has a plan on bits, too, a step at a time, and keeps the best.
 class LinearPlanner {
   public:
     // grows: whether the work begins in |0...0>; else all amplitudes are there.
-    LinearPlanner(Draft draft, int num_bits, const Shape& shape, const Promise& promise, bool grows);
+    LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows);
 
     // Compares a plan on bits with what may be saved; returns whether a plan is to be made.
     bool pays(const Attempt& on_bits);
@@ -34,7 +34,7 @@ class LinearPlanner {
     LinearAttempt* better() { return best_ && best_->time() < promise_.gain * on_bits_ ? best_.get() : nullptr; }
     Mask flip() const { return work_.frame.flip; }
 
-    Draft draft;  // what plans are made from
+    CandidatePlan candidate;  // what plans are made from
 
   private:
     int num_bits_;

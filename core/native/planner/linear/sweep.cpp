@@ -15,7 +15,7 @@ constexpr Int block_bits = 4;  // of a dense block's matrix
 double halved(int times) { return std::ldexp(1.0, -times); }
 
 // Writes work in the coordinates of a tile; the directions that it mixes first are positions.
-Coordinates written(const FramedWork& work, const TileVisit& visit, const Around& around, int low, Book& book) {
+Coordinates written(const FramedWork& work, const TileVisit& visit, const Around& around, int low, PlanContext& context) {
     std::vector<Oriented> basis;
     auto add = [&](Mask direction, Mask row) { basis.push_back({image(around.before, direction), row}); };
     Vectors used;
@@ -27,45 +27,45 @@ Coordinates written(const FramedWork& work, const TileVisit& visit, const Around
             add(direction, work.rows(work[number])[k]);
         }
     for (Mask direction : visit.tile) add(direction, 0);
-    Coordinates made(inverse(around.before), basis, low, around.fresh, book);
+    Coordinates made(inverse(around.before), basis, low, around.fresh, context);
     for (Index number : visit.work) made.place(work, work[number]);
     return made;
 }
 
-double item_work(const Item& item, const Shape& shape, Book& book) {
-    if (item.kind == static_cast<Int>(Kind::rename)) return 0;
+double item_work(const Item& item, const Shape& shape, PlanContext& context) {
+    if (item.kind == static_cast<Int>(Kind::permute)) return 0;
     double share = halved(count(static_cast<Mask>(item.when_mask)));
     Index pattern = static_cast<Index>(item.pattern);
-    if (item.kind == static_cast<Int>(Kind::diagonal)) return book.patterns.diagonal_work(pattern) * share;
-    double work = book.patterns.mix_work(pattern, 1 << item.num_bits) * share;
+    if (item.kind == static_cast<Int>(Kind::diagonal)) return context.patterns.diagonal_work(pattern) * share;
+    double work = context.patterns.mix_work(pattern, 1 << item.num_bits) * share;
     return shape.has_blocks && item.num_bits == block_bits && !item.num_reads ? std::min(work, shape.block) : work;
 }
 
-// Whether a renaming is a CX of bits in the number of a row, which moves nothing where a tile is whole in a cache.
-bool is_free(const Item& item, const Shape& shape, const Book& book) {
-    const Index* to = book.values.data() + item.to;
+// Whether a permutation is a CX of bits in the number of a row, which moves nothing where a tile is whole in a cache.
+bool is_free(const Item& item, const Shape& shape, const PlanContext& context) {
+    const Index* to = context.values.data() + item.to;
     Mask touched =
-        static_cast<Mask>(item.when_mask) | (item.num_bits ? book.words[static_cast<std::size_t>(item.words)] : 0);
-    return item.kind == static_cast<Int>(Kind::rename) && item.num_bits == 1 && to[0] == 1 && to[1] == 0 &&
+        static_cast<Mask>(item.when_mask) | (item.num_bits ? context.words[static_cast<std::size_t>(item.words)] : 0);
+    return item.kind == static_cast<Int>(Kind::permute) && item.num_bits == 1 && to[0] == 1 && to[1] == 0 &&
            count(static_cast<Mask>(item.when_mask)) == 1 && !(touched & below(shape.low));
 }
 
-double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, Book& book) {
+double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context) {
     double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0;
     Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
     for (Int p = sweep.begin; p < sweep.end; ++p)
-        for (Int k = steps.phases[static_cast<std::size_t>(p)].begin; k < steps.phases[static_cast<std::size_t>(p)].end;
-             ++k) {
+        for (Int k = steps.register_blocks[static_cast<std::size_t>(p)].begin;
+             k < steps.register_blocks[static_cast<std::size_t>(p)].end; ++k) {
             const Item& item = steps.items[static_cast<std::size_t>(k)];
-            work += item_work(item, shape, book);
-            items += !is_free(item, shape, book);
+            work += item_work(item, shape, context);
+            items += !is_free(item, shape, context);
         }
     double before = amplitudes * halved(count(fresh)), share = halved(count(fresh & ~tile));
     double memory = shape.slowed() * (before + amplitudes * share) / (2 * amplitudes);
     memory += sweep.num_loads ? shape.elsewhere * share : 0;
-    double phases = static_cast<double>(sweep.end - sweep.begin);
+    double blocks = static_cast<double>(sweep.end - sweep.begin);
     work = work * (amplitudes * share) / amplitudes;
-    work += (shape.item_work * items + shape.exchanged * phases + (sweep.num_bits ? shape.transposed : 0)) * share;
+    work += (shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
     double arithmetic = work / shape.rate();
     return std::max(memory, arithmetic) + shape.seen * std::min(memory, arithmetic) +
            std::ldexp(1.0, shape.start - num_bits);
@@ -74,34 +74,34 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
 }  // namespace
 
 bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
-    Coordinates made = written(work_, visit, around, shape_.low, book_);
+    Coordinates made = written(work_, visit, around, shape_.low, context_);
     Map store = made.arrive(around.after, shape_.in_vectors());
     Directions edges{};
     each(made.tile, [&](int bit) {
         if (store[at(bit)] < unit(shape_.edge)) edges.units |= unit(bit);
     });
-    std::vector<Glance> outlines(made.work.begin(), made.work.end());
-    phases_.begin(Pending::of(outlines), {made.tile}, {below(shape_.edge)}, edges);
-    while (!phases_.advance()) {
+    std::vector<WorkOutline> outlines(made.work.begin(), made.work.end());
+    blocks_.begin(Pending::of(outlines), {made.tile}, {below(shape_.edge)}, edges);
+    while (!blocks_.advance()) {
     }
-    if (!phases_.left().empty()) return false;
+    if (!blocks_.left().empty()) return false;
     Step step{};
     step.tile = static_cast<Int>(made.tile), step.fresh = static_cast<Int>(around.fresh);
     auto put = [&](const Map& columns, Int& words, Int& size) {
-        words = static_cast<Int>(book_.words.size()), size = static_cast<Int>(columns.size());
-        book_.words.insert(book_.words.end(), columns.begin(), columns.end());
+        words = static_cast<Int>(context_.words.size()), size = static_cast<Int>(columns.size());
+        context_.words.insert(context_.words.end(), columns.begin(), columns.end());
     };
     if (made.load != units(static_cast<int>(made.load.size()))) put(made.load, step.loads, step.num_loads);
     if (store != made.load) put(store, step.words, step.num_bits);
-    phases_.write(step, made.work, shape_.making(static_cast<int>(visit.mixed.size())));
+    blocks_.write(step, made.work, shape_.making(static_cast<int>(visit.mixed.size())));
     return true;
 }
 
-double time_of(const StepArrays& steps, int num_bits, const Shape& shape, Book& book) {
+double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context) {
     double total = 0;
     for (const Step& step : steps.steps) {
         if (step.type == Step::sweep) {
-            total += time_of(steps, step, num_bits, shape, book);
+            total += time_of(steps, step, num_bits, shape, context);
         } else {  // the zeros of fresh bits
             double memory = (1 - halved(count(static_cast<Mask>(step.fresh)))) / 2;
             total += memory + std::ldexp(1.0, shape.start - num_bits);

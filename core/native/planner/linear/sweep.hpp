@@ -6,23 +6,24 @@
 
 namespace qx::plan {
 
-// Writes sweeps over subspaces, one after another.
+// Writes sweeps in a CNOT frame, one after another.
 class LinearSweeps {
   public:
-    LinearSweeps(const FramedWork& work, const Shape& shape, Book& book, NumberProgram& program, StepArrays& out)
-        : work_(work), shape_(shape), book_(book), phases_(shape, book, program, out) {}
+    LinearSweeps(const FramedWork& work, const Shape& shape, PlanContext& context, CoefficientProgram& program,
+                 StepArrays& out)
+        : work_(work), shape_(shape), context_(context), blocks_(shape, context, program, out) {}
 
-    // Appends a sweep; false if phases do not hold all of its work.
+    // Appends a sweep; false if register blocks do not hold all of its work.
     bool write(const TileVisit& visit, const Around& around);
 
   private:
     const FramedWork& work_;
     const Shape& shape_;
-    Book& book_;
-    PhaseWriter phases_;
+    PlanContext& context_;
+    RegisterBlockWriter blocks_;
 };
 
 // Returns the time of sweeps and zero fills, in passes over a full state.
-double time_of(const StepArrays& steps, int num_bits, const Shape& shape, Book& book);
+double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context);
 
 }  // namespace qx::plan

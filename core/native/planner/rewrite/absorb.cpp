@@ -21,9 +21,9 @@ bool all_ones(Interned::Bytes of) {
 
 }  // namespace
 
-Absorber::Absorber(const Layout& start, const Shape& shape, Mask zero, Book& book)
+Absorber::Absorber(const Layout& start, const Shape& shape, Mask zero, PlanContext& context)
     : layout_(start), shape_(shape), relabels_(shape.relabels && shape.rules.has(Rule::relabel)),
-      zero_(shape.rules.has(Rule::known_zeros) ? zero : 0), book_(book) {
+      zero_(shape.rules.has(Rule::known_zeros) ? zero : 0), context_(context) {
     for (std::size_t wire = 0; wire < start.address.size(); ++wire)
         identity_ = identity_ && start.address[wire] == static_cast<int>(wire);
 }
@@ -102,13 +102,13 @@ bool Absorber::op(Piece& out) {
     Mask condition = row.when.mask, wanted = row.when.value;
     if (!holds(condition, wanted)) return false;
     Index pattern = row.pattern;
-    Index length = static_cast<Index>(book_.patterns[pattern].size());
+    Index length = static_cast<Index>(context_.patterns[pattern].size());
     int num_mixes = static_cast<int>(bits_.size()), size = 1 << num_mixes;
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
     if (relabels_ && out.unitary && num_mixes && num_mixes <= widest_relabeling() && !condition) {
-        const Relabeling& found = book_.patterns.relabeling(pattern, size);
+        const Relabeling& found = context_.patterns.relabeling(pattern, size);
         if (found.found) {
             relabel(found);
             if (found.trivial) return false;
@@ -118,9 +118,9 @@ bool Absorber::op(Piece& out) {
             for (Index row = 0; row < static_cast<Index>(size); ++row)
                 for (Index block = 0; block < blocks; ++block)
                     picked_.push_back((block * size + row) * size + found.column[row]);
-            for (Index entry : picked_) classes_.push_back(book_.patterns[pattern][entry]);
-            out.source = book_.picked(out.source, picked_.data(), picked_.size());
-            pattern = book_.patterns.of({classes_.data(), classes_.size()});
+            for (Index entry : picked_) classes_.push_back(context_.patterns[pattern][entry]);
+            out.source = context_.picked(out.source, picked_.data(), picked_.size());
+            pattern = context_.patterns.of({classes_.data(), classes_.size()});
             length = static_cast<Index>(picked_.size());
             for (int k = 0; k < num_mixes; ++k) masks_.push_back(unit(static_cast<int>(mixes_[k])));
             bits_.clear();
@@ -140,9 +140,9 @@ bool Absorber::op(Piece& out) {
                     for (Index column = 0; column < static_cast<Index>(size); ++column)
                         picked_.push_back(
                             static_cast<Index>((block ^ read_flip) * area + (row ^ mix_flip) * size + (column ^ mix_flip)));
-            for (Index entry : picked_) classes_.push_back(book_.patterns[pattern][entry]);
-            out.source = book_.picked(out.source, picked_.data(), picked_.size());
-            pattern = book_.patterns.of({classes_.data(), classes_.size()});
+            for (Index entry : picked_) classes_.push_back(context_.patterns[pattern][entry]);
+            out.source = context_.picked(out.source, picked_.data(), picked_.size());
+            pattern = context_.patterns.of({classes_.data(), classes_.size()});
         }
     }
     out.pattern = pattern;
@@ -154,18 +154,18 @@ bool Absorber::op(Piece& out) {
 // Gives an operation its kind; returns false for the identity.
 bool Absorber::place(Piece& out, const std::vector<int>& bits, const std::vector<Mask>& reads) {
     int num_mixed = static_cast<int>(bits.size());
-    book_.put(out, bits.data(), num_mixed, reads.data(), static_cast<int>(reads.size()));
+    context_.put(out, bits.data(), num_mixed, reads.data(), static_cast<int>(reads.size()));
     if (bits.empty()) {
         out.kind = Kind::diagonal;
-        return !all_ones(book_.patterns[out.pattern]);
+        return !all_ones(context_.patterns[out.pattern]);
     }
-    if (reads.empty() && num_mixed <= std::min(shape_.near, widest_relabeling())) {
-        const std::vector<Index>& to = book_.patterns.renaming(out.pattern, out.size());
+    if (reads.empty() && num_mixed <= std::min(shape_.registers, widest_relabeling())) {
+        const std::vector<Index>& to = context_.patterns.permutation(out.pattern, out.size());
         if (!to.empty()) {
-            out.kind = Kind::rename;
+            out.kind = Kind::permute;
             out.source = {};
-            out.to = static_cast<Index>(book_.values.size());
-            book_.values.insert(book_.values.end(), to.begin(), to.end());
+            out.to = static_cast<Index>(context_.values.size());
+            context_.values.insert(context_.values.end(), to.begin(), to.end());
             return true;
         }
     }
@@ -181,27 +181,27 @@ bool Absorber::permutation(Piece& out) {
         relabel(found);
         return false;
     }
-    book_.put(out, bits_.data(), static_cast<int>(bits_.size()), nullptr, 0);
+    context_.put(out, bits_.data(), static_cast<int>(bits_.size()), nullptr, 0);
     Index flip = static_cast<Index>(flips(bits_));
-    out.pattern = book_.patterns.of({});
-    out.to = static_cast<Index>(book_.values.size());
-    for (std::size_t x = 0; x < size; ++x) book_.values.push_back(picked_[x ^ flip] ^ flip);
-    bool narrow = static_cast<int>(bits_.size()) <= std::min(shape_.near, widest_relabeling());
-    out.kind = narrow ? Kind::rename : Kind::basis_permutation;
+    out.pattern = context_.patterns.of({});
+    out.to = static_cast<Index>(context_.values.size());
+    for (std::size_t x = 0; x < size; ++x) context_.values.push_back(picked_[x ^ flip] ^ flip);
+    bool narrow = static_cast<int>(bits_.size()) <= std::min(shape_.registers, widest_relabeling());
+    out.kind = narrow ? Kind::permute : Kind::basis_permutation;
     return true;
 }
 
 void Absorber::initialize(Piece& out) {
-    book_.put(out, bits_.data(), static_cast<int>(bits_.size()), nullptr, 0);
+    context_.put(out, bits_.data(), static_cast<int>(bits_.size()), nullptr, 0);
     Index size = Index{1} << bits_.size(), operand = static_cast<Index>(circuit_->rows[at_].operand);
     out.kind = Kind::initial_amplitudes;
-    out.pattern = book_.patterns.of({});
+    out.pattern = context_.patterns.of({});
     out.held = flips(bits_);
     out.source = {operand, size};
     if (out.held) {
         picked_.resize(size);
         for (Index k = 0; k < size; ++k) picked_[k] = k ^ static_cast<Index>(out.held);
-        out.source = book_.picked({operand, size}, picked_.data(), size);
+        out.source = context_.picked({operand, size}, picked_.data(), size);
     }
 }
 

@@ -22,7 +22,7 @@ struct Layout {
 class Absorber {
   public:
     // zero: index bits that are 0 in all of the state.
-    Absorber(const Layout& start, const Shape& shape, Mask zero, Book& book);
+    Absorber(const Layout& start, const Shape& shape, Mask zero, PlanContext& context);
 
     // Takes the next part of the circuit.
     void begin(const Circuit& circuit);
@@ -48,7 +48,7 @@ class Absorber {
     const Shape& shape_;
     const bool relabels_;
     Mask zero_;  // index bits that are 0 in all of the state still
-    Book& book_;
+    PlanContext& context_;
     bool identity_ = true;
     std::size_t at_ = 0;
     const std::uint8_t* mixes_ = nullptr;

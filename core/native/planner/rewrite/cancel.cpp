@@ -11,15 +11,15 @@ constexpr Index one_at = 1;  // the place of the number 1
 // Returns whether a CX may move to before a piece: it commutes, or is a phase that then reads other parities.
 bool passes(const Piece& piece, int control, int target) {
     if (piece.mixed.meets({unit(control)})) return false;
-    if (piece.mixed.meets({unit(target)})) return piece.kind == Kind::rename && piece.num_mixed == 1;
+    if (piece.mixed.meets({unit(target)})) return piece.kind == Kind::permute && piece.num_mixed == 1;
     return piece.kind == Kind::diagonal || !(piece.touched & unit(target));
 }
 
 }  // namespace
 
 bool Canceller::is_cx(const Piece& piece, CX& out) const {
-    if (piece.kind != Kind::rename || piece.num_mixed != 1 || count(piece.when.mask) != 1) return false;
-    out = {lowest(piece.when.mask), book_.bit(piece, 0), piece.when.value != 0};
+    if (piece.kind != Kind::permute || piece.num_mixed != 1 || count(piece.when.mask) != 1) return false;
+    out = {lowest(piece.when.mask), context_.bit(piece, 0), piece.when.value != 0};
     return true;
 }
 
@@ -86,7 +86,7 @@ void Canceller::move(Piece& piece, const std::vector<int>& to) {
         each(mask, [&](int bit) { out |= unit(to[bit]); });
         return out;
     };
-    Mask* words = book_.words.data() + piece.words;
+    Mask* words = context_.words.data() + piece.words;
     for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k) words[k] = moved(words[k]);
     piece.mixed.units = moved(piece.mixed.units);
     piece.touched = moved(piece.touched);
@@ -96,7 +96,7 @@ void Canceller::move(Piece& piece, const std::vector<int>& to) {
 // Returns a phase as it is between two equal CX: where it read the target, it reads target + control (+ 1).
 Piece Canceller::through(const Piece& phase, const CX& cx) {
     Mask control = unit(cx.control), target = unit(cx.target), read_flip = 0;
-    std::vector<Mask> reads(book_.reads(phase), book_.reads(phase) + phase.num_reads);
+    std::vector<Mask> reads(context_.reads(phase), context_.reads(phase) + phase.num_reads);
     bool known = phase.when.mask & control;
     bool flips = known ? ((phase.when.value & control) != 0) == cx.value : !cx.value;
     for (std::size_t k = 0; k < reads.size(); ++k) {
@@ -107,11 +107,11 @@ Piece Canceller::through(const Piece& phase, const CX& cx) {
     Piece out = phase;
     std::vector<Index> places;
     std::vector<char> classes;
-    Index length = static_cast<Index>(book_.patterns[phase.pattern].size());
+    Index length = static_cast<Index>(context_.patterns[phase.pattern].size());
     for (Index k = 0; k < length; ++k) {
         Index entry = k ^ static_cast<Index>(read_flip);
-        places.push_back(book_.place(phase.source, entry));
-        classes.push_back(book_.patterns[phase.pattern][entry]);
+        places.push_back(context_.place(phase.source, entry));
+        classes.push_back(context_.patterns[phase.pattern][entry]);
     }
     bool changed = read_flip;
     if (phase.when.mask & target) {
@@ -128,11 +128,11 @@ Piece Canceller::through(const Piece& phase, const CX& cx) {
         }
     }
     if (changed) {
-        out.source = {0, static_cast<Index>(places.size()), static_cast<Index>(book_.places.size())};
-        book_.places.insert(book_.places.end(), places.begin(), places.end());
-        out.pattern = book_.patterns.of({classes.data(), classes.size()});
+        out.source = {0, static_cast<Index>(places.size()), static_cast<Index>(context_.places.size())};
+        context_.places.insert(context_.places.end(), places.begin(), places.end());
+        out.pattern = context_.patterns.of({classes.data(), classes.size()});
     }
-    book_.put(out, nullptr, 0, reads.data(), static_cast<int>(reads.size()));
+    context_.put(out, nullptr, 0, reads.data(), static_cast<int>(reads.size()));
     return out;
 }
 

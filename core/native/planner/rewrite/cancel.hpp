@@ -19,8 +19,8 @@ namespace qx::plan {
 class Canceller {
   public:
     // num_pieces: the most that will be added.
-    Canceller(Book& book, Int num_pieces, Rules rules)
-        : book_(book), exchanges_(rules.has(Rule::exchange)),
+    Canceller(PlanContext& context, Int num_pieces, Rules rules)
+        : context_(context), exchanges_(rules.has(Rule::exchange)),
           window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_), to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
@@ -61,7 +61,7 @@ class Canceller {
     void move(Piece& piece, const std::vector<int>& to);
     Piece through(const Piece& phase, const CX& cx);
 
-    Book& book_;
+    PlanContext& context_;
     const bool exchanges_;
     const Index window_;
     Held kept_;

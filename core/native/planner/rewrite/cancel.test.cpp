@@ -14,9 +14,9 @@ struct Cancelled {
     std::vector<int> to;
 };
 
-Cancelled cancelled(const std::vector<Piece>& work, Book& book, Rules rules) {
+Cancelled cancelled(const std::vector<Piece>& work, PlanContext& context, Rules rules) {
     Cancelled out;
-    Canceller canceller(book, static_cast<qx::Int>(work.size()), rules);
+    Canceller canceller(context, static_cast<qx::Int>(work.size()), rules);
     auto take = [&](const Piece& piece) { out.work.push_back(piece); };
     for (const Piece& piece : work) canceller.add(piece, take);
     while (!canceller.finish(3, take));
@@ -24,17 +24,17 @@ Cancelled cancelled(const std::vector<Piece>& work, Book& book, Rules rules) {
     return out;
 }
 
-std::size_t renames(const std::vector<Piece>& work) {
+std::size_t permutations(const std::vector<Piece>& work) {
     std::size_t found = 0;
-    for (const Piece& piece : work) found += piece.kind == Kind::rename;
+    for (const Piece& piece : work) found += piece.kind == Kind::permute;
     return found;
 }
 
 // Checks that work does the same once pairs of CX are gone, but for bits that are exchanged; returns what is left.
 Cancelled same(Drawn& drawn, const std::vector<Piece>& work, Rules rules = {}) {
-    const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
-    Cancelled out = cancelled(work, drawn.book, rules);
-    CHECK(distance(applied(out.work, drawn.book, drawn.operands, begin), moved(expected, out.to)) < near);
+    const State begin = drawn.state(), expected = applied(work, drawn.context, drawn.operands, begin);
+    Cancelled out = cancelled(work, drawn.context, rules);
+    CHECK(distance(applied(out.work, drawn.context, drawn.operands, begin), moved(expected, out.to)) < near_enough);
     return out;
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("two equal CX around phases are gone, and the phases read parities") {
         const Piece phase = drawn.piece(Kind::diagonal, {}, {0b0010, 0b0110}, {}, {one, complex_, complex_, complex_});
         Cancelled out = same(drawn, {drawn.cx(0, 1, value), phase, drawn.cx(0, 1, value)});
         CHECK(out.work.size() == 1);
-        CHECK(drawn.book.reads(out.work[0])[0] == 0b0011);
-        CHECK(drawn.book.reads(out.work[0])[1] == 0b0111);
+        CHECK(drawn.context.reads(out.work[0])[0] == 0b0011);
+        CHECK(drawn.context.reads(out.work[0])[1] == 0b0111);
     }
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a phase under a condition on the target reads the parity instead") {
 TEST_CASE("two CX in opposite directions become one and an exchange of the bits behind them") {
     Drawn drawn(3, 3);
     Cancelled out = same(drawn, {drawn.cx(0, 1), drawn.cx(1, 0), drawn.turn(0), drawn.turn(1)});
-    CHECK(renames(out.work) == 1);
+    CHECK(permutations(out.work) == 1);
     CHECK(out.to[0] == 1);
     CHECK(out.to[1] == 0);
     CHECK(out.to[2] == 2);
@@ -75,16 +75,16 @@ TEST_CASE("two CX in opposite directions become one and an exchange of the bits 
 TEST_CASE("without the rule for it nothing is exchanged") {
     Drawn drawn(3, 3);
     Cancelled out = same(drawn, {drawn.cx(0, 1), drawn.cx(1, 0)}, Rules(unit(static_cast<int>(Rule::exchange))));
-    CHECK(renames(out.work) == 2);
+    CHECK(permutations(out.work) == 2);
     CHECK(out.to[0] == 0);
 }
 
 TEST_CASE("a matrix on the control or the target keeps a pair apart, one beside it does not") {
     Drawn drawn(4, 3);
-    CHECK(renames(same(drawn, {drawn.cx(0, 1), drawn.turn(0), drawn.cx(0, 1)}).work) == 2);
-    CHECK(renames(same(drawn, {drawn.cx(0, 1), drawn.turn(1), drawn.cx(0, 1)}).work) == 2);
-    CHECK(renames(same(drawn, {drawn.cx(0, 1), drawn.turn(2), drawn.cx(0, 1)}).work) == 0);
-    CHECK(renames(same(drawn, {drawn.cx(0, 1), drawn.cx(2, 1), drawn.cx(0, 1)}).work) == 1);
+    CHECK(permutations(same(drawn, {drawn.cx(0, 1), drawn.turn(0), drawn.cx(0, 1)}).work) == 2);
+    CHECK(permutations(same(drawn, {drawn.cx(0, 1), drawn.turn(1), drawn.cx(0, 1)}).work) == 2);
+    CHECK(permutations(same(drawn, {drawn.cx(0, 1), drawn.turn(2), drawn.cx(0, 1)}).work) == 0);
+    CHECK(permutations(same(drawn, {drawn.cx(0, 1), drawn.cx(2, 1), drawn.cx(0, 1)}).work) == 1);
 }
 
 TEST_CASE("work that is drawn does the same without its pairs of CX") {
@@ -99,7 +99,7 @@ TEST_CASE("work that is drawn does the same without its pairs of CX") {
             else if (kind == 5) work.push_back(drawn.x(target));
             else work.push_back(drawn.phases(any_phase));
         }
-        gone += renames(work) - renames(same(drawn, work).work);
+        gone += permutations(work) - permutations(same(drawn, work).work);
     }
     CHECK(gone > 600);
 }

@@ -8,7 +8,7 @@ namespace qx::plan {
 bool Controls::takes(const Piece& piece) {
     Turned last, first;
     if (!eighths_.turned(piece, last)) return false;
-    int bit = book_.bit(piece, 0);
+    int bit = context_.bit(piece, 0);
     if (!find(bit, first)) return false;
     shift(bit);
     Flips flips(bit, first.alpha);
@@ -16,10 +16,10 @@ bool Controls::takes(const Piece& piece) {
         for (const Between& at : between_)
             if (kept_.at(at.position).kind == Kind::diagonal) act(kept_.at(at.position), at.shift);
     };
-    each_phase([&](const Piece& phase, const Shift& before) { flips.show(phase, before, book_); });
+    each_phase([&](const Piece& phase, const Shift& before) { flips.show(phase, before, context_); });
     flips.show(last.beta, shift_);
     if (!flips.fits()) return false;
-    each_phase([&](const Piece& phase, const Shift& before) { flips.add(phase, before, book_); });
+    each_phase([&](const Piece& phase, const Shift& before) { flips.add(phase, before, context_); });
     flips.add(last.beta, shift_);
     if (!flips.found()) return false;
     Index position = place();
@@ -31,7 +31,7 @@ bool Controls::takes(const Piece& piece) {
         int at_0 = shift_.inverted ? last.beta : 0, at_1 = shift_.mask ? last.beta - at_0 : at_0;
         if (eighths_.phases_of(piece, shift_.mask, at_0, at_1, made)) kept_.put(made, xs_.back() + 1);
     }
-    if (flips.x(piece.label, book_, made)) kept_.put(made, position);
+    if (flips.x(piece.label, context_, made)) kept_.put(made, position);
     const Piece before = kept_.at(first_);
     kept_.remove(first_);
     bool left = (first.gamma + last.gamma) % eighths_of_turn;  // else they cancel
@@ -82,7 +82,7 @@ void Controls::shift(int bit) {
 
 // Finds what an X under one condition or none adds to a bit; returns false for another piece.
 bool Controls::adds(const Piece& piece, int bit, Shift& shift) const {
-    if (piece.kind != Kind::rename || piece.num_mixed != 1 || book_.bit(piece, 0) != bit || count(piece.when.mask) > 1)
+    if (piece.kind != Kind::permute || piece.num_mixed != 1 || context_.bit(piece, 0) != bit || count(piece.when.mask) > 1)
         return false;
     shift = {piece.when.mask, !piece.when.value};
     return true;

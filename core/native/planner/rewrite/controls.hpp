@@ -22,8 +22,8 @@ namespace qx::plan {
 class Controls {
   public:
     // num_pieces: the most that will be added.
-    Controls(Book& book, NumberProgram& program, Int num_pieces, Rules rules)
-        : book_(book), settles_(rules.has(Rule::settle)), eighths_(book, program),
+    Controls(PlanContext& context, CoefficientProgram& program, Int num_pieces, Rules rules)
+        : context_(context), settles_(rules.has(Rule::settle)), eighths_(context, program),
           window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
@@ -68,7 +68,7 @@ class Controls {
     void settle(Index position);
     void leave_behind(const Between& at, int bit, const Piece& last);
 
-    Book& book_;
+    PlanContext& context_;
     const bool settles_;
     Eighths eighths_;
     const Index window_;

@@ -11,15 +11,15 @@ namespace {
 
 // Checks that work does the same after the rule; returns what it made of it.
 std::vector<Piece> same(Drawn& drawn, const std::vector<Piece>& work, Rules rules = {}) {
-    const State begin = drawn.state(), expected = applied(work, drawn.book, drawn.operands, begin);
+    const State begin = drawn.state(), expected = applied(work, drawn.context, drawn.operands, begin);
     std::vector<Piece> out;
-    NumberProgram program(static_cast<qx::Int>(drawn.operands.size()));
-    Controls controls(drawn.book, program, static_cast<qx::Int>(work.size()), rules);
+    CoefficientProgram program(static_cast<qx::Int>(drawn.operands.size()));
+    Controls controls(drawn.context, program, static_cast<qx::Int>(work.size()), rules);
     auto take = [&](const Piece& piece) { out.push_back(piece); };
     for (const Piece& piece : work) controls.add(piece, take);
     while (!controls.finish(2, take));
-    const State numbers = numbers_of(program, drawn.book, drawn.operands);
-    CHECK(distance(applied(out, drawn.book, numbers, begin), expected) < near);
+    const State numbers = numbers_of(program, drawn.context, drawn.operands);
+    CHECK(distance(applied(out, drawn.context, numbers, begin), expected) < near_enough);
     return out;
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("H and CZ and H are a CX, with two controls as well") {
     for (const Mask others : {Mask{0b0010}, Mask{0b0110}, Mask{0b1110}}) {
         const std::vector<Piece> out = same(drawn, {drawn.h(0), cz(drawn, others | 1), drawn.h(0)});
         REQUIRE(out.size() == 1);
-        CHECK(out[0].kind == Kind::rename);
+        CHECK(out[0].kind == Kind::permute);
         CHECK(out[0].when.mask == others);
         CHECK(out[0].when.value == others);
     }

@@ -36,7 +36,7 @@ bool Eighths::turned(const Piece& piece, Turned& out) const {
         return false;
     int entry[4];
     for (std::size_t k = 0; k < 4; ++k) {
-        entry[k] = root_eighths(book_.patterns[piece.pattern][k]);
+        entry[k] = root_eighths(context_.patterns[piece.pattern][k]);
         if (entry[k] < 0) return false;
     }
     out = {(entry[2] - entry[0]) & (turn - 1), (entry[1] - entry[0]) & (turn - 1), entry[0]};
@@ -44,7 +44,7 @@ bool Eighths::turned(const Piece& piece, Turned& out) const {
 }
 
 bool Eighths::known(const Piece& piece) const {
-    Interned::Bytes of = book_.patterns[piece.pattern];
+    Interned::Bytes of = context_.patterns[piece.pattern];
     return piece.kind == Kind::diagonal && std::all_of(of.begin(), of.end(), [](char entry) { return eighths(entry) >= 0; });
 }
 
@@ -55,7 +55,7 @@ bool Eighths::in_place_of(const Piece& phase, int bit, const Shift& shift, Piece
     Phases to{{phase.when.mask & ~at, phase.when.value & ~at}, {}, {}, {}};
     std::vector<Index> picks{0};  // for each value of the reads that are kept, which entry it takes
     for (int k = 0; k < phase.num_reads; ++k) {
-        Mask read = book_.reads(phase)[k];
+        Mask read = context_.reads(phase)[k];
         Index flip = read & at && shift.inverted ? Index{1} << k : 0, other = flip ^ Index{1} << k;
         if (read & at) read ^= at ^ shift.mask;
         std::size_t size = picks.size();
@@ -66,8 +66,8 @@ bool Eighths::in_place_of(const Piece& phase, int bit, const Shift& shift, Piece
         for (std::size_t x = 0; x < size; ++x) picks[x] |= flip;
     }
     for (Index x : picks) {
-        to.places.push_back(book_.place(phase.source, x));
-        to.classes.push_back(book_.patterns[phase.pattern][x]);
+        to.places.push_back(context_.place(phase.source, x));
+        to.classes.push_back(context_.patterns[phase.pattern][x]);
     }
     if (under && shift.mask) {
         bool first = shift.inverted == wanted;
@@ -82,9 +82,10 @@ bool Eighths::in_place_of(const Piece& phase, int bit, const Shift& shift, Piece
 bool Eighths::undoes(const Piece& then, const Piece& phase) const {
     bool same =
         then.when.mask == phase.when.mask && then.when.value == phase.when.value && then.num_reads == phase.num_reads;
-    if (!same || !std::equal(book_.reads(phase), book_.reads(phase) + phase.num_reads, book_.reads(then)) || !known(then))
+    if (!same || !std::equal(context_.reads(phase), context_.reads(phase) + phase.num_reads, context_.reads(then)) ||
+        !known(then))
         return false;
-    Interned::Bytes one_of = book_.patterns[phase.pattern], other_of = book_.patterns[then.pattern];
+    Interned::Bytes one_of = context_.patterns[phase.pattern], other_of = context_.patterns[then.pattern];
     for (std::size_t k = 0; k < one_of.size(); ++k)
         if ((eighths(one_of[k]) + eighths(other_of[k])) % turn) return false;
     return true;
@@ -111,12 +112,12 @@ Piece Eighths::z(const Piece& of, When when, Index label) {
 
 // Returns the place of a phase: twice the product of two entries of a matrix that is `turned`.
 Index Eighths::number(const Piece& of, int turns) {
-    Interned::Bytes entries = book_.patterns[of.pattern];
+    Interned::Bytes entries = context_.patterns[of.pattern];
     for (Index k = 0; turns && k < 16; ++k)
         if ((root_eighths(entries[k / 4]) + root_eighths(entries[k % 4]) - turns) % turn == 0) {
             const Index one_of = 2 + k / 4, other_of = 2 + k % 4;
             const Index left[] = {one_of, one_of, one_of, one_of}, right[] = {other_of, other_of};
-            Factor by = book_.factor(of.source, left, 4), with = book_.factor(of.source, right, 2);
+            Factor by = context_.factor(of.source, left, 4), with = context_.factor(of.source, right, 2);
             return program_.product({0, 1 + of.level, 1, 2, 1}, by, with).first;
         }
     return one_at;
@@ -136,10 +137,10 @@ bool Eighths::made(const Piece& like, Phases& of, Piece& out) {
     }
     out = like;
     out.when = of.when;
-    out.pattern = book_.patterns.of({of.classes.data(), of.classes.size()});
-    out.source = {0, static_cast<Index>(of.places.size()), static_cast<Index>(book_.places.size())};
-    book_.places.insert(book_.places.end(), of.places.begin(), of.places.end());
-    book_.put(out, nullptr, 0, of.reads.data(), static_cast<int>(of.reads.size()));
+    out.pattern = context_.patterns.of({of.classes.data(), of.classes.size()});
+    out.source = {0, static_cast<Index>(of.places.size()), static_cast<Index>(context_.places.size())};
+    context_.places.insert(context_.places.end(), of.places.begin(), of.places.end());
+    context_.put(out, nullptr, 0, of.reads.data(), static_cast<int>(of.reads.size()));
     return true;
 }
 

@@ -1,7 +1,7 @@
 // Phases that are known to be eighth turns, and what a bit makes of them.
 #pragma once
 
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
 
 namespace qx::plan {
 
@@ -24,7 +24,7 @@ struct Shift {
 // Makes known phases of others.
 class Eighths {
   public:
-    Eighths(Book& book, NumberProgram& program) : book_(book), program_(program) {}
+    Eighths(PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {}
 
     // Finds what a piece is as an H between phases; returns whether it is one.
     bool turned(const Piece& piece, Turned& out) const;
@@ -52,8 +52,8 @@ class Eighths {
     Index number(const Piece& of, int turns);
     bool made(const Piece& like, Phases& of, Piece& out);
 
-    Book& book_;
-    NumberProgram& program_;
+    PlanContext& context_;
+    CoefficientProgram& program_;
 };
 
 }  // namespace qx::plan

@@ -20,48 +20,49 @@ TEST_CASE("eighths names each phase that is known by its eighth turns, and no ot
         const int turns = eighths(static_cast<char>(entry));
         if (turns < 0) continue;
         ++known;
-        CHECK(std::abs(value_of(static_cast<char>(entry), 0) - turned_by(turns)) < near);
+        CHECK(std::abs(value_of(static_cast<char>(entry), 0) - turned_by(turns)) < near_enough);
     }
     CHECK(known == 8);
 }
 
 TEST_CASE("a matrix of entries of modulus √½ is turned exactly if it is an H between phases") {
     Drawn drawn(1, 1);
-    NumberProgram program(1000);
-    const Eighths rule(drawn.book, program);
+    CoefficientProgram program(1000);
+    const Eighths rule(drawn.context, program);
     const char entries[] = {root_half, minus_root_half, imag_root_half, minus_imag_root_half};
     int found = 0;
     for (int k = 0; k < 256; ++k) {
         const Piece piece =
             drawn.piece(Kind::mix, {0}, {}, {}, {entries[k & 3], entries[k >> 2 & 3], entries[k >> 4 & 3], entries[k >> 6]});
         Number m[4];
-        for (Index place = 0; place < 4; ++place) m[place] = drawn.operands[drawn.book.place(piece.source, place)];
-        const bool unitary = std::abs(std::conj(m[0]) * m[1] + std::conj(m[2]) * m[3]) < near;
+        for (Index place = 0; place < 4; ++place) m[place] = drawn.operands[drawn.context.place(piece.source, place)];
+        const bool unitary = std::abs(std::conj(m[0]) * m[1] + std::conj(m[2]) * m[3]) < near_enough;
         Turned out{};
         CHECK(rule.turned(piece, out) == unitary);
         if (!unitary) continue;
         ++found;
         const Number gamma = turned_by(out.gamma), alpha = turned_by(out.alpha), beta = turned_by(out.beta);
         const double root = std::sqrt(0.5);
-        CHECK(std::abs(m[0] - gamma * root) < near);
-        CHECK(std::abs(m[1] - gamma * beta * root) < near);
-        CHECK(std::abs(m[2] - gamma * alpha * root) < near);
-        CHECK(std::abs(m[3] + gamma * alpha * beta * root) < near);
+        CHECK(std::abs(m[0] - gamma * root) < near_enough);
+        CHECK(std::abs(m[1] - gamma * beta * root) < near_enough);
+        CHECK(std::abs(m[2] - gamma * alpha * root) < near_enough);
+        CHECK(std::abs(m[3] + gamma * alpha * beta * root) < near_enough);
     }
     CHECK(found == 64);
 }
 
 TEST_CASE("a phase undoes another one exactly if both do nothing together") {
     Drawn drawn(2, 2);
-    NumberProgram program(10000);
-    const Eighths rule(drawn.book, program);
+    CoefficientProgram program(10000);
+    const Eighths rule(drawn.context, program);
     for (const char first : eighth_turns)
         for (const char second : eighth_turns)
             for (const char other : {static_cast<char>(one), second}) {
                 const Piece phase = drawn.piece(Kind::diagonal, {}, {0b11}, {}, {other, first});
                 const Piece then = drawn.piece(Kind::diagonal, {}, {0b11}, {}, {other, second});
                 const State state = drawn.state();
-                const bool nothing = distance(applied({phase, then}, drawn.book, drawn.operands, state), state) < near;
+                const bool nothing =
+                    distance(applied({phase, then}, drawn.context, drawn.operands, state), state) < near_enough;
                 CHECK(rule.undoes(then, phase) == nothing);
             }
 }
@@ -69,8 +70,8 @@ TEST_CASE("a phase undoes another one exactly if both do nothing together") {
 TEST_CASE("a phase with a shift in place of a bit is the phase with that bit computed") {
     for (unsigned seed = 0; seed < 300; ++seed) {
         Drawn drawn(seed, 4);
-        NumberProgram program(10000);
-        Eighths rule(drawn.book, program);
+        CoefficientProgram program(10000);
+        Eighths rule(drawn.context, program);
         const Piece phase = drawn.phases(eighth_turns);
         const int bit = 0;
         const Shift shift{drawn.mask() & ~unit(bit), drawn.below(2) != 0};
@@ -80,9 +81,9 @@ TEST_CASE("a phase with a shift in place of a bit is the phase with that bit com
             const Mask value = is_odd(x & shift.mask) != shift.inverted;
             State before(16), after(16);
             before[x | value] = 1, after[x] = 1;
-            const Number wanted = applied(phase, drawn.book, drawn.operands, before)[x | value];
-            const Number found = any ? applied(made, drawn.book, drawn.operands, after)[x] : 1;
-            CHECK(std::abs(wanted - found) < near);
+            const Number wanted = applied(phase, drawn.context, drawn.operands, before)[x | value];
+            const Number found = any ? applied(made, drawn.context, drawn.operands, after)[x] : 1;
+            CHECK(std::abs(wanted - found) < near_enough);
         }
         if (any) CHECK((made.touched & unit(bit)) == 0);
     }
@@ -110,11 +111,11 @@ TEST_CASE("products of trial numbers are products, up to their scale") {
                         if (std::abs(made.entry[draw][row * size + column]) > 0.5)
                             scale = sum / made.entry[draw][row * size + column];
                     }
-                const auto is_zero = [](Number number) { return std::abs(number) < near; };
+                const auto is_zero = [](Number number) { return std::abs(number) < near_enough; };
                 if (std::all_of(expected, expected + size * size, is_zero)) continue;  // no product of unitary matrices
                 CHECK(std::abs(scale) > 0);
                 for (int k = 0; k < size * size; ++k)
-                    CHECK(std::abs(expected[k] - scale * made.entry[draw][k]) < near * std::abs(scale));
+                    CHECK(std::abs(expected[k] - scale * made.entry[draw][k]) < near_enough * std::abs(scale));
             }
         }
 }

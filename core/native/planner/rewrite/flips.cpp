@@ -13,8 +13,8 @@ constexpr int half = eighths_of_turn / 2;
 
 }  // namespace
 
-void Flips::show(const Piece& phase, const Shift& shift, const Book& book) {
-    for (int k = 0; k < phase.num_reads; ++k) span_.add(read_of(book.reads(phase)[k], shift));
+void Flips::show(const Piece& phase, const Shift& shift, const PlanContext& context) {
+    for (int k = 0; k < phase.num_reads; ++k) span_.add(read_of(context.reads(phase)[k], shift));
     each(phase.when.mask, [&](int other) { span_.add(read_of(unit(other), shift)); });
 }
 
@@ -28,14 +28,14 @@ bool Flips::fits() {
     return true;
 }
 
-void Flips::add(const Piece& phase, const Shift& shift, const Book& book) {
-    Interned::Bytes of = book.patterns[phase.pattern];
+void Flips::add(const Piece& phase, const Shift& shift, const PlanContext& context) {
+    Interned::Bytes of = context.patterns[phase.pattern];
     struct Read {
         Mask made, has;
     };
     auto read = [&](Mask mask) { return Read{span_.reduced(read_of(mask, shift)).made, mask >> bit_ & 1}; };
     std::vector<Read> reads, under;
-    for (int k = 0; k < phase.num_reads; ++k) reads.push_back(read(book.reads(phase)[k]));
+    for (int k = 0; k < phase.num_reads; ++k) reads.push_back(read(context.reads(phase)[k]));
     each(phase.when.mask, [&](int other) { under.push_back(read(unit(other))); });
     for (Mask x = 0; x < turns_.size(); ++x)
         for (Mask value = 0; value < 2; ++value) {
@@ -63,14 +63,14 @@ bool Flips::found() {
     return true;
 }
 
-bool Flips::x(Index label, Book& book, Piece& out) const {
+bool Flips::x(Index label, PlanContext& context, Piece& out) const {
     if (!flips_) return false;
     const Vectors& parities = span_.vectors;
     Mask least = static_cast<Mask>(lowest(flips_));
     Span apart;
     each(flips_, [&](int value) { apart.add(static_cast<Mask>(value) ^ least); });
     if (count(flips_) != 1 << apart.size()) {
-        out = selected(parities, flips_, label, book);
+        out = selected(parities, flips_, label, context);
         return true;
     }
     Map columns;  // what these make 0 are the parities that are 0 for all of `apart`
@@ -92,21 +92,21 @@ bool Flips::x(Index label, Book& book, Piece& out) const {
         when.mask |= mask, when.value |= value ? mask : 0;
     }
     if (!plain) {
-        out = selected({basis.begin(), basis.end()}, 1u << number, label, book);
+        out = selected({basis.begin(), basis.end()}, 1u << number, label, context);
         return true;
     }
     constexpr char flip[] = {zero, one, one, zero};
     out = Piece();
-    out.kind = Kind::rename, out.label = label, out.when = when;
-    out.pattern = book.patterns.of({flip, 4});
-    out.to = static_cast<Index>(book.values.size());
-    book.values.insert(book.values.end(), {1, 0});
-    book.put(out, &bit_, 1, nullptr, 0);
+    out.kind = Kind::permute, out.label = label, out.when = when;
+    out.pattern = context.patterns.of({flip, 4});
+    out.to = static_cast<Index>(context.values.size());
+    context.values.insert(context.values.end(), {1, 0});
+    context.put(out, &bit_, 1, nullptr, 0);
     return true;
 }
 
 // An X that some values of parities select, as a matrix for each value.
-Piece Flips::selected(const Vectors& parities, unsigned flips, Index label, Book& book) const {
+Piece Flips::selected(const Vectors& parities, unsigned flips, Index label, PlanContext& context) const {
     std::vector<char> classes;
     for (int x = 0; x < 1 << parities.size(); ++x)
         for (int entry = 0; entry < 4; ++entry) {
@@ -115,10 +115,10 @@ Piece Flips::selected(const Vectors& parities, unsigned flips, Index label, Book
         }
     Piece out;
     out.kind = Kind::mix, out.label = label;
-    out.pattern = book.patterns.of({classes.data(), classes.size()});
-    out.source = {0, static_cast<Index>(classes.size()), static_cast<Index>(book.places.size())};
-    for (char entry : classes) book.places.push_back(entry == one ? one_at : zero_at);
-    book.put(out, &bit_, 1, parities.data(), static_cast<int>(parities.size()));
+    out.pattern = context.patterns.of({classes.data(), classes.size()});
+    out.source = {0, static_cast<Index>(classes.size()), static_cast<Index>(context.places.size())};
+    for (char entry : classes) context.places.push_back(entry == one ? one_at : zero_at);
+    context.put(out, &bit_, 1, parities.data(), static_cast<int>(parities.size()));
     return out;
 }
 

@@ -10,31 +10,31 @@ namespace {
 
 constexpr std::size_t longest_label = 40;
 
-bool all_complex(Index pattern, const Book& book) {
-    return book.patterns[pattern].find_first_not_of(complex_) == Interned::Bytes::npos;
+bool all_complex(Index pattern, const PlanContext& context) {
+    return context.patterns[pattern].find_first_not_of(complex_) == Interned::Bytes::npos;
 }
 
 bool begins_character(char byte) { return (byte & 0xc0) != 0x80; }
 
 }  // namespace
 
-double work_of(const Piece& piece, Book& book) {
+double work_of(const Piece& piece, PlanContext& context) {
     double share = 1;
     for (int k = count(piece.when.mask); k > 0; --k) share *= 0.5;
-    if (piece.kind == Kind::rename) return 0;
-    if (piece.kind == Kind::diagonal) return std::min(table_work, book.patterns.diagonal_work(piece.pattern) * share);
-    return book.patterns.mix_work(piece.pattern, piece.size()) * share;
+    if (piece.kind == Kind::permute) return 0;
+    if (piece.kind == Kind::diagonal) return std::min(table_work, context.patterns.diagonal_work(piece.pattern) * share);
+    return context.patterns.mix_work(piece.pattern, piece.size()) * share;
 }
 
-Index joined_label(const std::vector<Index>& labels, Book& book) {
+Index joined_label(const std::vector<Index>& labels, PlanContext& context) {
     std::vector<Index> seen;
     std::vector<char> out;
     seen.reserve(labels.size()), out.reserve(2 * longest_label);
     for (std::size_t k = labels.size(); k-- > 0;) {
-        if (book.labels[labels[k]].empty() || std::find(seen.begin(), seen.end(), labels[k]) != seen.end()) continue;
+        if (context.labels[labels[k]].empty() || std::find(seen.begin(), seen.end(), labels[k]) != seen.end()) continue;
         if (!seen.empty()) out.insert(out.end(), {'\xc2', '\xb7'});  // a middle dot
         seen.push_back(labels[k]);
-        Interned::Bytes label = book.labels[labels[k]];
+        Interned::Bytes label = context.labels[labels[k]];
         out.insert(out.end(), label.begin(), label.end());
     }
     std::size_t characters = 0, cut = out.size();
@@ -44,19 +44,19 @@ Index joined_label(const std::vector<Index>& labels, Book& book) {
         out.resize(cut);
         out.insert(out.end(), {'\xe2', '\x80', '\xa6'});  // an ellipsis
     }
-    return book.labels.of({out.data(), out.size()});
+    return context.labels.of({out.data(), out.size()});
 }
 
-void number_pieces(std::vector<Piece>& work, Book& book) {
+void number_pieces(std::vector<Piece>& work, PlanContext& context) {
     for (std::size_t k = 0; k < work.size(); ++k) {
         work[k].order = static_cast<Index>(k);
-        work[k].work = work[k].kind <= Kind::diagonal ? work_of(work[k], book) : 0;
+        work[k].work = work[k].kind <= Kind::diagonal ? work_of(work[k], context) : 0;
     }
 }
 
 void Fuser::add(Piece piece) {
-    Index known = book_.patterns.without_eighths(piece.pattern);
-    piece.pattern = book_.patterns.plain(known);
+    Index known = context_.patterns.without_eighths(piece.pattern);
+    piece.pattern = context_.patterns.plain(known);
     if (known != piece.pattern) piece.known = known;
     if (!rules_.has(Rule::fuse) || !small(piece) || settle(piece)) push(piece);
 }
@@ -66,7 +66,7 @@ std::vector<Piece> Fuser::finish() {
     for (std::size_t at = 0; at < kept_.size(); ++at)
         if (!gone_[at]) kept_[to++] = kept_[at];
     kept_.resize(to);
-    number_pieces(kept_, book_);
+    number_pieces(kept_, context_);
     return std::move(kept_);
 }
 
@@ -155,7 +155,7 @@ bool Fuser::run(Piece& piece) {
 
 Fuser::Bits Fuser::bits_of(const Piece& piece) const {
     Bits out{{0, 0}, piece.num_mixed};
-    for (int k = 0; k < out.size; ++k) out.bit[k] = book_.bit(piece, k);
+    for (int k = 0; k < out.size; ++k) out.bit[k] = context_.bit(piece, k);
     return out;
 }
 
@@ -163,12 +163,12 @@ Fuser::Bits Fuser::bits_of(const Piece& piece) const {
 Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bits) {
     Embedding out;
     int size = 1 << bits.size, inner = piece.size();
-    Interned::Bytes of = book_.patterns[pattern];
+    Interned::Bytes of = context_.patterns[pattern];
     Mask condition = bits.local(piece.when.mask), value = bits.local(piece.when.value);
     Mask mixed = bits.local(piece.mixed.units);
     int at[most_bits] = {0, 0};
-    for (int k = 0; k < piece.num_mixed; ++k) at[k] = bits.local(book_.bit(piece, k));
-    std::vector<Mask>::const_iterator reads = book_.words.begin() + piece.words + 2 * piece.num_mixed;
+    for (int k = 0; k < piece.num_mixed; ++k) at[k] = bits.local(context_.bit(piece, k));
+    std::vector<Mask>::const_iterator reads = context_.words.begin() + piece.words + 2 * piece.num_mixed;
     char classes[most_entries];
     for (int k = 0; k < size * size; ++k) out.entry[k] = 0, classes[k] = zero;
     for (int column = 0; column < size; ++column) {
@@ -184,8 +184,8 @@ Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bit
             for (int k = 0; k < piece.num_mixed; ++k) row |= (r >> k & 1) << at[k];
             Index& entry = out.entry[row * size + column];
             char& kind = classes[row * size + column];
-            if (piece.kind == Kind::rename) {
-                bool here = book_.values[piece.to + static_cast<Index>(c)] == static_cast<Index>(r);
+            if (piece.kind == Kind::permute) {
+                bool here = context_.values[piece.to + static_cast<Index>(c)] == static_cast<Index>(r);
                 entry = here, kind = here ? one : zero;
             } else {
                 int number = (block * inner + r) * inner + c;
@@ -193,14 +193,14 @@ Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bit
             }
         }
     }
-    out.pattern = book_.patterns.of({classes, static_cast<std::size_t>(size * size)});
+    out.pattern = context_.patterns.of({classes, static_cast<std::size_t>(size * size)});
     return out;
 }
 
 // Returns a piece of work as a dense matrix on `bits` at trial numbers.
 Trial Fuser::trial_of(const Piece& piece, const Bits& bits) {
     Embedding made = embed(piece, piece.known == Piece::none ? piece.pattern : piece.known, bits);
-    Interned::Bytes classes = book_.patterns[made.pattern];
+    Interned::Bytes classes = context_.patterns[made.pattern];
     int inner = piece.size() * piece.size();
     Trial out;
     for (int k = 0; k < 1 << 2 * bits.size; ++k) {
@@ -209,7 +209,7 @@ Trial Fuser::trial_of(const Piece& piece, const Bits& bits) {
             for (int draw = 0; draw < Trial::draws; ++draw)
                 out.entry[draw][k] = trials_.entry(piece.trial, inner, draw, static_cast<int>(entry) - 2);
         } else {
-            out.set(k, classes[static_cast<std::size_t>(k)], entry < 2 ? entry : book_.place(piece.source, entry - 2));
+            out.set(k, classes[static_cast<std::size_t>(k)], entry < 2 ? entry : context_.place(piece.source, entry - 2));
         }
     }
     return out;
@@ -218,12 +218,12 @@ Trial Fuser::trial_of(const Piece& piece, const Bits& bits) {
 // Makes the product of pieces, the earliest first, at trial numbers if something may cancel in it.
 bool Fuser::try_numbers(const Piece* const* pieces, int number, const Bits& bits, Trial& out) {
     bool some = false;
-    for (int k = 0; k < number && rules_.has(Rule::trials); ++k) some = some || cancels(*pieces[k], book_);
+    for (int k = 0; k < number && rules_.has(Rule::trials); ++k) some = some || cancels(*pieces[k], context_);
     if (!some) return false;
     // With a matrix of complex numbers alone, of which nothing else is known, nothing cancels.
     for (int k = 0; k < number; ++k) {
         const Piece& piece = *pieces[k];
-        if (piece.trial == Piece::none && piece.kind == Kind::mix && all_complex(piece.pattern, book_)) return false;
+        if (piece.trial == Piece::none && piece.kind == Kind::mix && all_complex(piece.pattern, context_)) return false;
     }
     out = trial_of(*pieces[0], bits);
     for (int k = 1; k < number; ++k) out.multiply(trial_of(*pieces[k], bits), 1 << bits.size);
@@ -233,7 +233,7 @@ bool Fuser::try_numbers(const Piece* const* pieces, int number, const Bits& bits
 // Makes one matrix on `bits` of pieces, the earliest first, if it costs no more (with `gain`: less).
 bool Fuser::merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out) {
     double before = 0;
-    for (int k = 0; k < number; ++k) before += work_of(*pieces[k], book_) + item_work_;
+    for (int k = 0; k < number; ++k) before += work_of(*pieces[k], context_) + item_work_;
     return multiply(pieces, number, bits, before, gain, out);
 }
 
@@ -248,18 +248,19 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
     embedded_.clear();
     for (int k = 0; k < number; ++k) embedded_.push_back(embed(*pieces[k], pieces[k]->pattern, bits));
     Index of = embedded_[0].pattern;
-    for (int k = 1; k < number; ++k) of = book_.patterns.product(embedded_[static_cast<std::size_t>(k)].pattern, of, size);
+    for (int k = 1; k < number; ++k)
+        of = context_.patterns.product(embedded_[static_cast<std::size_t>(k)].pattern, of, size);
     Trial trial;
     bool tried = try_numbers(pieces, number, bits, trial);
-    if (tried) of = trial.without_zeros(of, size * size, book_.patterns);
-    double cost = book_.patterns.mix_work(of, size) + item_work_;
+    if (tried) of = trial.without_zeros(of, size * size, context_.patterns);
+    double cost = context_.patterns.mix_work(of, size) + item_work_;
     if (cost > most || (less && cost == most)) return false;
     // What is drawn in all entries seldom cancels in products.
-    tried = tried && (trial.is_known(size * size) || !all_complex(of, book_));
+    tried = tried && (trial.is_known(size * size) || !all_complex(of, context_));
 
     auto factor = [&](int k) {
-        return book_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry,
-                            static_cast<Index>(size * size));
+        return context_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry,
+                               static_cast<Index>(size * size));
     };
     out = Piece();
     out.level = pieces[0]->level;
@@ -270,17 +271,17 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
         out.unitary = out.unitary && pieces[k]->unitary;
         ProductKind kind{0, out.level, 1, static_cast<Index>(size), static_cast<Index>(size)};
         out.source = program_.product(kind, factor(k), right);
-        right = Book::factor(out.source);
+        right = PlanContext::factor(out.source);
     }
     out.pattern = of;
     for (int k = 0; k < number; ++k)
         if (pieces[k]->trial != Piece::none) trials_.drop(pieces[k]->trial, pieces[k]->size() * pieces[k]->size());
     if (tried) out.trial = trials_.put(trial, size * size);
-    book_.put(out, bits.bit, bits.size, nullptr, 0);
+    context_.put(out, bits.bit, bits.size, nullptr, 0);
     auto joined = [&] {
         std::vector<Index> labels(static_cast<std::size_t>(number));
         for (std::size_t k = 0; k < labels.size(); ++k) labels[k] = pieces[k]->label;
-        return joined_label(labels, book_);
+        return joined_label(labels, context_);
     };
     if (number == 2) {
         Index& known = labels_[static_cast<std::uint64_t>(pieces[0]->label) << 32 | pieces[1]->label];

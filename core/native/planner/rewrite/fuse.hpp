@@ -5,7 +5,7 @@
 // one matrix, an RY beside an RZ stays (a real matrix and a phase are cheaper than a complex one).
 #pragma once
 
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
 #include "planner/rewrite/trial.hpp"
 #include "planner/rules.hpp"
 
@@ -15,21 +15,21 @@ namespace qx::plan {
 constexpr double table_work = 1.5;
 
 // Multiply-adds per amplitude, by pattern; a condition counts the share of amplitudes where it holds.
-double work_of(const Piece& piece, Book& book);
+double work_of(const Piece& piece, PlanContext& context);
 
 // The joined labels of pieces that became one, the latest first, as in a product of matrices.
-Index joined_label(const std::vector<Index>& labels, Book& book);
+Index joined_label(const std::vector<Index>& labels, PlanContext& context);
 
 // Sets the order and the cost of each piece.
-void number_pieces(std::vector<Piece>& work, Book& book);
+void number_pieces(std::vector<Piece>& work, PlanContext& context);
 
 class Fuser {
   public:
     static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
 
     // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic. trials: those of the pieces.
-    Fuser(Book& book, NumberProgram& program, Trials& trials, double item_work, Rules rules)
-        : book_(book), program_(program), trials_(trials), item_work_(item_work), rules_(rules), on_bit_(64) {}
+    Fuser(PlanContext& context, CoefficientProgram& program, Trials& trials, double item_work, Rules rules)
+        : context_(context), program_(program), trials_(trials), item_work_(item_work), rules_(rules), on_bit_(64) {}
     // Makes room for so many pieces, so that they are never copied; room that is not used takes no memory.
     void reserve(std::size_t pieces) { kept_.reserve(pieces); }
 
@@ -79,8 +79,8 @@ class Fuser {
     void push(const Piece& piece);
     void pop(Index at);
 
-    Book& book_;
-    NumberProgram& program_;
+    PlanContext& context_;
+    CoefficientProgram& program_;
     Trials& trials_;
     double item_work_;
     Rules rules_;

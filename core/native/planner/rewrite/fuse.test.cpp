@@ -16,29 +16,29 @@ namespace {
 struct Rewritten {
     Rewritten(Drawn& drawn, const std::vector<Piece>& work, double item_work, Rules rules = {})
         : drawn(drawn), program(static_cast<qx::Int>(drawn.operands.size())), rules(rules), item_work(item_work),
-          begin(drawn.state()), expected(applied(work, drawn.book, drawn.operands, begin)) {
-        Fuser fuser(drawn.book, program, trials, item_work, rules);
+          begin(drawn.state()), expected(applied(work, drawn.context, drawn.operands, begin)) {
+        Fuser fuser(drawn.context, program, trials, item_work, rules);
         for (const Piece& piece : work) fuser.add(piece);
         pieces = fuser.finish();
     }
     void join() {
-        RunJoiner joiner(std::move(pieces), drawn.book, program, trials, item_work, rules);
+        RunJoiner joiner(std::move(pieces), drawn.context, program, trials, item_work, rules);
         while (joiner.advance());
         pieces = joiner.finish();
     }
-    void gather(bool cheap) { pieces = qx::plan::gather(std::move(pieces), drawn.book, program, cheap); }
-    void rotate() { pieces = qx::plan::rotate(std::move(pieces), drawn.book, program, trials, rules); }
+    void gather(bool cheap) { pieces = qx::plan::gather(std::move(pieces), drawn.context, program, cheap); }
+    void rotate() { pieces = qx::plan::rotate(std::move(pieces), drawn.context, program, trials, rules); }
     double error() const {
-        return distance(applied(pieces, drawn.book, numbers_of(program, drawn.book, drawn.operands), begin), expected);
+        return distance(applied(pieces, drawn.context, numbers_of(program, drawn.context, drawn.operands), begin), expected);
     }
     double work() const {
         double sum = 0;
-        for (const Piece& piece : pieces) sum += work_of(piece, drawn.book) + item_work;
+        for (const Piece& piece : pieces) sum += work_of(piece, drawn.context) + item_work;
         return sum;
     }
 
     Drawn& drawn;
-    NumberProgram program;
+    CoefficientProgram program;
     Trials trials;
     Rules rules;
     double item_work;
@@ -70,7 +70,7 @@ TEST_CASE("matrices on one bit that follow each other become one, their product"
     Drawn drawn(1, 2);
     Rewritten made(drawn, {drawn.turn(0), drawn.turn(1), drawn.turn(0), drawn.turn(0)}, 0);
     CHECK(made.pieces.size() == 2);
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
 }
 
 TEST_CASE("what commutes on other bits does not keep neighbours apart, what stands between them does") {
@@ -81,7 +81,7 @@ TEST_CASE("what commutes on other bits does not keep neighbours apart, what stan
     const Piece wide = other.piece(Kind::diagonal, {}, {0b0111}, {}, {one, complex_});
     Rewritten between(other, {other.turn(0), wide, other.turn(0)}, 0);
     CHECK(between.pieces.size() == 3);
-    CHECK(between.error() < near);
+    CHECK(between.error() < near_enough);
 }
 
 TEST_CASE("a product is made only if it costs no more than its factors") {
@@ -90,11 +90,11 @@ TEST_CASE("a product is made only if it costs no more than its factors") {
         const std::vector<Piece> work = dense_work(drawn, 25, 8);
         double before = 0;
         for (Piece piece : work) {
-            piece.pattern = drawn.book.patterns.plain(piece.pattern);
-            before += work_of(piece, drawn.book) + 1;
+            piece.pattern = drawn.context.patterns.plain(piece.pattern);
+            before += work_of(piece, drawn.context) + 1;
         }
         Rewritten made(drawn, work, 1);
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
         CHECK(made.work() <= before);
         CHECK(made.pieces.size() <= work.size());
     }
@@ -114,7 +114,7 @@ TEST_CASE("three CX with matrices between them become one matrix on two bits") {
     work.push_back(drawn.turn(0)), work.push_back(drawn.turn(1));
     Rewritten made(drawn, work, 1);
     made.join();
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     REQUIRE(made.pieces.size() == 1);
     CHECK(made.pieces[0].touched == 0b011);
 }
@@ -125,7 +125,7 @@ TEST_CASE("runs that are joined do the same as the work that was drawn") {
         Rewritten made(drawn, dense_work(drawn, 40, 8), 1);
         const double before = made.work();
         made.join();
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
         CHECK(made.work() <= before);
     }
 }
@@ -137,10 +137,10 @@ TEST_CASE("phases that are gathered, and matrices that are split, do the same") 
             Rewritten made(drawn, dense_work(drawn, 25, 7), cheap ? 0 : 4);
             if (seed % 2) made.join();
             made.gather(cheap);
-            CHECK(made.error() < near);
+            CHECK(made.error() < near_enough);
             if (!cheap) continue;
             made.rotate();
-            CHECK(made.error() < near);
+            CHECK(made.error() < near_enough);
         }
 }
 
@@ -153,20 +153,20 @@ TEST_CASE("whatever rules are left out, work does the same") {
         made.join();
         made.gather(true);
         made.rotate();
-        CHECK(made.error() < near);
+        CHECK(made.error() < near_enough);
     }
 }
 
 TEST_CASE("a complex matrix on one bit becomes a real rotation between phases") {
     Drawn drawn(6, 2);
     Rewritten made(drawn, {drawn.turn(0)}, 0);
-    REQUIRE(splits(made.pieces[0], drawn.book));
+    REQUIRE(splits(made.pieces[0], drawn.context));
     made.rotate();
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     std::size_t complex_matrices = 0, rotations = 0;
     for (const Piece& piece : made.pieces) {
         if (piece.kind != Kind::mix) continue;
-        const Interned::Bytes of = drawn.book.patterns[piece.pattern];
+        const Interned::Bytes of = drawn.context.patterns[piece.pattern];
         ++(of.find(complex_) == Interned::Bytes::npos ? rotations : complex_matrices);
     }
     CHECK(complex_matrices == 0);
@@ -179,7 +179,7 @@ TEST_CASE("phases that read the same parities become one") {
     Rewritten made(drawn, {phase(0b111), phase(0b101), phase(0b111), drawn.turn(1), phase(0b101)}, 0);
     const std::size_t before = made.pieces.size();
     made.gather(true);
-    CHECK(made.error() < near);
+    CHECK(made.error() < near_enough);
     CHECK(made.pieces.size() < before);
 }
 
@@ -188,20 +188,20 @@ TEST_CASE("work_of counts a condition by the share of amplitudes at which it hol
     const Piece whole = drawn.turn(0);
     Piece half = whole, quarter = whole;
     half.when = {0b10, 0b10}, quarter.when = {0b110, 0b010};
-    CHECK(work_of(half, drawn.book) == work_of(whole, drawn.book) / 2);
-    CHECK(work_of(quarter, drawn.book) == work_of(whole, drawn.book) / 4);
-    CHECK(work_of(drawn.cx(0, 1), drawn.book) == 0);
+    CHECK(work_of(half, drawn.context) == work_of(whole, drawn.context) / 2);
+    CHECK(work_of(quarter, drawn.context) == work_of(whole, drawn.context) / 4);
+    CHECK(work_of(drawn.cx(0, 1), drawn.context) == 0);
 }
 
 TEST_CASE("joined labels name each label once, the latest first, and end in an ellipsis where they are long") {
-    Book book;
-    const Index empty = book.labels.of({}), h = book.labels.of("h"), cx = book.labels.of("cx");
-    CHECK(book.labels[joined_label({h, cx, h, empty}, book)] ==
+    PlanContext context;
+    const Index empty = context.labels.of({}), h = context.labels.of("h"), cx = context.labels.of("cx");
+    CHECK(context.labels[joined_label({h, cx, h, empty}, context)] ==
           "h\xc2\xb7"
           "cx");
-    const Index wide = book.labels.of("0123456789012345678901234567890123456789");
-    CHECK(book.labels[joined_label({wide}, book)] == book.labels[wide]);
-    const Interned::Bytes cut = book.labels[joined_label({h, wide}, book)];
+    const Index wide = context.labels.of("0123456789012345678901234567890123456789");
+    CHECK(context.labels[joined_label({wide}, context)] == context.labels[wide]);
+    const Interned::Bytes cut = context.labels[joined_label({h, wide}, context)];
     CHECK(cut.substr(cut.size() - 3) == "\xe2\x80\xa6");
-    CHECK(cut.substr(0, 39) == book.labels[wide].substr(0, 39));
+    CHECK(cut.substr(0, 39) == context.labels[wide].substr(0, 39));
 }

@@ -29,7 +29,7 @@ constexpr Mask tells[] = {0, 2, 1, 3};  // the bits whose parity says which of t
 // Groups of pieces: each kept piece, and what joins it.
 class Groups {
   public:
-    Groups(const Book& book, bool cheap) : book_(book), cheap_(cheap), mixed_(64, none) {}
+    Groups(const PlanContext& context, bool cheap) : context_(context), cheap_(cheap), mixed_(64, none) {}
 
     // Adds the next piece; returns the number of its group.
     Index add(const Piece& piece) {
@@ -48,7 +48,7 @@ class Groups {
     static constexpr Index none = ~Index{0};
 
     Interned::Bytes key_of(const Piece& piece) {
-        words_.assign(book_.reads(piece), book_.reads(piece) + piece.num_reads);
+        words_.assign(context_.reads(piece), context_.reads(piece) + piece.num_reads);
         words_.push_back(piece.when.mask), words_.push_back(piece.when.value);
         return {reinterpret_cast<const char*>(words_.data()), words_.size() * sizeof(Mask)};
     }
@@ -59,7 +59,7 @@ class Groups {
         return open;
     }
 
-    const Book& book_;
+    const PlanContext& context_;
     const bool cheap_;
     Interned keys_;
     std::vector<Index> latest_;  // for each key the last group that has it
@@ -68,25 +68,26 @@ class Groups {
     Index size_ = 0;
 };
 
-Piece product(const Piece& first, const Piece& then, Book& book, NumberProgram& program) {
+Piece product(const Piece& first, const Piece& then, PlanContext& context, CoefficientProgram& program) {
     Piece out = first;
     out.level = 1 + std::max(first.level, then.level);
     out.unitary = first.unitary && then.unitary;
-    out.label = joined_label({first.label, then.label}, book);
-    out.source =
-        program.product({0, out.level, first.source.count, 1, 1}, Book::factor(then.source), Book::factor(first.source));
-    Interned::Bytes one = book.patterns[first.pattern], other = book.patterns[then.pattern];
+    out.label = joined_label({first.label, then.label}, context);
+    out.source = program.product({0, out.level, first.source.count, 1, 1}, PlanContext::factor(then.source),
+                                 PlanContext::factor(first.source));
+    Interned::Bytes one = context.patterns[first.pattern], other = context.patterns[then.pattern];
     std::vector<char> of(one.size());
     for (std::size_t k = 0; k < of.size(); ++k) of[k] = times(one[k], other[k]);
-    out.pattern = book.patterns.of({of.data(), of.size()});
+    out.pattern = context.patterns.of({of.data(), of.size()});
     return out;
 }
 
 // Multiplies neighbours, then these products, so that all of a level are made at once.
-Piece joined(std::vector<Piece>& group, Book& book, NumberProgram& program) {
+Piece joined(std::vector<Piece>& group, PlanContext& context, CoefficientProgram& program) {
     while (group.size() > 1) {
         std::size_t to = 0;
-        for (std::size_t k = 0; k + 1 < group.size(); k += 2) group[to++] = product(group[k], group[k + 1], book, program);
+        for (std::size_t k = 0; k + 1 < group.size(); k += 2)
+            group[to++] = product(group[k], group[k + 1], context, program);
         if (group.size() & 1) group[to++] = group.back();
         group.resize(to);
     }
@@ -124,7 +125,7 @@ struct Phases {
 };
 
 // Appends two complex matrices on two bits, each on values that differ by `apart`, as rotations between phases.
-void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book, NumberProgram& program,
+void add_two(const Piece& piece, int apart, std::vector<Piece>& out, PlanContext& context, CoefficientProgram& program,
              const Trials& trials) {
     Index rotation[16] = {}, before[4] = {1, 1, 1, 1}, after[4] = {1, 1, 1, 1}, scales[2];
     char classes[] = {one, one, one, one};
@@ -135,21 +136,21 @@ void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book,
         const auto& [entries, high] = blocks[which];
         const Index transposed[] = {entries[0], entries[2], entries[1], entries[3]};
         const Index* taken = imaginary && needed.after ? transposed : entries;
-        Index numbers = program.euler(book.picked(piece.source, taken, 4), imaginary).first;
+        Index numbers = program.euler(context.picked(piece.source, taken, 4), imaginary).first;
         for (Index k = 0; k < 4; ++k) rotation[entries[k]] = numbers + k;
         before[high] = numbers + 5, after[high] = numbers + (imaginary ? 5 : 4), scales[which] = numbers + 6;
         classes[high] = complex_;
     }
-    int bits[] = {book.bit(piece, 0), book.bit(piece, 1)};
+    int bits[] = {context.bit(piece, 0), context.bit(piece, 1)};
     Mask reads[] = {unit(bits[0]), unit(bits[1])}, which = 0;
     for (int k = 0; k < 2; ++k) which |= tells[apart] >> k & 1 ? reads[k] : 0;
     auto add = [&](Interned::Bytes of, const Index* places, const Mask* parities, int number) {
         Piece made;
         made.kind = number ? Kind::diagonal : Kind::mix, made.label = piece.label;
-        made.pattern = book.patterns.of(of);
-        made.source = {0, static_cast<Index>(of.size()), static_cast<Index>(book.places.size())};
-        book.places.insert(book.places.end(), places, places + of.size());
-        book.put(made, bits, number ? 0 : 2, parities, number);
+        made.pattern = context.patterns.of(of);
+        made.source = {0, static_cast<Index>(of.size()), static_cast<Index>(context.places.size())};
+        context.places.insert(context.places.end(), places, places + of.size());
+        context.put(made, bits, number ? 0 : 2, parities, number);
         out.push_back(made);
     };
     constexpr char phases[] = {complex_, complex_};
@@ -161,9 +162,9 @@ void add_two(const Piece& piece, int apart, std::vector<Piece>& out, Book& book,
 
 }  // namespace
 
-int direction(const Piece& piece, const Book& book) {
+int direction(const Piece& piece, const PlanContext& context) {
     if (!piece.unitary || piece.kind != Kind::mix || piece.num_mixed != 2 || piece.num_reads || piece.when.mask) return 0;
-    Interned::Bytes of = book.patterns[piece.pattern];
+    Interned::Bytes of = context.patterns[piece.pattern];
     for (int apart = 1; apart <= 3; ++apart) {
         bool same = true;
         for (std::size_t k = 0; k < 16; ++k) same = same && (of[k] == zero) == (rotations[apart][k] == zero);
@@ -172,26 +173,27 @@ int direction(const Piece& piece, const Book& book) {
     return 0;
 }
 
-bool splits(const Piece& piece, const Book& book) {
+bool splits(const Piece& piece, const PlanContext& context) {
     if (!piece.unitary || piece.kind != Kind::mix || piece.num_mixed != 1 || piece.num_reads || piece.when.mask)
         return false;
-    Interned::Bytes of = book.patterns[piece.pattern];
+    Interned::Bytes of = context.patterns[piece.pattern];
     return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 3;
 }
 
-std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& program, const Trials& trials, Rules rules) {
-    auto one = [&](const Piece& piece) { return rules.has(Rule::rotate) && splits(piece, book); };
-    auto two = [&](const Piece& piece) { return rules.has(Rule::rotate_pairs) ? direction(piece, book) : 0; };
+std::vector<Piece> rotate(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, const Trials& trials,
+                          Rules rules) {
+    auto one = [&](const Piece& piece) { return rules.has(Rule::rotate) && splits(piece, context); };
+    auto two = [&](const Piece& piece) { return rules.has(Rule::rotate_pairs) ? direction(piece, context) : 0; };
     std::ptrdiff_t found =
         std::count_if(work.begin(), work.end(), [&](const Piece& piece) { return one(piece) || two(piece); });
     if (!found) return work;
-    Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});
-    Index label = book.labels.of("phase");
+    Index rotation = context.patterns.of({rotation_classes, 4}), phase = context.patterns.of({phase_classes, 1});
+    Index label = context.labels.of("phase");
     std::vector<Piece> out;
     out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
         if (int apart = two(piece)) {
-            add_two(piece, apart, out, book, program, trials);
+            add_two(piece, apart, out, context, program, trials);
             continue;
         }
         if (!one(piece)) {
@@ -203,8 +205,8 @@ std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& pr
             Piece made;
             made.kind = kind, made.when = when, made.pattern = pattern, made.label = name;
             made.source = {numbers + at, size};
-            int bit = book.bit(piece, 0);
-            book.put(made, &bit, kind == Kind::mix, nullptr, 0);
+            int bit = context.bit(piece, 0);
+            context.put(made, &bit, kind == Kind::mix, nullptr, 0);
             out.push_back(made);
         };
         When bit{piece.mixed.units, piece.mixed.units};
@@ -213,12 +215,12 @@ std::vector<Piece> rotate(std::vector<Piece> work, Book& book, NumberProgram& pr
         add(Kind::diagonal, bit, phase, 4, 1, piece.label);
         add(Kind::diagonal, {}, phase, 6, 1, label);
     }
-    number_pieces(out, book);
+    number_pieces(out, context);
     return out;
 }
 
-std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& program, bool cheap) {
-    Groups groups(book, cheap);
+std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, bool cheap) {
+    Groups groups(context, cheap);
     std::vector<Index> of(work.size());
     for (std::size_t k = 0; k < work.size(); ++k) of[k] = groups.add(work[k]);
     if (groups.size() == work.size()) return work;
@@ -236,8 +238,8 @@ std::vector<Piece> gather(std::vector<Piece> work, Book& book, NumberProgram& pr
     }
     work.resize(seen);
     for (Index group = 0; group < seen; ++group)
-        if (place[group] != ~Index{0}) work[group] = joined(joining[place[group]], book, program);
-    number_pieces(work, book);
+        if (place[group] != ~Index{0}) work[group] = joined(joining[place[group]], context, program);
+    number_pieces(work, context);
     return work;
 }
 

@@ -57,9 +57,9 @@ std::vector<Run> runs_of(const std::vector<Piece>& work) {
 
 }  // namespace
 
-RunJoiner::RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work,
-                     Rules rules)
-    : book_(book), item_work_(item_work), fuser_(book, program, trials, item_work, rules), work_(std::move(work)),
+RunJoiner::RunJoiner(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, Trials& trials,
+                     double item_work, Rules rules)
+    : context_(context), item_work_(item_work), fuser_(context, program, trials, item_work, rules), work_(std::move(work)),
       gone_(work_.size()), runs_(runs_of(work_)) {}
 
 bool RunJoiner::advance() {
@@ -81,7 +81,7 @@ std::vector<Piece> RunJoiner::finish() { return joined_ ? fuser_.finish() : std:
 void RunJoiner::join(const Run& run) {
     std::vector<Index> members = leads_of(run);
     bool some = !members.empty();
-    for (Index at : run.members) some = some || cancels(work_[at], book_);
+    for (Index at : run.members) some = some || cancels(work_[at], context_);
     Piece made;
     if (some) {
         members.insert(members.end(), run.members.begin(), run.members.begin() + static_cast<std::ptrdiff_t>(run.core));
@@ -106,7 +106,7 @@ std::vector<Index> RunJoiner::leads_of(const Run& run) const {
     Mask begun = 0;
     for (Index at : run.leads) {
         if (gone_[at]) continue;
-        if (cancels(work_[at], book_)) begun |= work_[at].touched;
+        if (cancels(work_[at], context_)) begun |= work_[at].touched;
         if (work_[at].touched & begun) found.push_back(at);
     }
     return found;
@@ -122,8 +122,8 @@ bool RunJoiner::whole(const std::vector<Index>& members, Mask bits, Piece& made)
         const Piece& piece = work_[at];
         pieces_.push_back(&piece);
         mixed |= piece.mixed.units;
-        bool split = item_work_ <= static_cast<double>(thresholds.item_work) && splits(piece, book_);
-        before += (split ? rotation + table_work : work_of(piece, book_)) + item_work_;
+        bool split = item_work_ <= static_cast<double>(thresholds.item_work) && splits(piece, context_);
+        before += (split ? rotation + table_work : work_of(piece, context_)) + item_work_;
     }
     if (mixed != bits || before < static_cast<double>(thresholds.run_work)) return false;
     return fuser_.product(pieces_.data(), static_cast<int>(pieces_.size()), bits, before, false, made);
@@ -137,8 +137,8 @@ void RunJoiner::lengthen(const Run& run, std::vector<Index>& members, Piece& mad
         if (stopped & piece.touched) continue;
         const Piece* both[] = {&made, &piece};
         Piece longer;
-        bool roots = cancels(piece, book_);
-        double most = work_of(made, book_) + item_work_ + (roots ? 0 : work_of(piece, book_) + item_work_);
+        bool roots = cancels(piece, context_);
+        double most = work_of(made, context_) + item_work_ + (roots ? 0 : work_of(piece, context_) + item_work_);
         if (fuser_.product(both, 2, run.bits, most, roots, longer)) {
             made = longer;
             members.push_back(run.members[k]);

@@ -25,7 +25,8 @@ class RunJoiner {
         std::size_t core = 0;
     };
 
-    RunJoiner(std::vector<Piece> work, Book& book, NumberProgram& program, Trials& trials, double item_work, Rules rules);
+    RunJoiner(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, Trials& trials, double item_work,
+              Rules rules);
 
     // Does a bounded amount of work; returns false when all is done.
     bool advance();
@@ -38,7 +39,7 @@ class RunJoiner {
     void lengthen(const Run& run, std::vector<Index>& members, Piece& made);
     std::vector<Index> leads_of(const Run& run) const;
 
-    Book& book_;
+    PlanContext& context_;
     double item_work_;
     Fuser fuser_;
     std::vector<Piece> work_;

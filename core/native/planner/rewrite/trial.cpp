@@ -113,10 +113,10 @@ Index Trials::put(const Trial& trial, int entries) {
     return at;
 }
 
-bool cancels(const Piece& piece, const Book& book) {
+bool cancels(const Piece& piece, const PlanContext& context) {
     if (piece.trial != Piece::none) return true;
     if (piece.known == Piece::none) return false;
-    Interned::Bytes of = book.patterns[piece.known];
+    Interned::Bytes of = context.patterns[piece.known];
     return std::any_of(of.begin(), of.end(), [](char entry) { return entry >= root_half; });
 }
 

@@ -51,6 +51,6 @@ class Trials {
 };
 
 // Returns whether something may cancel in products with a piece of work, which patterns do not show.
-bool cancels(const Piece& piece, const Book& book);
+bool cancels(const Piece& piece, const PlanContext& context);
 
 }  // namespace qx::plan

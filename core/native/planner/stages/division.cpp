@@ -13,7 +13,7 @@ namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t width = 6;  // how many ways are followed at a time, and how many sets are tried for each next stage
+constexpr std::size_t width = 6;  // how many paths are followed at a time, and how many sets are tried for each next stage
 
 double states(Mask there) { return std::ldexp(1.0, count(there)); }
 
@@ -37,9 +37,9 @@ Mask first_of(Mask mask, int size) {
 
 std::vector<Part> Search::parts() {
     std::vector<Part> out;
-    Partial& way = ways_[best_];
-    if (way.begun) out.push_back(std::move(way.last));
-    for (std::size_t at = way.before; at != Partial::none; at = kept_[at].before) out.push_back(kept_[at].part);
+    Partial& path = paths_[best_];
+    if (path.begun) out.push_back(std::move(path.last));
+    for (std::size_t at = path.before; at != Partial::none; at = kept_[at].before) out.push_back(kept_[at].part);
     std::reverse(out.begin(), out.end());
     return out;
 }
@@ -51,75 +51,76 @@ Mask late(Mask bits, int size, const Freedom& freedom) {
 
 // --- the search ----------------------------------------------------------------------------------------------------------
 
-Search::Search(const std::vector<Glance>& work, Partial begin, int size, Mask allowed, bool early, bool exchanges)
+Search::Search(const std::vector<WorkOutline>& work, Partial begin, int size, Mask allowed, bool early, bool exchanges)
     : work_(work), size_(size), allowed_(allowed), early_(early), exchanges_(exchanges) {
-    ways_.push_back(std::move(begin));
+    paths_.push_back(std::move(begin));
 }
 
 bool Search::advance() {
-    best_ = ways_.size();
-    for (std::size_t k = 0; k < ways_.size(); ++k)
-        if (ways_[k].pending.empty() && (best_ == ways_.size() || ways_[k].cost < ways_[best_].cost)) best_ = k;
-    if (best_ < ways_.size()) return false;
+    best_ = paths_.size();
+    for (std::size_t k = 0; k < paths_.size(); ++k)
+        if (paths_[k].pending.empty() && (best_ == paths_.size() || paths_[k].cost < paths_[best_].cost)) best_ = k;
+    if (best_ < paths_.size()) return false;
     std::vector<Partial> found, unique;
-    for (Partial& way : ways_) further(way, found);
+    for (Partial& path : paths_) further(path, found);
     std::map<std::tuple<std::size_t, Mask, Mask>, std::size_t> known;
-    for (Partial& way : found) {  // of equals the last one, at the place of the first
-        auto [at, is_new] = known.try_emplace({way.pending.size(), way.far(), way.there}, unique.size());
-        if (is_new) unique.push_back(std::move(way));
-        else unique[at->second] = std::move(way);
+    for (Partial& path : found) {  // of equals the last one, at the place of the first
+        auto [at, is_new] = known.try_emplace({path.pending.size(), path.far(), path.there}, unique.size());
+        if (is_new) unique.push_back(std::move(path));
+        else unique[at->second] = std::move(path);
     }
     sort_stably(unique, [](const Partial& a, const Partial& b) {
         return a.weight != b.weight ? a.weight < b.weight : a.cost < b.cost;
     });
     if (unique.size() > width) unique.erase(unique.begin() + width, unique.end());
-    ways_.swap(unique);
+    paths_.swap(unique);
     return true;
 }
 
-// Appends the continuations of a way by one portion. A state that is spread early should not have fresh bits far.
-void Search::further(Partial& way, std::vector<Partial>& out) {
-    Mask pinned = way.freedom.pinned;
-    std::vector<Mask> found = reasons_of(work_, way.pending, pinned);
+// Appends the continuations of a path by one portion. A state that is spread early should not have fresh bits far.
+void Search::further(Partial& path, std::vector<Partial>& out) {
+    Mask pinned = path.freedom.pinned;
+    std::vector<Mask> found = reasons_of(work_, path.pending, pinned);
     std::vector<FarSet> sets;
-    for (Mask bits : {early_ && exchanges_ ? allowed_ & way.there : allowed_, allowed_})
-        if (sets.empty()) sets = far_sets(work_, way.pending, found, size_, bits & ~pinned, way.freedom, way.far(), width);
+    for (Mask bits : {early_ && exchanges_ ? allowed_ & path.there : allowed_, allowed_})
+        if (sets.empty())
+            sets = far_sets(work_, path.pending, found, size_, bits & ~pinned, path.freedom, path.far(), width);
     if (sets.empty()) {  // no set lets much work run, so choose one for the first piece
-        Mask far = late(allowed_ & ~pinned & ~work_[way.pending[0]].mixed.units, size_, way.freedom);
-        sets.push_back({far, way.freedom.after(far)});
+        Mask far = late(allowed_ & ~pinned & ~work_[path.pending[0]].mixed.units, size_, path.freedom);
+        sets.push_back({far, path.freedom.after(far)});
     }
     std::size_t before = Partial::none;
-    const Mask far_now = way.far();
-    if (way.begun) {
+    const Mask far_now = path.far();
+    if (path.begun) {
         before = kept_.size();
-        kept_.push_back({std::move(way.last), way.before});
-        way.last.far = far_now;
+        kept_.push_back({std::move(path.last), path.before});
+        path.last.far = far_now;
     }
     for (const FarSet& set : sets) {
         Numbers ready, left;
-        split(way.pending, found, set.far, ready, left);
+        split(path.pending, found, set.far, ready, left);
         Mask mixed = 0;
         Int ran = 0;
         for (Index number : ready) mixed |= work_[number].mixed.units, ran += weight_of(work_[number]);
-        double cost = way.cost + moves(way, set.far, mixed);
+        double cost = path.cost + moves(path, set.far, mixed);
         Part part{std::move(ready), set.far};
         out.push_back(
-            {std::move(left), set.freedom, way.there | mixed, std::move(part), true, before, cost, way.weight - ran});
+            {std::move(left), set.freedom, path.there | mixed, std::move(part), true, before, cost, path.weight - ran});
     }
 }
 
-// Returns the cost, in states, of continuing a way: a pass reads all that is not zero, and writes all that is not
+// Returns the cost, in states, of continuing a path: a pass reads all that is not zero, and writes all that is not
 // afterwards; an exchange moves some of it to another device, where bits that are fresh on both sides cost nothing.
-double Search::moves(const Partial& way, Mask far, Mask mixed) const {
-    if (!exchanges_) return states(way.there) + states(way.there | mixed);
-    Mask coming = way.far() & ~far & mixed;
-    return (1 - std::ldexp(1.0, -count(coming))) * states(way.there);
+double Search::moves(const Partial& path, Mask far, Mask mixed) const {
+    if (!exchanges_) return states(path.there) + states(path.there | mixed);
+    Mask coming = path.far() & ~far & mixed;
+    return (1 - std::ldexp(1.0, -count(coming))) * states(path.there);
 }
 
 // --- passes and portions -------------------------------------------------------------------------------------------------
 
-Divider::Divider(const std::vector<Glance>& work, const std::vector<Glance>& weighed, int num_bits, const Levels& levels,
-                 Mask fresh, const HowDivided& how)
+Divider::Divider(const std::vector<WorkOutline>& work, const std::vector<WorkOutline>& weighed, int num_bits,
+                 const Levels& levels, Mask fresh, const HowDivided& how)
     : work_(work), weighed_(weighed), num_bits_(num_bits), levels_(levels), how_(how), everything_(below(num_bits)),
       capacity_(levels.local - levels.slice), freedom_{below(levels.slice) & ~fresh, fresh, 0},
       there_(everything_ & ~fresh) {
@@ -197,10 +198,10 @@ Divider::State Divider::run(Task task) {
 
 void Divider::begin_search(Task task, int size, bool exchanges) {
     bool early = how_.early.most > 0;
-    Partial way{std::move(task.work), freedom_, there_};
-    for (Index number : way.pending) way.weight += weight_of(work_[number]);
-    if (early && exchanges) way = small(std::move(way), size, task.allowed);
-    search_ = std::make_unique<Search>(work_, std::move(way), size, task.allowed, early, exchanges);
+    Partial path{std::move(task.work), freedom_, there_};
+    for (Index number : path.pending) path.weight += weight_of(work_[number]);
+    if (early && exchanges) path = small(std::move(path), size, task.allowed);
+    search_ = std::make_unique<Search>(work_, std::move(path), size, task.allowed, early, exchanges);
     searched_ = std::move(task);
 }
 
@@ -227,19 +228,19 @@ void Divider::end_search() {
     }
 }
 
-// Returns a way continued by the work that can run while the state is small, or the way itself.
-Partial Divider::small(Partial way, int size, Mask allowed) const {
+// Returns a path continued by the work that can run while the state is small, or the path itself.
+Partial Divider::small(Partial path, int size, Mask allowed) const {
     Numbers ready, left;
-    Mask open = allowed & ~way.freedom.pinned;
-    how_.early.divide(weighed_, way.pending, way.there, open, size, ready, left);
+    Mask open = allowed & ~path.freedom.pinned;
+    how_.early.divide(weighed_, path.pending, path.there, open, size, ready, left);
     Mask mixed = mixed_by(ready), waiting = open & ~mixed;
     Mask soon = waiting & mixed_by(left);  // a bit that nothing mixes would stay far, and half of the devices without work
-    Mask far = late(count(soon) >= size ? soon : waiting, size, way.freedom);
-    if (ready.empty() || left.empty() || count(far) < size || !way.freedom.allows(far)) return way;
+    Mask far = late(count(soon) >= size ? soon : waiting, size, path.freedom);
+    if (ready.empty() || left.empty() || count(far) < size || !path.freedom.allows(far)) return path;
     Int weight = 0;
     for (Index number : left) weight += weight_of(work_[number]);
     Part part{std::move(ready), far};
-    return {std::move(left), way.freedom.after(far), way.there | mixed, std::move(part), true, Partial::none, 0, weight};
+    return {std::move(left), path.freedom.after(far), path.there | mixed, std::move(part), true, Partial::none, 0, weight};
 }
 
 Mask Divider::mixed_by(const Numbers& numbers) const {

@@ -1,7 +1,7 @@
 // Dividing a plan's work into passes and stages, before the position of each bit is decided.
 //
 // A stage is all work that can run while some bits are far. The far bits are searched for: from each stage the few best
-// sets of far bits are followed, the best few ways are kept, and the first way that completes all work wins. So the number
+// sets of far bits are followed, the best few paths are kept, and the first path that completes all work wins. So the number
 // of passes is minimised first, and inside a pass the number of exchanges.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace qx::plan {
 
 using Numbers = std::vector<Index>;  // of pieces of work
 
-// Work that runs in one stage. needs: the bits that have to be local. swaps: pairs of bits that trade places in the memory
+// Work that runs in one stage. needs: the bits that have to be local. swaps: pairs of bits that change places in the memory
 // of the device before the work, the second of each pair lying below the slice.
 struct StageWork {
     Numbers work;
@@ -44,12 +44,12 @@ struct Partial {
 
     Numbers pending;
     Freedom freedom;
-    Mask there;               // bits that are not fresh any more
-    Part last = {};           // the last portion, if there is one
+    Mask there;  // bits that are not fresh any more
+    Part last = {};  // the last portion, if there is one
     bool begun = false;
     std::size_t before = none;  // where a search keeps the one before it
-    double cost = 0;          // the amount moved, in states
-    Int weight = 0;           // of the pending work
+    double cost = 0;  // the amount moved, in states
+    Int weight = 0;  // of the pending work
 
     Mask far() const { return begun ? last.far : 0; }
 };
@@ -59,23 +59,23 @@ class Search {
   public:
     // size: how many of the `allowed` bits are far in each portion. early: how a growing state is spread, or null.
     // exchanges: whether portions exchange bits; else they are passes.
-    Search(const std::vector<Glance>& work, Partial begin, int size, Mask allowed, bool early, bool exchanges);
+    Search(const std::vector<WorkOutline>& work, Partial begin, int size, Mask allowed, bool early, bool exchanges);
 
     // Does one round; returns false when all work is divided.
     bool advance();
-    const Partial& best() const { return ways_[best_]; }
-    // The portions of the best way.
+    const Partial& best() const { return paths_[best_]; }
+    // The portions of the best path.
     std::vector<Part> parts();
 
   private:
-    void further(Partial& way, std::vector<Partial>& out);
-    double moves(const Partial& way, Mask far, Mask mixed) const;
+    void further(Partial& path, std::vector<Partial>& out);
+    double moves(const Partial& path, Mask far, Mask mixed) const;
 
-    const std::vector<Glance>& work_;
+    const std::vector<WorkOutline>& work_;
     int size_;
     Mask allowed_;
     bool early_, exchanges_;
-    std::vector<Partial> ways_;
+    std::vector<Partial> paths_;
     struct Kept {
         Part part;
         std::size_t before;
@@ -96,8 +96,8 @@ struct HowDivided {
 class Divider {
   public:
     // work: all pieces. weighed: the same as `early` weighs them.
-    Divider(const std::vector<Glance>& work, const std::vector<Glance>& weighed, int num_bits, const Levels& levels,
-            Mask fresh, const HowDivided& how);
+    Divider(const std::vector<WorkOutline>& work, const std::vector<WorkOutline>& weighed, int num_bits,
+            const Levels& levels, Mask fresh, const HowDivided& how);
 
     enum class State { busy, done, too_wide };
 
@@ -119,14 +119,14 @@ class Divider {
     State run(Task task);
     void begin_search(Task task, int size, bool exchanges);
     void end_search();
-    Partial small(Partial way, int size, Mask allowed) const;
+    Partial small(Partial path, int size, Mask allowed) const;
     bool wide(Index number);
     void pin(Mask mixed);
     Mask lowest(Mask mixed) const;
     void pass_of(StageWork portion, Mask turn);
     Mask mixed_by(const Numbers& numbers) const;
 
-    const std::vector<Glance>&work_, &weighed_;
+    const std::vector<WorkOutline>&work_, &weighed_;
     int num_bits_;
     const Levels& levels_;
     HowDivided how_;

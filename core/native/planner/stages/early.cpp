@@ -13,7 +13,7 @@ void take_all(const Pending& pending, std::vector<Index>& out) {
 
 Mask mixed_by(const Pending& pending) {
     Mask mixed = 0;
-    pending.each([&](const Glance& piece) {
+    pending.each([&](const WorkOutline& piece) {
         mixed |= piece.mixed.units;
         return true;
     });
@@ -22,8 +22,8 @@ Mask mixed_by(const Pending& pending) {
 
 }  // namespace
 
-void EarlyGrowth::divide(const std::vector<Glance>& work, const std::vector<Index>& pending, Mask there, Mask far, int size,
-                         std::vector<Index>& ready, std::vector<Index>& left) const {
+void EarlyGrowth::divide(const std::vector<WorkOutline>& work, const std::vector<Index>& pending, Mask there, Mask far,
+                         int size, std::vector<Index>& ready, std::vector<Index>& left) const {
     Pending all = Pending::of(work, &pending);
     if (!steadily || !until_done(all, there, far, size, ready, left)) at_once(all, there, ready, left);
 }

@@ -9,7 +9,8 @@
 namespace qx::plan {
 
 // How a state grows until it is spread. most: the most bits that it may have then; 0 if it is spread when it has to be.
-// low, worth: see Way. steadily: whether it grows as on one device, until bits are done; else it gets so many bits at once.
+// low, worth: see PlanChoice. steadily: whether it grows as on one device, until bits are done; else it gets so many bits at
+// once.
 struct EarlyGrowth {
     int num_bits;
     const Shape& shape;
@@ -20,7 +21,7 @@ struct EarlyGrowth {
 
     // Divides work into what runs before the state is spread, and what is left. work: all pieces as this growth weighs them.
     // there: the bits that are not fresh. far: those that may be far. size: how many of them have to be.
-    void divide(const std::vector<Glance>& work, const std::vector<Index>& pending, Mask there, Mask far, int size,
+    void divide(const std::vector<WorkOutline>& work, const std::vector<Index>& pending, Mask there, Mask far, int size,
                 std::vector<Index>& ready, std::vector<Index>& left) const;
 
   private:

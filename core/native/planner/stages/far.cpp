@@ -17,7 +17,7 @@ struct Weighed {
 };
 
 // Returns the distinct reasons that some set of `size` bits does not meet, in the order in which they come first.
-std::vector<Weighed> distinct(const std::vector<Glance>& work, const std::vector<Index>& pending,
+std::vector<Weighed> distinct(const std::vector<WorkOutline>& work, const std::vector<Index>& pending,
                               const std::vector<Mask>& found, int size, Mask allowed) {
     std::map<Mask, std::size_t> known;
     std::vector<Weighed> out;
@@ -45,12 +45,12 @@ struct Wider {
 
 }  // namespace
 
-std::vector<Mask> reasons_of(const std::vector<Glance>& work, const std::vector<Index>& pending, Mask near) {
-    Mask mixing[Glance::places] = {}, touching[Glance::places] = {};
+std::vector<Mask> reasons_of(const std::vector<WorkOutline>& work, const std::vector<Index>& pending, Mask near) {
+    Mask mixing[WorkOutline::places] = {}, touching[WorkOutline::places] = {};
     std::vector<Mask> out;
     out.reserve(pending.size());
     for (Index number : pending) {
-        const Glance& piece = work[number];
+        const WorkOutline& piece = work[number];
         Mask reason = piece.mixed.units & ~near;
         if (piece.plain) {
             reason |= mixing[piece.touches[0]] | mixing[piece.touches[1]];
@@ -67,7 +67,7 @@ std::vector<Mask> reasons_of(const std::vector<Glance>& work, const std::vector<
     return out;
 }
 
-std::vector<FarSet> far_sets(const std::vector<Glance>& work, const std::vector<Index>& pending,
+std::vector<FarSet> far_sets(const std::vector<WorkOutline>& work, const std::vector<Index>& pending,
                              const std::vector<Mask>& found, int size, Mask allowed, const Freedom& freedom, Mask stays,
                              std::size_t most) {
     std::vector<Weighed> reasons = distinct(work, pending, found, size, allowed);

@@ -11,7 +11,7 @@ namespace qx::plan {
 // The bits that may be far: not those below Levels::slice.
 struct Freedom {
     Mask pinned;  // bits that are known to be below the slice
-    Mask fresh;   // bits that are fresh at the start, which may trade places at no cost
+    Mask fresh;   // bits that are fresh at the start, which may change places at no cost
     int most;     // how many bits `ever` may have
     Mask ever = 0;  // the fresh bits that are far in some stage
 
@@ -29,11 +29,11 @@ struct FarSet {
 inline Int weight_of(const Outline& piece) { return 100 * piece.weight(); }
 
 // Returns for each piece the bits that it waits for, given those that are near; no window ends the scan.
-std::vector<Mask> reasons_of(const std::vector<Glance>& work, const std::vector<Index>& pending, Mask near);
+std::vector<Mask> reasons_of(const std::vector<WorkOutline>& work, const std::vector<Index>& pending, Mask near);
 
 // Returns at most `most` sets of `size` bits of `allowed` that may be far, those that let most work run first; each lets
 // some run. stays: bits that are far already.
-std::vector<FarSet> far_sets(const std::vector<Glance>& work, const std::vector<Index>& pending,
+std::vector<FarSet> far_sets(const std::vector<WorkOutline>& work, const std::vector<Index>& pending,
                              const std::vector<Mask>& found, int size, Mask allowed, const Freedom& freedom, Mask stays,
                              std::size_t most);
 

@@ -10,7 +10,7 @@ namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t width = 6;  // how many ways are followed at a time, and how many sets are tried for each next stage
+constexpr std::size_t width = 6;  // how many paths are followed at a time, and how many sets are tried for each next stage
 constexpr std::size_t most_candidates = 512;
 
 // Returns what is left of a parity with sums of others taken away, each of which was reduced by those before.
@@ -48,7 +48,7 @@ bool follows(const Vectors& before, const Vectors& far) {
     return true;
 }
 
-Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const Book& book) {
+Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const PlanContext& context) {
     Frame frame(static_cast<int>(end.parities.size()));
     Vectors out;
     std::map<Mask, bool> known;
@@ -59,8 +59,8 @@ Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const Bo
     for (Mask parity : end.parities) add(parity);
     const std::size_t most = out.size() + most_candidates;
     for (const Piece& piece : work)
-        if (changes_frame(piece, book) && piece.when.mask) {
-            int target = book.bit(piece, 0);
+        if (changes_frame(piece, context) && piece.when.mask) {
+            int target = context.bit(piece, 0);
             frame.cx(highest(piece.when.mask), target, piece.when.value != 0);
             if (out.size() < most) add(frame.parities[at(target)]);
         }
@@ -74,7 +74,7 @@ FarParities::FarParities(const FramedWork& work, const Vectors& candidates, int 
     Order order(work);
     std::map<Mask, Candidates> changed;  // by a direction
     for (std::size_t k = 0; k < all_.size(); ++k) every_.add(k);
-    Way way{{}, {}, 0};
+    Path path{{}, {}, 0};
     for (std::size_t k = 0; k < work.size(); ++k) {
         Index number = static_cast<Index>(k);
         for (const Index* other = order.begin(number); other != order.end(number); ++other)
@@ -90,13 +90,13 @@ FarParities::FarParities(const FramedWork& work, const Vectors& candidates, int 
         }
         own_.push_back(own);
         weights_.push_back(100 * work[k].piece.weight());
-        way.weight += weights_.back();
-        way.pending.push_back(number);
+        path.weight += weights_.back();
+        path.pending.push_back(number);
     }
-    if (new_) std::reverse(way.pending.begin(), way.pending.end());
+    if (new_) std::reverse(path.pending.begin(), path.pending.end());
     Candidates ends = those_of(Vectors(ends_.begin() + low, ends_.end()));
     begin_ = new_ ? ends : those_of(first), last_ = new_ ? every_ : ends;
-    ways_.push_back(std::move(way));
+    paths_.push_back(std::move(path));
 }
 
 Candidates FarParities::those_of(const Vectors& parities) const {
@@ -107,44 +107,44 @@ Candidates FarParities::those_of(const Vectors& parities) const {
 }
 
 bool FarParities::advance() {
-    std::vector<Way> found;
-    for (const Way& way : ways_) further(way, !begun_, found);
+    std::vector<Path> found;
+    for (const Path& path : paths_) further(path, !begun_, found);
     begun_ = true;
-    for (Way& way : found)
-        if (way.pending.empty() && those_of(way.stages.back().far).within(last_) && !(named_ && collides(way))) {
-            stages = std::move(way.stages);
+    for (Path& path : found)
+        if (path.pending.empty() && those_of(path.stages.back().far).within(last_) && !(named_ && collides(path))) {
+            stages = std::move(path.stages);
             if (new_) std::reverse(stages.begin(), stages.end());
             return true;
         }
-    sort_stably(found, [](const Way& a, const Way& b) { return a.weight < b.weight; });
+    sort_stably(found, [](const Path& a, const Path& b) { return a.weight < b.weight; });
     if (found.size() > width) found.erase(found.begin() + width, found.end());
-    ways_.swap(found);
+    paths_.swap(found);
     return false;
 }
 
 // Whether bits that are far in the end cannot be on places of their own, since others are there.
-bool FarParities::collides(const Way& way) const {
-    if (way.stages.size() > 2) return false;
-    const Vectors& before = way.stages[0].far;
-    for (Mask parity : way.stages.back().far) {
+bool FarParities::collides(const Path& path) const {
+    if (path.stages.size() > 2) return false;
+    const Vectors& before = path.stages[0].far;
+    for (Mask parity : path.stages.back().far) {
         Mask name = unit(static_cast<int>(std::find(ends_.begin(), ends_.end(), parity) - ends_.begin()));
         if (is_in(parity, before) ? parity != name : is_in(name, before)) return true;
     }
     return false;
 }
 
-// Appends the continuations of a way by a stage, but for those that others have found.
-void FarParities::further(const Way& way, bool is_first, std::vector<Way>& out) const {
-    std::vector<Candidates> waits = blocked(way.pending);
+// Appends the continuations of a path by a stage, but for those that others have found.
+void FarParities::further(const Path& path, bool is_first, std::vector<Path>& out) const {
+    std::vector<Candidates> waits = blocked(path.pending);
     std::vector<Numbers> chosen;
     auto choose = [&](Numbers columns) {
         if (std::find(chosen.begin(), chosen.end(), columns) == chosen.end()) chosen.push_back(std::move(columns));
     };
     auto among = [&](const Candidates& some) {
         if (is_first && forced_) return choose(some.numbers());
-        if (!way.pending.empty()) {
+        if (!path.pending.empty()) {
             std::vector<Numbers> found;
-            sets(way, waits, some, found);
+            sets(path, waits, some, found);
             for (Numbers& columns : found) choose(std::move(columns));
         } else {
             Numbers columns = some.numbers();
@@ -158,11 +158,11 @@ void FarParities::further(const Way& way, bool is_first, std::vector<Way>& out) 
         Vectors far;
         Candidates set;
         for (Index column : columns) far.push_back(all_[column]), set.add(column);
-        if (!way.stages.empty() && !follows(way.stages.back().far, far)) continue;
-        Way next{{}, way.stages, way.weight};
+        if (!path.stages.empty() && !follows(path.stages.back().far, far)) continue;
+        Path next{{}, path.stages, path.weight};
         FarStage stage{{}, std::move(far)};
-        for (std::size_t k = 0; k < way.pending.size(); ++k) {
-            Index number = way.pending[k];
+        for (std::size_t k = 0; k < path.pending.size(); ++k) {
+            Index number = path.pending[k];
             if (waits[k].meets(set)) {
                 next.pending.push_back(number);
             } else {
@@ -172,7 +172,7 @@ void FarParities::further(const Way& way, bool is_first, std::vector<Way>& out) 
         }
         sort_ascending(stage.pieces);
         next.stages.push_back(std::move(stage));
-        bool known = std::any_of(out.begin(), out.end(), [&](const Way& other) {
+        bool known = std::any_of(out.begin(), out.end(), [&](const Path& other) {
             return other.stages.back().far == next.stages.back().far && other.pending == next.pending;
         });
         if (!known) out.push_back(std::move(next));
@@ -193,17 +193,17 @@ std::vector<Candidates> FarParities::blocked(const Numbers& pending) const {
 }
 
 // Appends the few sets of candidates that let most work run; each lets some work run.
-void FarParities::sets(const Way& way, const std::vector<Candidates>& blocked, const Candidates& among,
+void FarParities::sets(const Path& path, const std::vector<Candidates>& blocked, const Candidates& among,
                        std::vector<Numbers>& out) const {
     std::map<Candidates, std::size_t> known;
     std::vector<Weighed> reasons;
     for (std::size_t k = 0; k < blocked.size(); ++k) {
         auto [at, is_new] = known.try_emplace(blocked[k], reasons.size());
         if (is_new) reasons.push_back({blocked[k], 0});
-        reasons[at->second].weight += weights_[way.pending[k]];
+        reasons[at->second].weight += weights_[path.pending[k]];
     }
     const Numbers columns = among.numbers();
-    const Candidates stays = way.stages.empty() ? Candidates() : those_of(way.stages.back().far);
+    const Candidates stays = path.stages.empty() ? Candidates() : those_of(path.stages.back().far);
     struct Wider {
         Int value;
         std::size_t row;

@@ -61,7 +61,7 @@ class FarParities {
     std::vector<FarStage> stages;  // those of a finished division
 
   private:
-    struct Way {
+    struct Path {
         Numbers pending;
         std::vector<FarStage> stages;
         Int weight;
@@ -72,12 +72,12 @@ class FarParities {
         Int liked;
     };
 
-    void further(const Way& way, bool is_first, std::vector<Way>& out) const;
+    void further(const Path& path, bool is_first, std::vector<Path>& out) const;
     std::vector<Candidates> blocked(const Numbers& pending) const;
-    void sets(const Way& way, const std::vector<Candidates>& blocked, const Candidates& among,
+    void sets(const Path& path, const std::vector<Candidates>& blocked, const Candidates& among,
               std::vector<Numbers>& out) const;
     Candidates those_of(const Vectors& parities) const;
-    bool collides(const Way& way) const;
+    bool collides(const Path& path) const;
 
     const Vectors& all_;
     const Vectors ends_;  // the parities of the bits of the end
@@ -87,7 +87,7 @@ class FarParities {
     std::vector<Int> weights_;
     std::vector<Candidates> own_;  // of each piece, which would keep it waiting
     std::vector<Numbers> before_;  // of each piece, those that come just before it
-    std::vector<Way> ways_;
+    std::vector<Path> paths_;
     bool begun_ = false;
 };
 
@@ -95,6 +95,6 @@ class FarParities {
 bool follows(const Vectors& before, const Vectors& far);
 
 // Returns the parities that are bits at some time: all of the start and of the end, and some in between.
-Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const Book& book);
+Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const PlanContext& context);
 
 }  // namespace qx::plan

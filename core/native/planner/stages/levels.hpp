@@ -32,7 +32,7 @@ struct Levels {
 
 using Pairs = std::vector<std::pair<int, int>>;
 
-// What happens before a stage. swaps: pairs of positions that trade places. bits: of a migration the index bit at home of
+// What happens before a stage. swaps: pairs of positions that change places. bits: of a migration the index bit at home of
 // each position.
 struct Motion {
     enum Kind : Int { none, exchange, migration };

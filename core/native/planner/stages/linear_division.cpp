@@ -38,19 +38,20 @@ double least_seconds(const Division& division, int num_bits, const Levels& level
     return single * copied / std::min(rates.host_both * std::ldexp(1.0, levels.peers), rates.host_all);
 }
 
-LinearSearch::LinearSearch(const Draft& draft, int num_bits, const Levels& levels, Mask fresh, int most, bool stays)
+LinearSearch::LinearSearch(const CandidatePlan& candidate, int num_bits, const Levels& levels, Mask fresh, int most,
+                           bool stays)
     : num_bits_(num_bits), levels_(levels), new_(fresh == below(num_bits)), stays_(stays) {
     bool migrates = levels.migration(num_bits) > 0;
     int size = migrates ? levels.migration(num_bits) : levels.peers;
-    if (most < 1 || (fresh && !new_) || !may_be(draft)) return;
-    framed_ = std::make_unique<FramedWork>(draft.work, num_bits, *draft.book, new_);
+    if (most < 1 || (fresh && !new_) || !may_be(candidate)) return;
+    framed_ = std::make_unique<FramedWork>(candidate.work, num_bits, *candidate.context, new_);
     if (!framed_->fits()) return;
     Span directions;
     for (std::size_t k = 0; k < framed_->size(); ++k)
         for (int j = 0; j < (*framed_)[k].piece.num_mixed; ++j) directions.add(framed_->directions((*framed_)[k])[j]);
     if (most < (directions.size() <= num_bits - size ? 1 : 2)) return;  // all fit beside the far parities, or do not
-    draft_ = std::make_unique<Draft>(draft.copy());
-    candidates_ = candidates_of(draft_->work, framed_->frame, *draft_->book);
+    candidate_ = std::make_unique<CandidatePlan>(candidate.copy());
+    candidates_ = candidates_of(candidate_->work, framed_->frame, *candidate_->context);
     Vectors first;
     for (int bit = migrates ? levels.slice : levels.local; bit < num_bits; ++bit) first.push_back(unit(bit));
     stays_ = stays && migrates && !new_;
@@ -60,12 +61,12 @@ LinearSearch::LinearSearch(const Draft& draft, int num_bits, const Levels& level
 }
 
 // Whether parities of work may be far: there is room for those of two stages above the lowest bits.
-bool LinearSearch::may_be(const Draft& draft) const {
+bool LinearSearch::may_be(const CandidatePlan& candidate) const {
     int size = levels_.migration(num_bits_) ? levels_.migration(num_bits_) : levels_.peers;
-    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || draft.work.size() > most_work) return false;
+    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > most_work) return false;
     std::size_t pieces = 0;
-    for (const Piece& piece : draft.work) {
-        pieces += !changes_frame(piece, *draft.book);
+    for (const Piece& piece : candidate.work) {
+        pieces += !changes_frame(piece, *candidate.context);
         if (piece.num_mixed > levels_.local - levels_.slice) return false;
     }
     return pieces <= most_pieces;
@@ -81,8 +82,8 @@ bool LinearSearch::advance() {
 // Writes the division as work on bits.
 void LinearSearch::write() {
     int low = levels_.slice;
-    Book& book = *draft_->book;
-    Named named = (new_ ? backwards : forwards)(search_->stages, *framed_, low, book);
+    PlanContext& context = *candidate_->context;
+    Named named = (new_ ? backwards : forwards)(search_->stages, *framed_, low, context);
     for (std::size_t bit = 0; stays_ && bit < named.at.size(); ++bit)
         if (named.at[bit] != static_cast<int>(bit)) return;
     std::vector<Piece> work;
@@ -96,17 +97,17 @@ void LinearSearch::write() {
             work.push_back(piece);
         }
     }
-    draft_->work.swap(work);
+    candidate_->work.swap(work);
     auto needs = [&](const Numbers& numbers) {
         Mask mixed = 0;
-        for (Index number : numbers) mixed |= draft_->work[number].mixed.units;
+        for (Index number : numbers) mixed |= candidate_->work[number].mixed.units;
         return mixed;
     };
     division.low = below(low);
     if (levels_.migration(num_bits_)) {
-        std::vector<Glance> glances = outlines(draft_->work, draft_->work.size(), false, false);
+        const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, false);
         const Shape none{};
-        Divider divider(glances, glances, num_bits_, levels_, 0, {{num_bits_, none, 0, 0, 0, true}, false, 0});
+        Divider divider(seen, seen, num_bits_, levels_, 0, {{num_bits_, none, 0, 0, 0, true}, false, 0});
         for (Part& part : parts) {
             divider.only(std::move(part.work), below(num_bits_) & ~part.far);
             while (divider.advance() == Divider::State::busy) {

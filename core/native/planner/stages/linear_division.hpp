@@ -28,26 +28,26 @@ double least_seconds(const Division& division, int num_bits, const Levels& level
 class LinearSearch {
   public:
     // stays: whether a full state in host memory ends in the layout in which it begins.
-    LinearSearch(const Draft& draft, int num_bits, const Levels& levels, Mask fresh, int most, bool stays);
+    LinearSearch(const CandidatePlan& candidate, int num_bits, const Levels& levels, Mask fresh, int most, bool stays);
 
     // Does a bounded amount of work; returns false when it is known whether there is one.
     bool advance();
     bool found() const { return found_; }
-    // The draft with the work of the division.
-    Draft take_draft() { return std::move(*draft_); }
+    // The candidate with the work of the division.
+    CandidatePlan take_draft() { return std::move(*candidate_); }
 
     Division division;
     Renamed renamed;
 
   private:
-    bool may_be(const Draft& draft) const;
+    bool may_be(const CandidatePlan& candidate) const;
     void write();
 
     int num_bits_;
     const Levels& levels_;
     bool new_, stays_, found_ = false;
     int left_ = 0;  // how many stages there may be still
-    std::unique_ptr<Draft> draft_;
+    std::unique_ptr<CandidatePlan> candidate_;
     std::unique_ptr<FramedWork> framed_;
     Vectors candidates_;
     std::unique_ptr<FarParities> search_;

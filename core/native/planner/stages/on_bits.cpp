@@ -13,11 +13,11 @@ namespace {
 // `parities` those whose sum it is.
 class Names {
   public:
-    Names(Map columns, Map parities, int low, Book& book)
-        : book_(book), columns_(std::move(columns)), parities_(std::move(parities)),
-          high_(below(static_cast<int>(columns_.size())) & ~below(low)), cx_pattern_(book.patterns.of({})),
-          cx_label_(book.labels.of("cx")), cx_to_(static_cast<Index>(book.values.size())) {
-        book.values.push_back(1), book.values.push_back(0);
+    Names(Map columns, Map parities, int low, PlanContext& context)
+        : context_(context), columns_(std::move(columns)), parities_(std::move(parities)),
+          high_(below(static_cast<int>(columns_.size())) & ~below(low)), cx_pattern_(context.patterns.of({})),
+          cx_label_(context.labels.of("cx")), cx_to_(static_cast<Index>(context.values.size())) {
+        context.values.push_back(1), context.values.push_back(0);
         std::fill(home_, home_ + 64, -1);
     }
 
@@ -46,7 +46,7 @@ class Names {
         sort_ascending(conditions);
         Vectors reads;
         for (int k = 0; k < piece.num_reads; ++k) reads.push_back(seen(work.reads(framed)[k]));
-        work_.push_back(on_positions(framed, bits, reads, conditions, book_));
+        work_.push_back(on_positions(framed, bits, reads, conditions, context_));
     }
 
     // Returns the names of parities that will be far, after CX that make each of them a bit. wanted: the name that each
@@ -123,13 +123,13 @@ class Names {
 
     void cx(int control, int target) {
         Piece made;
-        made.kind = Kind::rename, made.pattern = cx_pattern_, made.label = cx_label_, made.to = cx_to_;
+        made.kind = Kind::permute, made.pattern = cx_pattern_, made.label = cx_label_, made.to = cx_to_;
         made.when = {unit(control), unit(control)};
-        book_.put(made, &target, 1, nullptr, 0);
+        context_.put(made, &target, 1, nullptr, 0);
         work_.push_back(made);
     }
 
-    Book& book_;
+    PlanContext& context_;
     Map columns_, parities_;
     Mask high_;
     Index cx_pattern_, cx_label_, cx_to_;
@@ -192,10 +192,10 @@ void leave_out_zeros(std::vector<NamedStage>& stages, int num_bits) {
 
 }  // namespace
 
-Named forwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, Book& book) {
+Named forwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, PlanContext& context) {
     const Map& parities = work.frame.parities;
     Map same = units(static_cast<int>(parities.size()));
-    Names names(same, same, low, book);
+    Names names(same, same, low, context);
     const FarStage& end = stages.back();
     std::vector<int> wanted;
     for (Mask parity : end.far) wanted.push_back(bit_of(parity, parities));
@@ -217,14 +217,14 @@ Named forwards(const std::vector<FarStage>& stages, const FramedWork& work, int 
     return out;
 }
 
-Named backwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, Book& book) {
+Named backwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, PlanContext& context) {
     Named out;
     out.at = places(stages.back().far, work.frame.parities, low);
     Map units_at, columns, parities;
     for (int name : out.at) units_at.push_back(unit(name));
     for (Mask column : inverse(work.frame.directions)) columns.push_back(image(units_at, column));
     for (Mask column : inverse(work.frame.parities)) parities.push_back(image(units_at, column));
-    Names names(columns, parities, low, book);
+    Names names(columns, parities, low, context);
     for (std::size_t k = stages.size(); k-- > 0;) {
         names.far = mask_of(names.bits_of(stages[k].far));
         for (auto number = stages[k].pieces.rbegin(); number != stages[k].pieces.rend(); ++number)

@@ -25,9 +25,9 @@ struct Named {
 };
 
 // Returns the work of each stage of a full state. low: so many of the lowest names are never far.
-Named forwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, Book& book);
+Named forwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, PlanContext& context);
 
 // Returns the same for a state that begins in |0...0>.
-Named backwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, Book& book);
+Named backwards(const std::vector<FarStage>& stages, const FramedWork& work, int low, PlanContext& context);
 
 }  // namespace qx::plan

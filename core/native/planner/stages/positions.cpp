@@ -83,10 +83,10 @@ std::vector<int> first_places(int num_bits, Mask fresh, const Division& division
 
 }  // namespace
 
-Positions::Positions(int num_bits, const Levels& levels, Mask fresh, const Division& division, const StageWay& way)
-    : fresh(fresh), low(division.low), at(first_places(num_bits, fresh, division, way.shares, way.plan.low)),
-      migrated(num_bits > levels.local + levels.peers), num_bits_(num_bits), levels_(levels), together_(way.together),
-      shares_(way.shares), home_(all(num_bits)), source_(all(num_bits)) {}
+Positions::Positions(int num_bits, const Levels& levels, Mask fresh, const Division& division, const StageChoice& choice)
+    : fresh(fresh), low(division.low), at(first_places(num_bits, fresh, division, choice.shares, choice.plan.low)),
+      migrated(num_bits > levels.local + levels.peers), num_bits_(num_bits), levels_(levels), together_(choice.together),
+      shares_(choice.shares), home_(all(num_bits)), source_(all(num_bits)) {}
 
 Mask Positions::places(Mask bits) const {
     Mask out = 0;
@@ -115,7 +115,7 @@ std::vector<int> Positions::starts() const {
 
 void Positions::swap(const Pairs& pairs) {
     for (auto [one, other] : pairs) {
-        trade_places(one, other);
+        swap_places(one, other);
         low ^= unit(one) | unit(other);
     }
 }
@@ -153,7 +153,7 @@ bool Positions::exchange(const Needs& later, Motion& out) {
     for (auto [leave, arrive] : pairs) {
         if (migrated)
             std::swap(home_[static_cast<std::size_t>(place(leave))], home_[static_cast<std::size_t>(place(arrive))]);
-        trade_places(leave, arrive);
+        swap_places(leave, arrive);
     }
     return true;
 }
@@ -169,7 +169,7 @@ void Positions::more(std::vector<int> leaving, std::size_t taken, const std::vec
     }
 }
 
-bool Positions::trade(const Needs& turns, Pairs& out) {
+bool Positions::exchange_homes(const Needs& turns, Pairs& out) {
     out.clear();
     if (!(turns[0] & away())) return true;
     rest();
@@ -180,7 +180,7 @@ bool Positions::trade(const Needs& turns, Pairs& out) {
     for (std::size_t k = 0; k < arriving.size(); ++k)
         out.push_back({at[static_cast<std::size_t>(leaving[k])], at[static_cast<std::size_t>(arriving[k])]});
     sort_ascending(out);
-    for (std::size_t k = 0; k < arriving.size(); ++k) trade_places(leaving[k], arriving[k]);
+    for (std::size_t k = 0; k < arriving.size(); ++k) swap_places(leaving[k], arriving[k]);
     return true;
 }
 
@@ -224,8 +224,8 @@ Motion Positions::migrate(Mask needed, const Needs& later, const Needs& passes, 
     return out;
 }
 
-// Lets two bits, and their amplitudes, trade places.
-void Positions::trade_places(int one, int other) {
+// Lets two bits, and their amplitudes, change places.
+void Positions::swap_places(int one, int other) {
     int &place = at[static_cast<std::size_t>(one)], &there = at[static_cast<std::size_t>(other)];
     std::swap(source_[static_cast<std::size_t>(place)], source_[static_cast<std::size_t>(there)]);
     std::swap(place, there);

@@ -4,18 +4,18 @@
 // index bit at rest: the position itself, or in a migrated state the index bit in host memory.
 #pragma once
 
+#include "planner/candidates.hpp"
 #include "planner/stages/division.hpp"
-#include "planner/ways.hpp"
 
 namespace qx::plan {
 
-// A way to make a plan with stages; staging.hpp says which are tried.
-struct StageWay {
-    Way plan;
+// What candidate plans with stages differ in; staging.hpp says which are tried.
+struct StageChoice {
+    PlanChoice plan;
     int most = 0;
     bool steadily = true, nested = false, together = false, shares = false;
 
-    bool operator==(const StageWay& other) const {
+    bool operator==(const StageChoice& other) const {
         return plan.low == other.plan.low && plan.floats == other.plan.floats && plan.worth == other.plan.worth &&
                most == other.most && steadily == other.steadily && nested == other.nested && together == other.together &&
                shares == other.shares;
@@ -27,7 +27,7 @@ using Needs = std::vector<Mask>;
 
 class Positions {
   public:
-    Positions(int num_bits, const Levels& levels, Mask fresh, const Division& division, const StageWay& way);
+    Positions(int num_bits, const Levels& levels, Mask fresh, const Division& division, const StageChoice& choice);
 
     Mask fresh;           // bits that nothing has mixed
     Mask low;             // bits that lie below the slice, which no motion takes
@@ -47,22 +47,22 @@ class Positions {
 
     // Marks the bits on these positions as no longer fresh.
     void written(Mask places) { fresh &= ~bits(places); }
-    // Records that bits have traded places in device memory; the second of each pair was below the slice.
+    // Records that bits have changed places in device memory; the second of each pair was below the slice.
     void swap(const Pairs& pairs);
     // Records that sweeps have moved amplitudes: what was on position p is on to[p].
     void moved(const std::vector<int>& to);
     // Finds the exchange that makes the bits of later[0] local, of kind `none` if they are; false if too few can leave.
     bool exchange(const Needs& later, Motion& out);
     // Finds the exchange between ranks, at home, that gets the bits of turns[0] into the part of each rank.
-    bool trade(const Needs& turns, Pairs& out);
-    // Begins a pass, and returns its migration; `swaps` are those of `trade` before it.
+    bool exchange_homes(const Needs& turns, Pairs& out);
+    // Begins a pass, and returns its migration; `swaps` are those of `exchange_homes` before it.
     Motion migrate(Mask needed, const Needs& later, const Needs& passes, Pairs swaps);
 
   private:
     // The bits whose values are parts of different ranks.
     Mask away() const { return bits(below(num_bits_) & ~below(num_bits_ - levels_.ranks)); }
     void rest();
-    void trade_places(int one, int other);
+    void swap_places(int one, int other);
     void more(std::vector<int> leaving, std::size_t taken, const std::vector<int>& others, const Needs& later, bool equal,
               Pairs& pairs) const;
     Mask renamed(Mask coming, Mask needed, Mask near);

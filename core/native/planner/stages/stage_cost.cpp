@@ -31,7 +31,7 @@ StepCost step_cost(const Step& step, const StepArrays& steps, Patterns& patterns
     Mask fresh = static_cast<Mask>(step.fresh);
     if (step.type == Step::sweep) {
         SweepWork found = sweep_work(step, steps, patterns, shape);
-        double exchanged = rates.phase_work * static_cast<double>(step.end - step.begin);
+        double exchanged = rates.exchange_work * static_cast<double>(step.end - step.begin);
         exchanged += step.num_bits ? rates.permuted_work : 0.0;
         exchanged += found.crowded * found.work;
         double before = power(num_bits - count(fresh)),
@@ -71,7 +71,8 @@ std::vector<Mask> farther(const Levels& levels) {
     return out;
 }
 
-// For each layer with how many others the busiest device trades: its partners differ from it in any of the `free` bits.
+// For each layer with how many others the busiest device exchanges amplitudes: its partners differ from it in any of the
+// `free` bits.
 Counts partners(Mask free, Mask held, const std::vector<Mask>& farther) {
     Mask only = held & ~free;
     int before = only ? 0 : 1;  // it is no partner of its own
@@ -94,7 +95,7 @@ struct Exchanged {
     double sent, moving;
 };
 
-// The bytes and seconds of an exchange; `fresh` is the mask after it, when each pair has traded places.
+// The bytes and seconds of an exchange; `fresh` is the mask after it, when each pair has changed places.
 Exchanged exchange(const Pairs& swaps, Mask fresh, const Levels& levels, const Rates& rates, double windows) {
     Mask ours = 0, goes = 0, came = 0;
     for (auto [local, device] : swaps) {
@@ -118,7 +119,7 @@ Exchanged exchange(const Pairs& swaps, Mask fresh, const Levels& levels, const R
         time = 0;
         for (std::size_t k = 0; k < busiest.size(); ++k) time += busiest[k] * piece / levels.layers[k].rate;
     }
-    return {windows * sent, windows * (time + rates.trade)};
+    return {windows * sent, windows * (time + rates.exchange)};
 }
 
 // The seconds of an exchange between the host memories of ranks, before a pass.
@@ -127,7 +128,7 @@ double between_hosts(const StageRow& stage, int num_bits, const Levels& levels, 
     for (std::size_t position = 0; position < stage.motion.bits.size(); ++position)
         if (stage.fresh >> position & 1) homes |= unit(stage.motion.bits[position]);
     Levels hosts{num_bits - levels.ranks, levels.ranks, levels.slice, 0, false, {}};
-    return exchange(stage.motion.swaps, homes, hosts, rates, 1).sent / rates.homes + rates.trade;
+    return exchange(stage.motion.swaps, homes, hosts, rates, 1).sent / rates.homes + rates.exchange;
 }
 
 // --- stages --------------------------------------------------------------------------------------------------------------
@@ -144,17 +145,17 @@ bool begins_alike(const std::vector<StageRow>& stages, const StepArrays& steps, 
 
 }  // namespace
 
-double LeastWork::upto(const StepArrays& steps, Book& book, Mask fresh) {
+double LeastWork::upto(const StepArrays& steps, PlanContext& context, Mask fresh) {
     const int near = levels_.local + levels_.peers, parts = num_bits_ - levels_.ranks;
     double windows = power(there(below(parts) & ~below(near), fresh));
     for (; timed_ < steps.steps.size(); ++timed_)
         time_ +=
-            windows * step_cost(steps.steps[timed_], steps, book.patterns, levels_.local, shape_, rates_).seconds(rates_);
+            windows * step_cost(steps.steps[timed_], steps, context.patterns, levels_.local, shape_, rates_).seconds(rates_);
     return time_;
 }
 
-std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const StepArrays& steps, Book& book, int num_bits,
-                                   const Levels& levels, const Shape& shape, const Rates& rates) {
+std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const StepArrays& steps, PlanContext& context,
+                                   int num_bits, const Levels& levels, const Shape& shape, const Rates& rates) {
     const int near = levels.local + levels.peers, parts = num_bits - levels.ranks;
     const Mask device_bits = below(near) & ~below(levels.local), rank_bits = below(num_bits) & ~below(parts);
     std::vector<StageCost> out;
@@ -167,7 +168,7 @@ std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const St
         StageCost cost{windows, devices};
         double work = 0;
         for (std::size_t step = begin; step < stage.end; ++step) {
-            StepCost own = step_cost(steps.steps[step], steps, book.patterns, levels.local, shape, rates);
+            StepCost own = step_cost(steps.steps[step], steps, context.patterns, levels.local, shape, rates);
             cost.memory += own.bytes, cost.fma += own.fma;
             work += own.seconds(rates) + each_rank * rates.launch;
         }

@@ -1,4 +1,4 @@
-// The cost of stages between memories, by which plans of several ways are compared; the formulas of Python's `cost`, which
+// The cost of stages between memories, by which candidate plans are compared; the formulas of Python's `cost`, which
 // has them for `explain`.
 #pragma once
 
@@ -9,8 +9,8 @@ namespace qx::plan {
 
 // The rates of each device of a machine, per second, and what single precision takes within tiles: `Rates` and `Precision`.
 struct Rates {
-    double memory, fma, seen, peer, host, host_both, host_all, homes, launch, trade;
-    double phase_work, permuted_work;
+    double memory, fma, seen, peer, host, host_both, host_all, homes, launch, exchange;
+    double exchange_work, permuted_work;
 };
 
 // Bytes of an amplitude in single precision, by which plans are compared.
@@ -27,7 +27,7 @@ class LeastWork {
         : num_bits_(num_bits), levels_(levels), shape_(shape), rates_(rates) {}
 
     // Adds the steps that are new; fresh: the positions that are fresh at the beginning of their stage.
-    double upto(const StepArrays& steps, Book& book, Mask fresh);
+    double upto(const StepArrays& steps, PlanContext& context, Mask fresh);
 
   private:
     int num_bits_;
@@ -39,8 +39,8 @@ class LeastWork {
 };
 
 // Returns the cost of every stage of a state of `num_bits` index bits.
-std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const StepArrays& steps, Book& book, int num_bits,
-                                   const Levels& levels, const Shape& shape, const Rates& rates);
+std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const StepArrays& steps, PlanContext& context,
+                                   int num_bits, const Levels& levels, const Shape& shape, const Rates& rates);
 
 // Returns the time of a plan: for each pass the longer of work and copies, and the ends that do not overlap.
 double seconds(const std::vector<StageRow>& stages, const std::vector<StageCost>& costs);

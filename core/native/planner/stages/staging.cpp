@@ -11,49 +11,49 @@ namespace qx::plan {
 namespace {
 
 constexpr double little = 0.1;     // the share of the time that exchanges may take before another plan is tried
-constexpr std::size_t pairs_at_once = 4;  // of bits that trade places in one permutation
+constexpr std::size_t pairs_at_once = 4;  // of bits that change places in one permutation
 // A state may have so many bits more than `start` before it is spread over devices: one of 2^24 amplitudes is exchanged in
 // 0.2 ms on H200s.
 constexpr int larger = 4;
-constexpr double patience = 0.35;  // the share of a run for which other ways may be tried
+constexpr double patience = 0.35;  // the share of a run for which other candidates may be tried
 constexpr double starts = 0.15;    // how many times as long making stages takes for a piece of work as starting a sweep
-constexpr int wider = 6;           // other ways are tried for states of so many bits more than `start`
+constexpr int wider = 6;           // other candidates are tried for states of so many bits more than `start`
 // The amounts of arithmetic for which a new state grows, in the order of the choices of its lowest bits. 142 plans (18
-// families, 27 to 33 wires, 2 and 4 devices) took 1.07 times the least time of 17 ways with the first, 1.04 with two, and
-// 1.01 with all and one more; those of the usual way with its lowest bits at rest took 1.16.
+// families, 27 to 33 wires, 2 and 4 devices) took 1.07 times the least time of 17 candidates with the first, 1.04 with two,
+// and 1.01 with all and one more; those of the default with its lowest bits at rest took 1.16.
 constexpr double worths[] = {0.35, 0.0, 0.7, 0.0, 0.7};
 
-std::vector<StageWay> first_ways(const Levels& levels, const Shape& shape, Mask fresh, bool is_new,
-                                 const std::vector<Mask>& lows) {
+std::vector<StageChoice> first_choices(const Levels& levels, const Shape& shape, Mask fresh, bool is_new,
+                                       const std::vector<Mask>& lows) {
     bool floats = shape.floats && levels.slice >= shape.low;  // so that no bit that leaves is ever among the lowest
     if (!((levels.peers || levels.ranks) && fresh)) {
-        std::vector<StageWay> out{{{0, floats, 0}}};
+        std::vector<StageChoice> out{{{0, floats, 0}}};
         if (floats) out.push_back({{0, false, 0}});
         return out;
     }
     int most = std::min(shape.start + larger, levels.local);
-    std::vector<StageWay> found{{{below(shape.low), floats, worths[0]}, most}};
+    std::vector<StageChoice> found{{{below(shape.low), floats, worths[0]}, most}};
     for (std::size_t k = 0; is_new && k < lows.size(); ++k) found.push_back({{lows[k], floats, worths[k + 1]}, most});
-    StageWay at_once{{0, floats, 0}, std::min(shape.start, levels.local), false}, unspread = found[0];
+    StageChoice at_once{{0, floats, 0}, std::min(shape.start, levels.local), false}, unspread = found[0];
     unspread.most = 0;
     found.insert(found.begin() + std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(found.size())), at_once);
     found.push_back(unspread);
     return found;
 }
 
-std::vector<StageWay> other_ways(const StageWay& way, bool layered) {
-    std::vector<StageWay> out;
-    for (int most : {way.most, 0})
+std::vector<StageChoice> other_choices(const StageChoice& choice, bool layered) {
+    std::vector<StageChoice> out;
+    for (int most : {choice.most, 0})
         for (bool nested : {false, layered})
             for (bool together : {false, layered}) {
-                StageWay one = way;
+                StageChoice one = choice;
                 one.most = most, one.nested = nested, one.together = together;
-                if (!(one == way) && std::find(out.begin(), out.end(), one) == out.end()) out.push_back(one);
+                if (!(one == choice) && std::find(out.begin(), out.end(), one) == out.end()) out.push_back(one);
             }
     return out;
 }
 
-// Returns how many other ways may be tried for a run of these costs, with so many pieces of work.
+// Returns how many other candidates may be tried for a run of these costs, with so many pieces of work.
 std::size_t tries(const std::vector<StageCost>& costs, std::size_t pieces, const Shape& shape) {
     double passes = 0;  // over one amplitude
     for (const StageCost& cost : costs)
@@ -67,29 +67,29 @@ std::size_t tries(const std::vector<StageCost>& costs, std::size_t pieces, const
 
 // --- one plan ------------------------------------------------------------------------------------------------------------
 
-StageAttempt::StageAttempt(Draft given, Division division, const StageWay& way, int num_bits, const Levels& levels,
-                           const Shape& shape, Mask fresh)
-    : way(way), draft(std::move(given)), positions(num_bits, levels, fresh, division, way), division_(std::move(division)),
-      num_bits_(num_bits), levels_(levels), shape_(shape), floats_(way.plan.floats) {
+StageAttempt::StageAttempt(CandidatePlan given, Division division, const StageChoice& choice, int num_bits,
+                           const Levels& levels, const Shape& shape, Mask fresh)
+    : choice(choice), candidate(std::move(given)), positions(num_bits, levels, fresh, division, choice),
+      division_(std::move(division)), num_bits_(num_bits), levels_(levels), shape_(shape), floats_(choice.plan.floats) {
     for (const std::vector<StageWork>& portions : division_.passes)
         for (const StageWork& portion : portions) floats_ = floats_ && portion.swaps.empty();
     begin({});
 }
 
-Making StageAttempt::advance() {
+Progress StageAttempt::advance() {
     if (scheduler_) {
-        if (!scheduler_->done() && !scheduler_->advance()) return Making::stuck;
+        if (!scheduler_->done() && !scheduler_->advance()) return Progress::stuck;
         if (scheduler_->done()) worked_off();
     } else if (!then_.empty()) {
         Act act = then_.front();
         then_.pop_front();
         (this->*act)();
     } else if (cleared_) {
-        return Making::done;
+        return Progress::done;
     } else {
         next_portion();
     }
-    return stuck_ ? Making::stuck : Making::busy;
+    return stuck_ ? Progress::stuck : Progress::busy;
 }
 
 void StageAttempt::next_portion() {
@@ -132,7 +132,7 @@ void StageAttempt::begin_pass() {
     Pairs swaps;
     if (levels_.ranks) {
         Needs turns(division_.turns.begin() + static_cast<std::ptrdiff_t>(pass_), division_.turns.end());
-        stuck_ = !positions.trade(turns, swaps);
+        stuck_ = !positions.exchange_homes(turns, swaps);
         if (stuck_) return;
     }
     Needs needs = windows();
@@ -156,7 +156,7 @@ void StageAttempt::add() {
     work_.insert(work_.end(), now.work.begin(), now.work.end());
 }
 
-// Lets pairs of local bits trade places in memory.
+// Lets pairs of local bits change places in memory.
 void StageAttempt::shuffle() {
     const Pairs& swaps = portion().swaps;
     clear_fresh(positions.local_fresh());
@@ -164,16 +164,16 @@ void StageAttempt::shuffle() {
         Pairs pairs(swaps.begin() + static_cast<std::ptrdiff_t>(first),
                     swaps.begin() + static_cast<std::ptrdiff_t>(std::min(first + pairs_at_once, swaps.size())));
         Step step{};
-        step.type = Step::basis_permutation, step.label = draft.book->labels.of("room for a wide operation");
-        step.words = static_cast<Int>(draft.book->words.size()), step.num_bits = static_cast<Int>(2 * pairs.size());
+        step.type = Step::basis_permutation, step.label = candidate.context->labels.of("room for a wide operation");
+        step.words = static_cast<Int>(candidate.context->words.size()), step.num_bits = static_cast<Int>(2 * pairs.size());
         Index odd = 0, size = Index{1} << 2 * pairs.size();
         for (std::size_t k = 0; k < pairs.size(); ++k) {
             odd |= Index{1} << 2 * k;
             for (int bit : {pairs[k].first, pairs[k].second})
-                draft.book->words.push_back(unit(positions.at[static_cast<std::size_t>(bit)]));
+                candidate.context->words.push_back(unit(positions.at[static_cast<std::size_t>(bit)]));
         }
-        step.to = static_cast<Int>(draft.book->values.size());
-        for (Index x = 0; x < size; ++x) draft.book->values.push_back((x & odd) << 1 | (x >> 1 & odd));
+        step.to = static_cast<Int>(candidate.context->values.size());
+        for (Index x = 0; x < size; ++x) candidate.context->values.push_back((x & odd) << 1 | (x >> 1 & odd));
         step.packed = static_cast<Int>(steps.packed.size());
         steps.steps.push_back(step);
         positions.swap(pairs);
@@ -204,9 +204,9 @@ void StageAttempt::work_off() {
     sort_ascending(work_);
     auto to = [&](Mask mask) { return positions.places(mask); };
     pieces_.clear();
-    std::vector<Mask>& words = draft.book->words;
+    std::vector<Mask>& words = candidate.context->words;
     for (Index number : work_) {
-        Piece piece = draft.work[number];
+        Piece piece = candidate.work[number];
         std::uint32_t from = piece.words;
         piece.words = static_cast<std::uint32_t>(words.size());
         for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k)
@@ -216,14 +216,14 @@ void StageAttempt::work_off() {
         pieces_.push_back(piece);
     }
     work_.clear();
-    glances_ = outlines(pieces_, pieces_.size(), way.plan.worth != 0, false);
+    outlines_ = outlines(pieces_, pieces_.size(), choice.plan.worth != 0, false);
     fresh_before_ = positions.local_fresh(), first_step_ = steps.steps.size();
     if (floats_) {
         floating_ = std::make_unique<Floating>(num_bits_, shape_, Directions{positions.places(division_.far)});
         floating_->follow(first_step_);
     }
-    scheduler_ = std::make_unique<Scheduler>(pieces_, glances_, levels_.local, shape_, fresh_before_, *draft.book,
-                                             draft.program, steps, floating_.get(), way.plan.worth);
+    scheduler_ = std::make_unique<Scheduler>(pieces_, outlines_, levels_.local, shape_, fresh_before_, *candidate.context,
+                                             candidate.program, steps, floating_.get(), choice.plan.worth);
 }
 
 void StageAttempt::worked_off() {
@@ -231,7 +231,7 @@ void StageAttempt::worked_off() {
     scheduler_.reset();
     if (!floating_) return;
     floating_->follow(steps.steps.size());
-    floating_->settle_from(first_step_, steps, *draft.book);
+    floating_->settle_from(first_step_, steps, *candidate.context);
     positions.moved(floating_->at());
     floating_.reset();
 }
@@ -257,35 +257,38 @@ void StageAttempt::clear() {
     clear_fresh(positions.places(owed_));
 }
 
-// --- several ways --------------------------------------------------------------------------------------------------------
+// --- several candidates
+// --------------------------------------------------------------------------------------------------------
 
 Dividing::Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
-                   const StageWay& way)
+                   const StageChoice& choice)
     : work(outlines(pieces, pieces.size(), false, false)),
-      weighed(outlines(pieces, pieces.size(), way.plan.worth != 0, false)),
+      weighed(outlines(pieces, pieces.size(), choice.plan.worth != 0, false)),
       divider(work, weighed, num_bits, levels, fresh,
-              {{num_bits, shape, way.most, way.plan.low, way.plan.worth, way.steadily}, way.nested, way.plan.low}) {}
+              {{num_bits, shape, choice.most, choice.plan.low, choice.plan.worth, choice.steadily},
+               choice.nested,
+               choice.plan.low}) {}
 
-Staging::Staging(Draft draft, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
+Staging::Staging(CandidatePlan candidate, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
                  const std::vector<Mask>& lows, const Rates& rates, bool stays, int parities)
-    : draft_(std::move(draft)), num_bits_(num_bits), levels_(levels), shape_(shape), fresh_(fresh), rates_(rates),
+    : candidate_(std::move(candidate)), num_bits_(num_bits), levels_(levels), shape_(shape), fresh_(fresh), rates_(rates),
       stays_(stays), parities_(parities), small_(num_bits < shape.start + wider),
       grows_((levels.peers || levels.ranks) && fresh), layered_(levels.layers.size() > 1) {
-    if (small_ && !grows_ && !layered_) ways_.push_back({});
-    else ways_ = first_ways(levels_, shape_, fresh, fresh == below(num_bits), lows);
-    for (StageWay& way : ways_)
-        if (!shape.rules.has(Rule::early)) way.most = 0;
-    if (!shape.rules.has(Rule::candidates)) ways_.resize(1);
-    dividing_ = std::make_unique<Dividing>(draft_.work, num_bits_, levels_, shape_, fresh_, ways_[0]);
+    if (small_ && !grows_ && !layered_) choices_.push_back({});
+    else choices_ = first_choices(levels_, shape_, fresh, fresh == below(num_bits), lows);
+    for (StageChoice& choice : choices_)
+        if (!shape.rules.has(Rule::early)) choice.most = 0;
+    if (!shape.rules.has(Rule::candidates)) choices_.resize(1);
+    dividing_ = std::make_unique<Dividing>(candidate_.work, num_bits_, levels_, shape_, fresh_, choices_[0]);
 }
 
-Making Staging::advance() {
-    Making found = Making::busy;
+Progress Staging::advance() {
+    Progress found = Progress::busy;
     switch (state_) {
         case State::divide_first:
         case State::divide: {
             Divider::State divided_so_far = dividing_->divider.advance();
-            if (divided_so_far == Divider::State::too_wide) return Making::too_wide;
+            if (divided_so_far == Divider::State::too_wide) return Progress::too_wide;
             if (divided_so_far == Divider::State::done) divided();
             break;
         }
@@ -294,28 +297,28 @@ Making Staging::advance() {
             break;
         case State::attempt:
             found = attempt_->advance();
-            if (found == Making::stuck) return found;
-            if (found == Making::done) timed();
+            if (found == Progress::stuck) return found;
+            if (found == Progress::done) timed();
             else if (is_worse()) attempt_.reset(), passed({});
             break;
-        case State::done: return Making::done;
+        case State::done: return Progress::done;
     }
-    return Making::busy;
+    return Progress::busy;
 }
 
 void Staging::divided() {
     Division division = dividing_->divider.take();
     dividing_.reset();
-    if (state_ == State::divide) return begin(draft_.copy(), std::move(division), queue_.front());
+    if (state_ == State::divide) return begin(candidate_.copy(), std::move(division), queue_.front());
     division_ = std::move(division);
     if (parities_ && num_bits_ >= shape_.start) {
         int most = parities_ > 0 ? parities_ : motions(division_, num_bits_, levels_, fresh_) - 1;
-        search_ = std::make_unique<LinearSearch>(draft_, num_bits_, levels_, fresh_, most, stays_);
+        search_ = std::make_unique<LinearSearch>(candidate_, num_bits_, levels_, fresh_, most, stays_);
         state_ = State::linear;
         return;
     }
-    is_only_ = ways_.size() == 1;
-    begin(draft_.copy(), division_, ways_[0]);
+    is_only_ = choices_.size() == 1;
+    begin(candidate_.copy(), division_, choices_[0]);
 }
 
 // Goes on with the plan of far parities, if one was found.
@@ -325,19 +328,19 @@ void Staging::searched() {
         begin(search_->take_draft(), std::move(search_->division), {});
         attempt_->renamed = search_->renamed;
     } else {
-        begin(draft_.copy(), division_, ways_[0]);
+        begin(candidate_.copy(), division_, choices_[0]);
     }
     search_.reset();
 }
 
-void Staging::begin(const StageWay& way) {
-    dividing_ = std::make_unique<Dividing>(draft_.work, num_bits_, levels_, shape_, fresh_, way);
+void Staging::begin(const StageChoice& choice) {
+    dividing_ = std::make_unique<Dividing>(candidate_.work, num_bits_, levels_, shape_, fresh_, choice);
     state_ = State::divide;
 }
 
-void Staging::begin(Draft draft, Division division, const StageWay& way) {
-    attempt_ =
-        std::make_unique<StageAttempt>(std::move(draft), std::move(division), way, num_bits_, levels_, shape_, fresh_);
+void Staging::begin(CandidatePlan candidate, Division division, const StageChoice& choice) {
+    attempt_ = std::make_unique<StageAttempt>(std::move(candidate), std::move(division), choice, num_bits_, levels_, shape_,
+                                              fresh_);
     least_ = std::make_unique<LeastWork>(num_bits_, levels_, shape_, rates_);
     state_ = State::attempt;
 }
@@ -347,7 +350,7 @@ void Staging::begin(Draft draft, Division division, const StageWay& way) {
 bool Staging::is_worse() const {
     if (!has_best_) return false;
     double most = trying_ == Trying::others ? made_whole_ : best_.whole;
-    return least_->upto(attempt_->steps, *attempt_->draft.book, attempt_->stage_fresh()) * (1 - 1e-9) >= most;
+    return least_->upto(attempt_->steps, *attempt_->candidate.context, attempt_->stage_fresh()) * (1 - 1e-9) >= most;
 }
 
 // Compares the plan that is made with the best one so far; the first of equals is kept.
@@ -358,8 +361,8 @@ void Staging::timed() {
         return;
     }
     std::vector<StageCost> costs =
-        stage_costs(attempt_->stages, attempt_->steps, *attempt_->draft.book, num_bits_, levels_, shape_, rates_);
-    Times times{seconds(attempt_->stages, costs), 0, 0, attempt_->way};
+        stage_costs(attempt_->stages, attempt_->steps, *attempt_->candidate.context, num_bits_, levels_, shape_, rates_);
+    Times times{seconds(attempt_->stages, costs), 0, 0, attempt_->choice};
     for (const StageCost& cost : costs) {
         times.moving += cost.moving;
         if (cost.devices < static_cast<double>(unit(levels_.peers))) times.waiting += cost.work;
@@ -370,7 +373,7 @@ void Staging::timed() {
         trying_ = Trying::first;
         if (parities_ > 0 || made_whole_ <= least_seconds(division_, num_bits_, levels_, fresh_, rates_))
             state_ = State::done;
-        else begin(draft_.copy(), division_, ways_[0]);
+        else begin(candidate_.copy(), division_, choices_[0]);
         return;
     }
     if (trying_ != Trying::others && (!has_best_ || times.whole < best_.whole)) best_ = times, has_best_ = true;
@@ -386,18 +389,18 @@ void Staging::passed(const std::vector<StageCost>& costs) {
 
 void Staging::list_more(const std::vector<StageCost>& costs) {
     trying_ = Trying::more;
-    std::size_t more = small_ ? 0 : tries(costs, draft_.work.size(), shape_);
-    for (std::size_t k = 1; k < ways_.size() && k <= more; ++k) queue_.push_back(ways_[k]);
+    std::size_t more = small_ ? 0 : tries(costs, candidate_.work.size(), shape_);
+    for (std::size_t k = 1; k < choices_.size() && k <= more; ++k) queue_.push_back(choices_[k]);
 }
 
-// If exchanges, or work for which devices wait, still take much of the time, there are ways to exchange otherwise.
+// If exchanges, or work for which devices wait, still take much of the time, some choices exchange otherwise.
 void Staging::list_others() {
     trying_ = Trying::others;
     if (!shape_.rules.has(Rule::candidates)) return;
     if ((grows_ || layered_) && best_.moving > little * best_.whole)
-        for (const StageWay& way : other_ways(best_.way, layered_)) queue_.push_back(way);
+        for (const StageChoice& choice : other_choices(best_.choice, layered_)) queue_.push_back(choice);
     if (grows_ && best_.waiting > little * best_.whole) {
-        queue_.push_back(best_.way);
+        queue_.push_back(best_.choice);
         queue_.back().shares = true;
     }
 }

@@ -2,10 +2,10 @@
 //
 // divide (the work of each stage) → positions (the motion before it) → schedule (the steps of each stage)
 //
-// Such a plan can be made in several ways, of which the fastest is kept (decision 0040). They differ in what ways.hpp says
-// of plans for one device, and in how work is divided and exchanged. No way is best for all circuits, and planning takes
-// longer than many a run. So the most promising ones come first, and how many are tried depends on how long the run takes
-// that the first plan is for.
+// Of several candidate plans the fastest is kept (decision 0040). They differ in what candidates.hpp says of plans for one
+// device, and in how work is divided and exchanged. None is best for all circuits, and planning takes longer than many a
+// run. So the most promising ones come first, and how many are tried depends on how long the run takes that the first plan
+// is for.
 #pragma once
 
 #include <deque>
@@ -18,23 +18,23 @@
 
 namespace qx::plan {
 
-enum class Making { busy, done, stuck, too_wide };
+enum class Progress { busy, done, stuck, too_wide };
 
 // Makes the stages of one plan, one after another.
 class StageAttempt {
   public:
     // given: with the work of the division.
-    StageAttempt(Draft given, Division division, const StageWay& way, int num_bits, const Levels& levels, const Shape& shape,
-                 Mask fresh);
+    StageAttempt(CandidatePlan given, Division division, const StageChoice& choice, int num_bits, const Levels& levels,
+                 const Shape& shape, Mask fresh);
 
     // Does a bounded amount of work.
-    Making advance();
+    Progress advance();
 
     // The positions that are fresh at the beginning of the current stage.
     Mask stage_fresh() const { return stage_fresh_; }
 
-    const StageWay way;
-    Draft draft;
+    const StageChoice choice;
+    CandidatePlan candidate;
     StepArrays steps;
     std::vector<StageRow> stages;
     Positions positions;  // of every bit after the stages
@@ -51,7 +51,6 @@ class StageAttempt {
     void add();
     void shuffle();
     void clear();
-    void clear_homes();
     void begin(Motion motion);
     void close();
     void work_off();
@@ -74,48 +73,48 @@ class StageAttempt {
     Numbers work_;
     // The work that is being turned into steps.
     std::vector<Piece> pieces_;
-    std::vector<Glance> glances_;
+    std::vector<WorkOutline> outlines_;
     Mask fresh_before_ = 0;
     std::size_t first_step_ = 0;
     std::unique_ptr<Floating> floating_;
     std::unique_ptr<Scheduler> scheduler_;
 };
 
-// A division in the making.
+// A division while it is made.
 struct Dividing {
     Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
-             const StageWay& way);
+             const StageChoice& choice);
 
-    std::vector<Glance> work, weighed;
+    std::vector<WorkOutline> work, weighed;
     Divider divider;
 };
 
-// Tries some ways to make stages; the fastest plan wins.
+// Makes some candidate plans; the fastest wins.
 class Staging {
   public:
     // lows: choices of the lowest bits of a new state. stays: whether a full state in host memory ends in the layout in
     // which it begins. parities: see OnLevels.
-    Staging(Draft draft, int num_bits, const Levels& levels, const Shape& shape, Mask fresh, const std::vector<Mask>& lows,
-            const Rates& rates, bool stays, int parities);
+    Staging(CandidatePlan candidate, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
+            const std::vector<Mask>& lows, const Rates& rates, bool stays, int parities);
 
-    Making advance();
+    Progress advance();
     // The plan that was made.
     StageAttempt& made() { return *made_; }
 
   private:
     enum class State { divide_first, linear, divide, attempt, done };
-    // What is tried now: a plan with far parities, the first way, more ways, and ways to exchange otherwise.
+    // What is tried now: a plan with far parities, the first choice, more choices, and choices that exchange otherwise.
     enum class Trying { parities, first, more, others };
 
     struct Times {
         double whole = 0, moving = 0, waiting = 0;
-        StageWay way;
+        StageChoice choice;
     };
 
     void divided();
     void searched();
-    void begin(const StageWay& way);
-    void begin(Draft draft, Division division, const StageWay& way);
+    void begin(const StageChoice& choice);
+    void begin(CandidatePlan candidate, Division division, const StageChoice& choice);
     bool is_worse() const;
     void timed();
     void passed(const std::vector<StageCost>& costs);
@@ -123,7 +122,7 @@ class Staging {
     void list_others();
     void next();
 
-    Draft draft_;
+    CandidatePlan candidate_;
     int num_bits_;
     const Levels levels_;
     const Shape shape_;
@@ -132,13 +131,13 @@ class Staging {
     bool stays_;
     int parities_;
     bool small_, grows_, layered_;
-    std::vector<StageWay> ways_;
+    std::vector<StageChoice> choices_;
     State state_ = State::divide_first;
     Trying trying_ = Trying::first;
     std::unique_ptr<Dividing> dividing_;
     Division division_;
     std::unique_ptr<LinearSearch> search_;
-    std::deque<StageWay> queue_;
+    std::deque<StageChoice> queue_;
     std::unique_ptr<StageAttempt> attempt_, made_;
     std::unique_ptr<LeastWork> least_;  // of the attempt
     double made_whole_ = 0;

@@ -1,4 +1,4 @@
-// Dense blocks: the work of a phase on its near bits alone, as one matrix.
+// Dense blocks: the work of a register block on its register bits alone, as one matrix.
 
 #include "planner/tiles/blocks.hpp"
 
@@ -12,7 +12,7 @@ constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
 constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
-constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a phase of its own
+constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a register block of its own
 
 // Some work, and masks of the bits that it mixes and touches.
 struct Part {
@@ -33,12 +33,12 @@ struct Part {
     }
 };
 
-// The matrix of a block while pieces are multiplied into it, as places in the number buffer.
+// The matrix of a block while pieces are multiplied into it, as places in the coefficient buffer.
 class Block {
   public:
-    Block(Mask near, Book& book, NumberProgram& program) : book_(book), program_(program) {
+    Block(Mask registers, PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {
         int k = 0;
-        each(near, [&](int bit) { at_[bit] = k++; });
+        each(registers, [&](int bit) { at_[bit] = k++; });
         for (int row = 0; row < size; ++row)
             for (int column = 0; column < size; ++column) places_[row][column] = row == column;
     }
@@ -50,18 +50,18 @@ class Block {
         for (int row = 0; row < size; ++row) {
             if ((row & condition) != value) continue;
             int block = 0, here = 0;
-            for (int k = 0; k < piece.num_reads; ++k) block |= (count(row & local(book_.reads(piece)[k])) & 1) << k;
-            for (int k = 0; k < piece.num_mixed; ++k) here |= (row >> at_[book_.bit(piece, k)] & 1) << k;
+            for (int k = 0; k < piece.num_reads; ++k) block |= (count(row & local(context_.reads(piece)[k])) & 1) << k;
+            for (int k = 0; k < piece.num_mixed; ++k) here |= (row >> at_[context_.bit(piece, k)] & 1) << k;
             rows[block * inner + here].push_back(row);
         }
-        if (piece.kind == Kind::rename) rename(piece, rows);
+        if (piece.kind == Kind::permute) permute(piece, rows);
         else product(piece, rows, blocks, inner);
     }
 
     // Returns the places of the matrix.
     Places finish() {
-        Places out{0, size * size, static_cast<Index>(book_.places.size())};
-        for (const auto& row : places_) book_.places.insert(book_.places.end(), row, row + size);
+        Places out{0, size * size, static_cast<Index>(context_.places.size())};
+        for (const auto& row : places_) context_.places.insert(context_.places.end(), row, row + size);
         return out;
     }
 
@@ -72,30 +72,30 @@ class Block {
         return out;
     }
 
-    void rename(const Piece& piece, const std::vector<std::vector<int>>& rows) {
+    void permute(const Piece& piece, const std::vector<std::vector<int>>& rows) {
         Index before[size][size];
         std::memcpy(before, places_, sizeof before);
         for (int from = 0; from < piece.size(); ++from) {
-            const std::vector<int>& to = rows[book_.values[piece.to + static_cast<Index>(from)]];
+            const std::vector<int>& to = rows[context_.values[piece.to + static_cast<Index>(from)]];
             for (std::size_t k = 0; k < to.size(); ++k) std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
         }
     }
 
     void product(const Piece& piece, const std::vector<std::vector<int>>& rows, int blocks, int inner) {
         int rest = static_cast<int>(rows[0].size());
-        Index at = static_cast<Index>(book_.places.size());
+        Index at = static_cast<Index>(context_.places.size());
         for (const std::vector<int>& each_row : rows)
-            for (int row : each_row) book_.places.insert(book_.places.end(), places_[row], places_[row] + size);
+            for (int row : each_row) context_.places.insert(context_.places.end(), places_[row], places_[row] + size);
         ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner),
                          static_cast<Index>(rest * size)};
-        Index made = program_.product(kind, Book::factor(piece.source), {at, 1}).first;
+        Index made = program_.product(kind, PlanContext::factor(piece.source), {at, 1}).first;
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row)
                 for (Index& place : places_[row]) place = made++;
     }
 
-    Book& book_;
-    NumberProgram& program_;
+    PlanContext& context_;
+    CoefficientProgram& program_;
     int at_[64] = {};
     Index level_ = 0;
     Index places_[size][size];
@@ -103,12 +103,12 @@ class Block {
 
 }  // namespace
 
-std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double block, double making, Book& book,
-                            NumberProgram& program) {
+std::vector<Piece> gathered(const std::vector<Piece>& work, Mask registers, double block, double making,
+                            PlanContext& context, CoefficientProgram& program) {
     Part before, inside, after;
     for (const Piece& piece : work) {
         bool free = !after.stops(piece);
-        if (free && !(piece.touched & ~near)) inside.add(piece);
+        if (free && !(piece.touched & ~registers)) inside.add(piece);
         else if (free && !inside.stops(piece)) before.add(piece);
         else after.add(piece);
     }
@@ -116,7 +116,7 @@ std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double bl
     for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);
     if (saved <= cost) return work;
 
-    Block matrix(near, book, program);
+    Block matrix(registers, context, program);
     std::vector<Index> labels;
     for (const Piece& piece : inside.work) {
         matrix.multiply(piece);
@@ -126,13 +126,13 @@ std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double bl
     made.source = matrix.finish();
     char classes[size * size];
     std::memset(classes, complex_, sizeof classes);
-    made.pattern = book.patterns.of({classes, sizeof classes});
-    made.label = joined_label(labels, book);
+    made.pattern = context.patterns.of({classes, sizeof classes});
+    made.label = joined_label(labels, context);
     made.order = inside.work[0].order;
     made.work = block;
     int bits[block_bits], k = 0;
-    each(near, [&](int bit) { bits[k++] = bit; });
-    book.put(made, bits, block_bits, nullptr, 0);
+    each(registers, [&](int bit) { bits[k++] = bit; });
+    context.put(made, bits, block_bits, nullptr, 0);
     before.work.push_back(made);
     before.work.insert(before.work.end(), after.work.begin(), after.work.end());
     return std::move(before.work);

@@ -1,20 +1,20 @@
-// Dense blocks: the work of a phase on its near bits alone, as one matrix, where the device has matrix units.
+// Dense blocks: the work of a register block on its register bits alone, as one matrix, where the device has matrix units.
 //
-// The near bits of a phase are chosen so that much work runs on them, so blocks are looked for in phases: work that
-// touches no other bit is multiplied into one matrix on all near bits if that work costs more than the block. A block
-// costs the same whatever it contains, so rotations, phases and renamings inside it cost nothing.
+// The register bits are chosen so that much work runs on them. Work that touches no other bit is multiplied into one matrix
+// on all of them if that work costs more than the dense block. A dense block costs the same whatever it contains, so
+// rotations, phases and permutations inside it cost nothing.
 #pragma once
 
 #include "planner/circuit.hpp"
-#include "planner/numbers/program.hpp"
+#include "planner/coefficients/program.hpp"
 
 namespace qx::plan {
 
-// Returns a phase's work with a block in it if that is cheaper; the block's product is added to `program`.
+// Returns a register block's work with a dense block in it if that is cheaper; its product is added to `program`.
 //
-// work: in order; diagonals that earlier phases passed on come first. near: the phase's near bits. block, making: the
-// costs of a block, and of its matrix until it is on the device.
-std::vector<Piece> gathered(const std::vector<Piece>& work, Mask near, double block, double making, Book& book,
-                            NumberProgram& program);
+// work: in order; diagonals that earlier register blocks passed on come first. registers: the register bits. block, making:
+// the costs of a dense block, and of its matrix until it is on the device.
+std::vector<Piece> gathered(const std::vector<Piece>& work, Mask registers, double block, double making,
+                            PlanContext& context, CoefficientProgram& program);
 
 }  // namespace qx::plan

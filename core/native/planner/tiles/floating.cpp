@@ -59,26 +59,26 @@ BitPlaces Floating::beginning() const {
     return to;
 }
 
-void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) const {
-    book.words = settled(begin, 0, 0, steps, book);
+void Floating::settle(const BitPlaces& begin, StepArrays& steps, PlanContext& context) const {
+    context.words = settled(begin, 0, 0, steps, context);
 }
 
-void Floating::settle_from(std::size_t first, StepArrays& steps, Book& book) const {
+void Floating::settle_from(std::size_t first, StepArrays& steps, PlanContext& context) const {
     BitPlaces begin(at_.size());
     std::iota(begin.begin(), begin.end(), 0);
-    std::vector<Mask> words = settled(begin, first, static_cast<Int>(book.words.size()), steps, book);
-    book.words.insert(book.words.end(), words.begin(), words.end());
+    std::vector<Mask> words = settled(begin, first, static_cast<Int>(context.words.size()), steps, context);
+    context.words.insert(context.words.end(), words.begin(), words.end());
 }
 
 // Returns the words of steps from a number on, those of steps and items alone: pieces may share theirs. They will stand
 // behind `offset` others.
 std::vector<Mask> Floating::settled(const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps,
-                                    const Book& book) const {
+                                    const PlanContext& context) const {
     std::vector<Mask> words;
     BitPlaces at = begin;
     auto take = [&](Int from, Int size) {
         Int out = offset + static_cast<Int>(words.size());
-        for (Int k = from; k < from + size; ++k) words.push_back(moved(book.words[k], at));
+        for (Int k = from; k < from + size; ++k) words.push_back(moved(context.words[k], at));
         return out;
     };
     for (std::size_t number = first; number < steps.steps.size(); ++number) {
@@ -96,9 +96,9 @@ std::vector<Mask> Floating::settled(const BitPlaces& begin, std::size_t first, I
                 each(static_cast<Mask>(step.tile), [&](int bit) { words.push_back(stored[bit]); });
             }
             for (Int k = step.begin; k < step.end; ++k) {
-                Phase& phase = steps.phases[k];
-                phase.near = moved(phase.near, at);
-                for (Int j = phase.begin; j < phase.end; ++j) {
+                RegisterBlock& block = steps.register_blocks[k];
+                block.registers = moved(block.registers, at);
+                for (Int j = block.begin; j < block.end; ++j) {
                     Item& item = steps.items[j];
                     item.words = take(item.words, 2 * item.num_bits + item.num_reads);
                     item.when_mask = moved(item.when_mask, at), item.when_value = moved(item.when_value, at);

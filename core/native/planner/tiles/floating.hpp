@@ -25,7 +25,7 @@ class Floating {
 
     const Directions high;
 
-    // Lets the bits of `low` trade places with those that are lowest.
+    // Lets the bits of `low` change places with those that are lowest.
     void store(Directions low);
     // Notes that there are so many steps now.
     void follow(std::size_t steps) { trail_.resize(steps, at_); }
@@ -34,15 +34,15 @@ class Floating {
     const BitPlaces& at() const { return at_; }
     // Where bits may begin, in a new state, so that they are in order in the end.
     BitPlaces beginning() const;
-    // Puts all steps on the places of their bits, given where bits begin. Of the words of the book only theirs are left.
-    void settle(const BitPlaces& begin, StepArrays& steps, Book& book) const;
+    // Puts all steps on the places of their bits, given where bits begin. Of the words of the context only theirs are left.
+    void settle(const BitPlaces& begin, StepArrays& steps, PlanContext& context) const;
     // Puts steps from a number on onto the places of their bits, which begin in order; work keeps its words.
-    void settle_from(std::size_t first, StepArrays& steps, Book& book) const;
+    void settle_from(std::size_t first, StepArrays& steps, PlanContext& context) const;
 
   private:
     Directions on(int count) const;
     std::vector<Mask> settled(const BitPlaces& begin, std::size_t first, Int offset, StepArrays& steps,
-                              const Book& book) const;
+                              const PlanContext& context) const;
 
     const Shape& shape_;
     BitPlaces at_;

@@ -14,8 +14,8 @@ constexpr double table_cost = 5.0;  // of a table in multiply-adds per amplitude
 
 // All parities that a diagonal depends on: its reads, and each bit of its condition.
 template <class Act>
-void each_parity(const Piece& piece, const Book& book, Act act) {
-    for (int k = 0; k < piece.num_reads; ++k) act(book.reads(piece)[k]);
+void each_parity(const Piece& piece, const PlanContext& context, Act act) {
+    for (int k = 0; k < piece.num_reads; ++k) act(context.reads(piece)[k]);
     each(piece.when.mask, [&](int bit) { act(unit(bit)); });
 }
 
@@ -50,15 +50,15 @@ struct Packer::Group {
         rows.push_back({rest, made ^ unit(static_cast<int>(basis.size()))});
         basis.push_back(mask);
     }
-    void begin(const Piece& piece, const Book& book) {
+    void begin(const Piece& piece, const PlanContext& context) {
         members.push_back(piece);
-        each_parity(piece, book, [&](Mask mask) { span(mask); });
+        each_parity(piece, context, [&](Mask mask) { span(mask); });
     }
     // Returns whether the parities that index the table already determine a diagonal.
-    bool spans(const Piece& piece, const Book& book) const {
+    bool spans(const Piece& piece, const PlanContext& context) const {
         bool all = true;
         Mask made;
-        each_parity(piece, book, [&](Mask mask) { all = all && !outside(mask, made); });
+        each_parity(piece, context, [&](Mask mask) { all = all && !outside(mask, made); });
         return all;
     }
     // The basis parities whose sum a parity in the span is.
@@ -68,9 +68,9 @@ struct Packer::Group {
         return made;
     }
     // Adds a diagonal if the table stays within `limit` parities.
-    bool take(const Piece& piece, std::size_t limit, const Book& book) {
+    bool take(const Piece& piece, std::size_t limit, const PlanContext& context) {
         std::size_t before = basis.size();
-        each_parity(piece, book, [&](Mask mask) { span(mask); });
+        each_parity(piece, context, [&](Mask mask) { span(mask); });
         if (basis.size() > limit) {
             basis.resize(before);
             rows.resize(before);
@@ -81,10 +81,10 @@ struct Packer::Group {
     }
 };
 
-Packer::Packer(Book& book, NumberProgram& program, StepArrays& out, int table)
-    : book_(book), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {}
+Packer::Packer(PlanContext& context, CoefficientProgram& program, StepArrays& out, int table)
+    : context_(context), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {}
 
-void Packer::phase(Directions near, const std::vector<Piece>& work, bool last) {
+void Packer::add(Directions registers, const std::vector<Piece>& work, bool last) {
     std::size_t begin = out_.items.size();
     std::vector<Piece> due;
     for (const Piece& piece : work) {
@@ -110,7 +110,8 @@ void Packer::phase(Directions near, const std::vector<Piece>& work, bool last) {
         tables(due, none);
         held_.clear();
     }
-    out_.phases.push_back({static_cast<Int>(near.units), static_cast<Int>(begin), static_cast<Int>(out_.items.size())});
+    out_.register_blocks.push_back(
+        {static_cast<Int>(registers.units), static_cast<Int>(begin), static_cast<Int>(out_.items.size())});
 }
 
 void Packer::finish(Int& numbers, Int& tables) {
@@ -122,7 +123,7 @@ void Packer::finish(Int& numbers, Int& tables) {
 }
 
 void Packer::dense(const Piece& piece) {
-    add(piece, piece.pattern, piece.source, book_.reads(piece), piece.num_reads, piece.label);
+    add(piece, piece.pattern, piece.source, context_.reads(piece), piece.num_reads, piece.label);
 }
 
 // Appends an item with the bits and the condition of a piece, and reserves room for its numbers.
@@ -130,18 +131,18 @@ void Packer::add(const Piece& piece, Index pattern, const Places& source, const 
     Item item{};
     item.kind = static_cast<Int>(piece.kind);
     item.num_bits = piece.num_mixed, item.num_reads = num_reads, item.words = piece.words;
-    if (reads != book_.reads(piece)) {  // a table, which has no bits
-        item.words = static_cast<Int>(book_.words.size());
-        book_.words.insert(book_.words.end(), reads, reads + num_reads);
+    if (reads != context_.reads(piece)) {  // a table, which has no bits
+        item.words = static_cast<Int>(context_.words.size());
+        context_.words.insert(context_.words.end(), reads, reads + num_reads);
     }
     item.when_mask = static_cast<Int>(piece.when.mask), item.when_value = static_cast<Int>(piece.when.value);
     item.pattern = pattern, item.to = piece.to, item.label = label;
-    if (piece.kind != Kind::rename) {
+    if (piece.kind != Kind::permute) {
         std::vector<Index>& into = num_reads ? tables_ : numbers_;
-        Interned::Bytes of = book_.patterns[pattern];
+        Interned::Bytes of = context_.patterns[pattern];
         item.slot = static_cast<Int>(into.size());
         for (Index k = 0; k < source.count; ++k)
-            if (num_reads || numbered(of[k])) into.push_back(book_.place(source, k));
+            if (num_reads || numbered(of[k])) into.push_back(context_.place(source, k));
         item.count = static_cast<Int>(into.size()) - item.slot;
     }
     out_.items.push_back(item);
@@ -150,7 +151,7 @@ void Packer::add(const Piece& piece, Index pattern, const Places& source, const 
 double Packer::alone(const Piece& piece) {
     double share = 1;
     for (int k = count(piece.when.mask); k > 0; --k) share *= 0.5;
-    return book_.patterns.diagonal_work(piece.pattern) * share;
+    return context_.patterns.diagonal_work(piece.pattern) * share;
 }
 
 void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional) {
@@ -159,20 +160,20 @@ void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional)
     for (const Piece& piece : due) {
         bool taken = false;
         for (Group& group : groups) {
-            taken = group.take(piece, limit, book_);
+            taken = group.take(piece, limit, context_);
             if (taken) break;
         }
         if (!taken) {
             groups.emplace_back();
-            groups.back().begin(piece, book_);
+            groups.back().begin(piece, context_);
         }
     }
     std::vector<Piece> rest;
     for (const Piece& piece : optional) {
         bool joined = false;
         for (Group& group : groups) {
-            bool may = group.members.size() > 1 || group.spans(piece, book_);
-            joined = may && group.take(piece, limit, book_);
+            bool may = group.members.size() > 1 || group.spans(piece, context_);
+            joined = may && group.take(piece, limit, context_);
             if (joined) break;
         }
         if (!joined) rest.push_back(piece);
@@ -190,29 +191,29 @@ void Packer::write(Group& group) {
     }
     Index columns = 0;
     for (const Piece& piece : group.members)
-        for (char entry : book_.patterns[piece.pattern]) columns += entry != one;
+        for (char entry : context_.patterns[piece.pattern]) columns += entry != one;
     PhaseTable table(group.basis.size(), columns);
     for (const Piece& piece : group.members) {
         parities_.clear();
-        each_parity(piece, book_, [&](Mask mask) { parities_.push_back(group.sum(mask)); });
+        each_parity(piece, context_, [&](Mask mask) { parities_.push_back(group.sum(mask)); });
         Mask wanted = 0;
         int place = piece.num_reads;
         each(piece.when.mask, [&](int bit) { wanted |= (piece.when.value >> bit & 1) << place++; });
-        Interned::Bytes of = book_.patterns[piece.pattern];
+        Interned::Bytes of = context_.patterns[piece.pattern];
         for (Index k = 0; k < of.size(); ++k)
-            if (of[k] != one) table.add(parities_, wanted | k, of[k], book_.place(piece.source, k));
+            if (of[k] != one) table.add(parities_, wanted | k, of[k], context_.place(piece.source, k));
     }
     table.finish();
-    Index pattern = book_.patterns.of({table.classes.data(), table.classes.size()});
+    Index pattern = context_.patterns.of({table.classes.data(), table.classes.size()});
     char label[32];
     char* end = std::to_chars(label, label + 16, group.members.size()).ptr;
     for (char letter : std::string_view(" phases")) *end++ = letter;
-    Index name = book_.labels.of({label, static_cast<std::size_t>(end - label)});
-    Places source = program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), book_);
+    Index name = context_.labels.of({label, static_cast<std::size_t>(end - label)});
+    Places source = program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), context_);
     Piece made;
     made.kind = Kind::diagonal;
     std::vector<Mask> reads = group.basis;
-    made.words = static_cast<std::uint32_t>(book_.words.size());
+    made.words = static_cast<std::uint32_t>(context_.words.size());
     add(made, pattern, source, reads.data(), static_cast<int>(reads.size()), name);
 }
 

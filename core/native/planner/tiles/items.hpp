@@ -8,11 +8,11 @@ namespace qx::plan {
 // Collects the items of one sweep. Tables stand behind all numbers, so their slots are set last.
 class Packer {
   public:
-    Packer(Book& book, NumberProgram& program, StepArrays& out, int table);
+    Packer(PlanContext& context, CoefficientProgram& program, StepArrays& out, int table);
 
-    // Appends the items of a phase, with diagonals as late as possible, so that many merge into one table; they are
-    // held back for the next phase if this is not the last.
-    void phase(Directions near, const std::vector<Piece>& work, bool last);
+    // Appends the items of a register block, with diagonals as late as possible, so that many merge into one table; they are
+    // held back for the next one if this is not the last.
+    void add(Directions registers, const std::vector<Piece>& work, bool last);
     // Moves out the diagonals that are held back.
     std::vector<Piece> take_held() { return std::move(held_); }
     void hold(std::vector<Piece>&& held) { held_ = std::move(held); }
@@ -29,8 +29,8 @@ class Packer {
     void write(Group& group);
     double alone(const Piece& piece);
 
-    Book& book_;
-    NumberProgram& program_;
+    PlanContext& context_;
+    CoefficientProgram& program_;
     StepArrays& out_;
     int limit_;
     std::size_t first_item_;

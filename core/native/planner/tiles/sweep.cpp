@@ -1,4 +1,4 @@
-// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+// From work to steps: sweeps with their register blocks and items, and the steps that are not sweeps.
 
 #include "planner/tiles/sweep.hpp"
 
@@ -9,20 +9,21 @@ namespace qx::plan {
 
 namespace {
 
-constexpr int phases_at_once = 64;  // of a sweep that has many, so that planning can be cancelled
+constexpr int blocks_at_once = 64;  // of a sweep that has many, so that planning can be cancelled
 
 }  // namespace
 
-Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
-                     Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth)
-    : work_(work), shape_(shape), book_(book), out_(out), sweep_(shape, book, program, out),
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits,
+                     const Shape& shape, Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out,
+                     Floating* floating, double worth)
+    : work_(work), shape_(shape), context_(context), out_(out), sweep_(shape, context, program, out),
       growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
     pending_ = Pending::of(outlines);
 }
 
 bool Scheduler::advance() {
     if (sweeping_) {
-        if (!phases_done_) return phases_done_ = sweep_.advance(), true;
+        if (!blocks_done_) return blocks_done_ = sweep_.advance(), true;
         return end_sweep();
     }
     const Piece& piece = work_[pending_.number(0)];
@@ -52,7 +53,7 @@ void Scheduler::alone(const Piece& piece) {
     step.words = piece.words, step.num_bits = piece.num_mixed, step.num_reads = piece.num_reads;
     step.when_mask = static_cast<Int>(piece.when.mask), step.when_value = static_cast<Int>(piece.when.value);
     step.to = piece.to, step.held = static_cast<Int>(piece.held), step.label = piece.label;
-    for (Index k = 0; k < piece.source.count; ++k) out_.packed.push_back(book_.place(piece.source, k));
+    for (Index k = 0; k < piece.source.count; ++k) out_.packed.push_back(context_.place(piece.source, k));
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
     if (floating_) floating_->follow(out_.steps.size());
@@ -74,10 +75,10 @@ void Scheduler::begin_sweep() {
         writing = floating_->edge();
     }
     sweep_.begin(Pending::of(*pending_.work, &ready_), tile_, reading, writing);
-    sweeping_ = true, phases_done_ = false;
+    sweeping_ = true, blocks_done_ = false;
 }
 
-// Writes the sweep with its items; work that did not fit into its phases is pending again.
+// Writes the sweep with its items; work that did not fit into its register blocks is pending again.
 bool Scheduler::end_sweep() {
     Step step{};
     step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
@@ -99,46 +100,46 @@ bool Scheduler::end_sweep() {
     return true;
 }
 
-void PhaseWriter::begin(Pending work, Directions tile, Directions reading, Directions writing) {
+void RegisterBlockWriter::begin(Pending work, Directions tile, Directions reading, Directions writing) {
     left_ = std::move(work);
     tile_ = tile, reading_ = reading, writing_ = writing;
-    phases_.clear(), in_phases_.clear();
+    blocks_.clear(), in_blocks_.clear();
 }
 
-// Edge bits are not near in the first and the last phase.
-bool PhaseWriter::advance() {
+// Edge bits are not register bits in the first and the last register block.
+bool RegisterBlockWriter::advance() {
     Directions middle = tile_.without(reading_ | writing_);
     bool done = false;
-    for (int k = 0; k < phases_at_once && !done; ++k) {
-        bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
-        reasons_.find(left_, {}, shape_.near);
+    for (int k = 0; k < blocks_at_once && !done; ++k) {
+        bool first = blocks_.empty(), last = static_cast<int>(blocks_.size()) == shape_.most_blocks - 1;
+        reasons_.find(left_, {}, shape_.registers);
         Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});
-        Directions chosen = choose(reasons_, {}, allowed, shape_.near);
-        Directions near = fill(fill(chosen, middle, shape_.near, false), allowed, shape_.near, false);
-        split(left_, reasons_, near, in_phases_);
-        phases_.push_back({near, in_phases_.size()});
+        Directions chosen = choose(reasons_, {}, allowed, shape_.registers);
+        Directions near = fill(fill(chosen, middle, shape_.registers, false), allowed, shape_.registers, false);
+        split(left_, reasons_, near, in_blocks_);
+        blocks_.push_back({near, in_blocks_.size()});
         done = last || left_.empty();
     }
-    if (done && phases_.back().near.meets(writing_))
-        phases_.push_back({fill({}, tile_.without(writing_), shape_.near, false), in_phases_.size()});
+    if (done && blocks_.back().registers.meets(writing_))
+        blocks_.push_back({fill({}, tile_.without(writing_), shape_.registers, false), in_blocks_.size()});
     return done;
 }
 
-void PhaseWriter::write(Step step, const std::vector<Piece>& work, double making) {
+void RegisterBlockWriter::write(Step step, const std::vector<Piece>& work, double making) {
     const bool blocks = making >= 0;
-    Packer packer(book_, program_, out_, shape_.table);
-    step.type = Step::sweep, step.begin = static_cast<Int>(out_.phases.size());
+    Packer packer(context_, program_, out_, shape_.table);
+    step.type = Step::sweep, step.begin = static_cast<Int>(out_.register_blocks.size());
     std::size_t at = 0;
     std::vector<Piece> pieces;
-    for (std::size_t k = 0; k < phases_.size(); ++k) {
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
         if (blocks) pieces = packer.take_held();
-        for (; at < phases_[k].end; ++at) pieces.push_back(work[in_phases_[at]]);
-        if (blocks) pieces = gathered(pieces, phases_[k].near.units, shape_.block, making, book_, program_);
-        packer.phase(phases_[k].near, pieces, k + 1 == phases_.size());
+        for (; at < blocks_[k].end; ++at) pieces.push_back(work[in_blocks_[at]]);
+        if (blocks) pieces = gathered(pieces, blocks_[k].registers.units, shape_.block, making, context_, program_);
+        packer.add(blocks_[k].registers, pieces, k + 1 == blocks_.size());
         pieces.clear();
     }
     packer.finish(step.numbers, step.tables);
-    step.end = static_cast<Int>(out_.phases.size());
+    step.end = static_cast<Int>(out_.register_blocks.size());
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
 }

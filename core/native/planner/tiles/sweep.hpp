@@ -1,11 +1,11 @@
-// From the work of a stage to its steps: sweeps with their phases and items, and the steps that are not sweeps.
+// From the work of a stage to its steps: sweeps with their register blocks and items, and the steps that are not sweeps.
 //
-// Filling a tile makes a sweep and filling the registers makes a phase inside a sweep, both by `grow` of locality.hpp; a
-// state grows while it is planned (growth.hpp).
+// Filling a tile makes a sweep and filling the registers makes a register block inside a sweep, both by `grow` of
+// locality.hpp; a state grows while it is planned (growth.hpp).
 #pragma once
 
+#include "planner/coefficients/program.hpp"
 #include "planner/growth.hpp"
-#include "planner/numbers/program.hpp"
 
 namespace qx::plan {
 
@@ -15,7 +15,7 @@ struct Step {
     Int type;
     Int tile;          // of a sweep
     Int fresh;         // of a sweep or a zero fill
-    Int begin, end;    // its phases
+    Int begin, end;    // its register blocks
     Int numbers, tables;
     Int packed;        // where its packed numbers end
     // Where its bits stand in `words`, and how many; of a sweep the columns of the map by which it is written, none if it is
@@ -25,8 +25,8 @@ struct Step {
     Int loads, num_loads;  // likewise of a sweep the columns by which it is read: of all bits, none if all stay
 };
 
-struct Phase {
-    Int near, begin, end;  // its items
+struct RegisterBlock {
+    Int registers, begin, end;  // the mask of its register bits, and its items
 };
 
 struct Item {
@@ -35,54 +35,55 @@ struct Item {
 
 struct StepArrays {
     std::vector<Step> steps;
-    std::vector<Phase> phases;
+    std::vector<RegisterBlock> register_blocks;
     std::vector<Item> items;
     std::vector<Index> packed;
 };
 
-// Cuts the work of one sweep into phases, and writes it.
-class PhaseWriter {
+// Cuts the work of one sweep into register blocks, and writes it.
+class RegisterBlockWriter {
   public:
-    PhaseWriter(const Shape& shape, Book& book, NumberProgram& program, StepArrays& out)
-        : shape_(shape), book_(book), program_(program), out_(out) {}
+    RegisterBlockWriter(const Shape& shape, PlanContext& context, CoefficientProgram& program, StepArrays& out)
+        : shape_(shape), context_(context), program_(program), out_(out) {}
 
     // Takes some of the work for a tile. reading, writing: the bits that lie across the lanes when the tile is read, and
     // when it is written.
     void begin(Pending work, Directions tile, Directions reading, Directions writing);
-    // Finds phases for some of it; returns whether all were found.
+    // Finds register blocks for some of it; returns whether all were found.
     bool advance();
-    // The work that did not fit into the phases.
+    // The work that did not fit into the register blocks.
     const Pending& left() const { return left_; }
     // Appends the sweep. work: the pieces by their numbers. making: of `Shape`, for dense blocks.
     void write(Step step, const std::vector<Piece>& work, double making);
 
   private:
-    // A phase before its items are made: the near set, and the end of the pieces that run in it.
-    struct NearPhase {
-        Directions near;
+    // A register block before its items are made: its register bits, and the end of the pieces that run in it.
+    struct OpenBlock {
+        Directions registers;
         std::size_t end;
     };
 
     const Shape& shape_;
-    Book& book_;
-    NumberProgram& program_;
+    PlanContext& context_;
+    CoefficientProgram& program_;
     StepArrays& out_;
     Reasons reasons_;
     Pending left_;
     Directions tile_, reading_, writing_;
-    std::vector<Index> in_phases_;
-    std::vector<NearPhase> phases_;
+    std::vector<Index> in_blocks_;
+    std::vector<OpenBlock> blocks_;
 };
 
 // Turns the work of one stage into steps, one step at a time.
 class Scheduler {
   public:
     // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names. worth: see Growth.
-    Scheduler(const std::vector<Piece>& work, const std::vector<Glance>& outlines, int num_bits, const Shape& shape,
-              Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating, double worth);
+    Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits, const Shape& shape,
+              Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out, Floating* floating,
+              double worth);
 
     bool done() const { return pending_.empty() && !sweeping_; }
-    // Does a bounded amount of work: a step, or some phases of a sweep; returns false if a sweep runs no work.
+    // Does a bounded amount of work: a step, or some register blocks of a sweep; returns false if a sweep runs no work.
     bool advance();
     // The bits that are fresh after the steps.
     Mask fresh() const { return growth_.fresh.units; }
@@ -97,16 +98,16 @@ class Scheduler {
 
     const std::vector<Piece>& work_;
     const Shape& shape_;
-    Book& book_;
+    PlanContext& context_;
     StepArrays& out_;
-    PhaseWriter sweep_;
+    RegisterBlockWriter sweep_;
     Growth growth_;
     Floating* floating_;
     Pending pending_;
     Reasons reasons_;
 
     bool sweeping_ = false;
-    bool phases_done_ = false;
+    bool blocks_done_ = false;
     Directions tile_;
     Mask fresh_before_ = 0;
     std::vector<Index> ready_;  // the work of the sweep

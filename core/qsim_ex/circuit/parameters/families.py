@@ -11,9 +11,9 @@ import numpy as np
 
 from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Structure
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, bindings_of
+from qsim_ex.circuit.structure import Structure
 
 
 @dataclass(frozen=True, eq=False, slots=True)

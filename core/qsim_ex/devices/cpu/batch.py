@@ -1,7 +1,8 @@
 """Batches on the CPU: threads share the rows, and compiled code loops over them where there are many.
 
 One thread runs all sweeps of a state that fits into a tile's cache, so many small states are as fast as their
-arithmetic. Steps that are rare in a batch (matrices wider than a phase, permutations, initial states) go row by row.
+arithmetic. Steps that are rare in a batch (matrices wider than a register block, permutations, initial states) go row
+by row.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu import sums, sweeps
 from qsim_ex.kernels.cpu.pool import CHUNK_BITS, in_chunks
-from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.step import Step, Sweep, ZeroFill
 
 Buffer = NDArray[np.complexfloating[Any, Any]]

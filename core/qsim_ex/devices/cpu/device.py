@@ -85,6 +85,8 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    in_host_memory = True
+    interprets = False
     grows = True
     name = "cpu"
     shares_from = buffers.LARGE
@@ -99,7 +101,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps; a tile fills `_TILE_BYTES`.
 
-        All bits of a tile are near, since the encoder arranges the lanes.
+        All bits of a tile are register bits, since the encoder arranges the lanes.
 
         Tiles: every item passes over the tile, so it should be in the L1 cache. Measured on 16 cores with 48 KB of L1
         each, complex64, seven families, geometric means with tiles of 12 bits and of 15 (the L2 cache): 0.93 and 1.52
@@ -117,7 +119,16 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         itemsize = np.dtype(dtype).itemsize
         tile, low = (size.bit_length() - 1 for size in (_TILE_BYTES // itemsize, _PIECE_BYTES // itemsize))
         return Shape(
-            tile=tile, near=tile, low=low, edge=0, phases=3, dense=5, thin=7, item_work=2.0, floats=True, linear=True
+            tile=tile,
+            registers=tile,
+            low=low,
+            edge=0,
+            most_blocks=3,
+            dense=5,
+            thin=7,
+            item_work=2.0,
+            floats=True,
+            linear=True,
         )
 
     memory = staticmethod(memory_of_host)

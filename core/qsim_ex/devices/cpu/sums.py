@@ -114,8 +114,6 @@ _Along = structure("base num_lanes summed num_steps share lanes groups steps")
 _Paulis = structure("size x num_zs num_above width units zs above of")
 _Search = structure("bits bases runs targets num_bits")
 
-_kernel = lru_cache(maxsize=8)(unchecked)
-
 
 def _run_marginals(
     state: Buffer, num_bits: int, width: int, share: int, bits: Sequence[int], when: When, units: int, threads: int
@@ -130,7 +128,7 @@ def _run_marginals(
     form = _Marginal(num_bits, width, share, when.mask, when.value, len(bits), address(named))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
     each = (1 << num_bits) // units
-    in_ranges(_kernel("marginals"), *given, size=rows * units, each=each, threads=threads)
+    in_ranges(unchecked("marginals"), *given, size=rows * units, each=each, threads=threads)
     return out
 
 
@@ -144,7 +142,7 @@ def _run_along(state: Buffer, base: int, how: Along, share: int, threads: int) -
     form = _Along(base, len(how.lanes), how.summed, len(how.steps), share, *map(address, lanes))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
     each = 1 << len(how.lanes) + len(how.steps) - share
-    in_ranges(_kernel("along"), *given, size=units, each=each, threads=threads)
+    in_ranges(unchecked("along"), *given, size=units, each=each, threads=threads)
     return out
 
 
@@ -153,7 +151,7 @@ def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int
     out = np.empty((units, 2), dtype=np.float64)
     size = left.size // units
     given = address(left), address(right), _single(left), width, size, address(out)
-    in_ranges(_kernel("inner"), *given, size=units, each=size, threads=threads)
+    in_ranges(unchecked("inner"), *given, size=units, each=size, threads=threads)
     return out
 
 
@@ -165,7 +163,7 @@ def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units
     form, _ = _paulis_form(num_bits, x, zs, units)
     out = np.empty(((state.size >> num_bits) * units, len(zs), 2), dtype=np.float64)
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(_kernel("paulis"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
+    in_ranges(unchecked("paulis"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
     return out
 
 
@@ -175,7 +173,7 @@ def _run_small_paulis(
     """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
     pointers, count, _ = _small_paulis_forms(num_bits, parts)
     out = np.empty(count, dtype=np.complex128)
-    call = _kernel("small_paulis")
+    call = unchecked("small_paulis")
     if call(address(state), _single(state), pointers, len(parts), address(out)) == REFUSED:
         raise refusal(call)
     return out
@@ -207,7 +205,7 @@ def _run_search(
     out, named = np.empty(len(targets), dtype=np.int64), np.array(bits, dtype=np.int64)
     form = _Search(address(named), address(bases), address(runs), address(targets), len(bits))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(_kernel("search"), *given, size=len(bases), each=1 << len(bits), threads=threads)
+    in_ranges(unchecked("search"), *given, size=len(bases), each=1 << len(bits), threads=threads)
     return out
 
 

@@ -17,8 +17,8 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
 from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 _BLOCK_MADE = 24
@@ -54,6 +54,8 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
+    in_host_memory = False
+    interprets = True
     grows = True
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
@@ -288,10 +290,10 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
     row = BY_ITEMSIZE[itemsize]
     return Shape(
         tile=row.tile_bits,
-        near=REGISTERS,
+        registers=REGISTERS,
         low=LANES,
         edge=LANES,
-        phases=None,
+        most_blocks=None,
         dense=REGISTERS,
         start=_START,
         balance=row.pass_work,
@@ -300,12 +302,12 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         floats=True,
         linear=True,
         elsewhere=0.0,
-        rich=1.0,  # the adder, which gains, has 1.02
-        rich_there=1.0,
+        cx_ratio=1.0,  # the adder, which gains, has 1.02
+        cx_ratio_there=1.0,
         seen=_SEEN,
         transposed=row.permuted_work,
         counted=row.counted_work,
-        exchanged=row.phase_work,
+        exchanged=row.exchange_work,
         fewer=row.fewer_lows,
         scattered=row.scattered,
     )

@@ -6,26 +6,23 @@ done by `core/native/kernels/blocks.cpp`.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, unchecked
+from qsim_ex.native.library import address, function, unchecked
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
 
-_function = lru_cache(maxsize=16)(unchecked)
-
 
 def bases(free: int, fixed: int, first: int, count: int) -> Places:
     """Return indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
     out = np.empty(count, dtype=np.int64)
-    _function("bases")(free, fixed, first, address(out), count)
+    function("bases")(free, fixed, first, address(out), count)
     return out
 
 
@@ -78,4 +75,4 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
 def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
     before = address(state), BY_DTYPE[state.dtype].native_single
-    in_ranges(_function(name), *before, *given, size=size, each=each, threads=threads)
+    in_ranges(unchecked(name), *before, *given, size=size, each=each, threads=threads)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.native import library
+from qsim_ex.native.library import function
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
-
-_function = lru_cache(maxsize=4)(library.function)
 
 
 def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
@@ -29,7 +26,7 @@ def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
         else:
             target[:] = source
         return
-    run = _function("copy")
+    run = function("copy")
     where = target.ctypes.data, source.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
@@ -43,7 +40,7 @@ def _in_rows(*views: Amplitudes) -> bool:
 
 def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     """Overwrite a view [rows, k] of contiguous rows with another one."""
-    run = _function("copy_rows")
+    run = function("copy_rows")
     rows, width = target.shape
     where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
     chunk, threads = 0, pool.worth(target.size, threads)
@@ -53,7 +50,7 @@ def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
 
 def clear(target: Amplitudes, threads: int) -> None:
     """Write zeros to contiguous memory."""
-    run = _function("clear")
+    run = function("clear")
     where = target.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
     while chunk := run(*where, chunk, threads, pool.SLICE):
@@ -63,7 +60,7 @@ def clear(target: Amplitudes, threads: int) -> None:
 def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
     """Swap two views that do not overlap, of one shape and one stride: [k] contiguous, or [rows, k] of such rows."""
     rows, width = (1, mine.size) if mine.ndim == 1 else mine.shape
-    run = _function("swap")
+    run = function("swap")
     stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
     where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
     chunk, threads = 0, pool.worth(mine.size, threads)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +55,16 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._encoder, self._handle = _encoder(), 0
-        encoder = self._encoder
-        self._handle = encoder.begin(arrays.handle, num_bits, lane_bits, real_bytes)
-        while state := encoder.encode(self._handle, _SLICE):
+        self._free, self._handle = function("plan_free_encoded"), 0
+        encode = unchecked("plan_encode")
+        self._handle = function("plan_encode_begin")(arrays.handle, num_bits, lane_bits, real_bytes)
+        while state := encode(self._handle, _SLICE):
             if state == REFUSED:
-                raise refusal(encoder.encode)
+                raise refusal(encode)
             if check is not None:  # and here Python looks for Ctrl-C
                 check()
         out = np.empty(2, dtype=np.int64)
-        encoder.programs(self._handle, address(out))
+        function("plan_encoded")(self._handle, address(out))
         self._programs, self.bytes = out.tolist()
         self._places = arrays.sweep_places
 
@@ -77,21 +77,4 @@ class EncodedPlan:
         return Memory(self, self.program(number), PROGRAM, "i8").array()
 
     def __del__(self) -> None:
-        self._encoder.free(self._handle)
-
-
-class _Encoder(NamedTuple):
-    begin: Callable[..., int]
-    encode: Callable[..., int]
-    programs: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _encoder() -> _Encoder:
-    return _Encoder(
-        function("plan_encode_begin"),
-        unchecked("plan_encode"),
-        function("plan_encoded"),
-        function("plan_free_encoded"),
-    )
+        self._free(self._handle)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ def pauli_transfer(kraus: Complex) -> Floats:
     kraus = np.ascontiguousarray(kraus, dtype=np.complex128)
     count, size, _ = kraus.shape
     found = np.zeros((size * size, size * size))
-    _transfer()(address(kraus), count, size.bit_length() - 1, address(found))
+    function("pauli_transfer")(address(kraus), count, size.bit_length() - 1, address(found))
     return found
 
 
@@ -49,15 +47,5 @@ def probabilities(
     out = np.empty((count, 1 << num_wires))
     arrays = [address(array) for array in (ops, steps, forms, operands, transfers, transfer_at, out)]
     sizes = num_wires, len(ops), len(steps), transfer_at.shape[1], total, count
-    _run()(ctypes.addressof(request := _Request(*sizes, *arrays)), 0, request.count)
+    function("narrow_density")(ctypes.addressof(request := _Request(*sizes, *arrays)), 0, request.count)
     return out
-
-
-@lru_cache(maxsize=1)
-def _transfer() -> Callable[..., int]:
-    return function("pauli_transfer")
-
-
-@lru_cache(maxsize=1)
-def _run() -> Callable[..., int]:
-    return function("narrow_density")

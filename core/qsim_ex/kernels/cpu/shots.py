@@ -5,8 +5,6 @@ The random numbers are those of NumPy's Philox generator (core/native/base/philo
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +20,7 @@ def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> N
     out = np.empty((len(seeds), count), dtype=np.float64)
     if out.size:
         given = address(seeds), key, address(out), count
-        fill = _function("philox_fill")
+        fill = function("philox_fill")
         in_ranges(fill, *given, size=len(seeds), each=2 * count, threads=threads)
     return out
 
@@ -30,14 +28,14 @@ def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> N
 def ascending(numbers: Floats) -> Values:
     """Return the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order."""
     order = np.empty(len(numbers), dtype=np.int64)
-    _function("shots_ascending")(address(numbers), len(numbers), address(order))
+    function("shots_ascending")(address(numbers), len(numbers), address(order))
     return order
 
 
 def running_sums(weights: Floats) -> Floats:
     """Return where each running sum of weights ends, added up one after the other."""
     ends = np.empty(len(weights), dtype=np.float64)
-    _function("shots_running_sums")(address(weights), len(weights), address(ends))
+    function("shots_running_sums")(address(weights), len(weights), address(ends))
     return ends
 
 
@@ -47,15 +45,12 @@ def choose(ends: Floats, targets: Floats, found: Values, rest: Floats) -> None:
     A target beyond the last sum, where rounding has led it, falls on the last weight.
     """
     given = address(ends), len(ends), address(targets), len(targets), address(found), address(rest)
-    _function("shots_choose")(*given)
+    function("shots_choose")(*given)
 
 
 def tallied(values: Values) -> dict[int, int]:
     """Return how often each value comes; the first to come is first."""
     values = np.ascontiguousarray(values, dtype=np.int64)
     distinct, counts = np.empty((2, len(values)), dtype=np.int64)
-    count = _function("shots_count")(address(values), len(values), address(distinct), address(counts))
+    count = function("shots_count")(address(values), len(values), address(distinct), address(counts))
     return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))
-
-
-_function = lru_cache(maxsize=5)(function)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,14 +71,9 @@ def run(
         request.out_counts = out_counts + 8 * part.row
         request.out_outcomes = out_outcomes + part.row * outcomes.shape[1]
     groups = np.zeros(len(parts), dtype=np.int64)
-    first, call, to = 0, _run(), address(groups)
+    first, call, to = 0, function("trajectories"), address(groups)
     while first < len(parts):
         after = call(ctypes.addressof(every), len(parts), to, first, threads, pool.SLICE)
         done(first, after)
         first = after
     return groups.tolist()
-
-
-@lru_cache(maxsize=1)
-def _run() -> Callable[..., int]:
-    return function("trajectories")

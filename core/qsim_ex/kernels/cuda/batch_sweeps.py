@@ -27,8 +27,8 @@ from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import Key, key_of
-from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
 Places = NDArray[np.int64]
@@ -109,7 +109,7 @@ class BatchNumberLoader:
     launches: for each step the launch of its sweep, None if it is no sweep.
     """
 
-    def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Numbers, real: Any) -> None:
+    def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Coefficients, real: Any) -> None:
         self.numbers = numbers
         self._launches = launches
         size = numbers.size()
@@ -140,7 +140,7 @@ class BatchNumberLoader:
         return found
 
     def _packed(self, given: Packed, places: Places) -> Packed:
-        """Return numbers at some places of each row's number buffer; places behind its end are entries of tables."""
+        """Return numbers at some places of each row's coefficient buffer; places behind its end are table entries."""
         table = places >= self._first_table
         found = np.empty((len(given), len(places)), dtype=np.complex128)
         found[:, ~table] = given[:, places[~table]]

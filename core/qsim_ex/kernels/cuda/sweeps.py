@@ -22,8 +22,8 @@ from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
-from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
 Packed = NDArray[np.complex128]
@@ -157,7 +157,7 @@ class PreparedSweeps:
     loads: int = 0
     at_once: LaunchList | None = None
     real: type = field(init=False)
-    numbers: Numbers | None = None
+    numbers: Coefficients | None = None
 
     def __post_init__(self) -> None:
         self.real = BY_ITEMSIZE[self.itemsize].real.type
@@ -197,14 +197,14 @@ class PreparedSweeps:
             self.lay_out(runtime, numbers.numbers)
         return Loaded(runtime, numbers, loader.launches, lambda: loader)
 
-    def lay_out(self, runtime: Runtime, numbers: Numbers | None) -> None:
+    def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> None:
         """Lay out all launches for a plan's numbers, which are about to be used."""
         if numbers is None or (loader := self._loader_of(numbers)).is_laid_out:
             return
         loader.lay_out(runtime, [self.launch(step) for step in self.steps], self.num_bits)
         runtime.synchronize()  # what was sent on this thread's stream is there for others
 
-    def _loader_of(self, numbers: Numbers) -> NumberLoader:
+    def _loader_of(self, numbers: Coefficients) -> NumberLoader:
         """Return what loads a plan's numbers step by step."""
         if self.loader is None or self.loader.numbers is not numbers:
             launches = [self.launch(step) for step in self.steps]

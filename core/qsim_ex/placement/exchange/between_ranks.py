@@ -94,7 +94,7 @@ class RankLinks:
         self._itemsize = dtype.itemsize
         size = dtype.itemsize << levels.local
         self._shares = all(isinstance(device, SharesMemory) and size >= device.shares_from for device in devices)
-        large = self._shares and any(device.kind == "gpu" for device in devices)
+        large = self._shares and not all(device.in_host_memory for device in devices)
         self.piece = (mapped.PIECE_BYTES if large else PIECE_BYTES) // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
@@ -163,7 +163,7 @@ class RankLinks:
     def _connect_gpus(self, seated: bool, dtype: np.dtype[Any]) -> None:
         """Use NCCL where ranks do not map each other's memory, if they can; all ranks call it."""
         device = self._devices[0]
-        number = int(device.name.partition(":")[2]) if device.kind == "gpu" else None
+        number = None if device.in_host_memory else int(device.name.partition(":")[2])
         if number is None or len(self._devices) > 1:
             return
         self._nccl, told = nccl.ranks_with_nccl(self._ranks, number if seated else None)

@@ -34,7 +34,7 @@ def check_memory(
     wanted: Counter[str] = Counter()
     for device, size in zip(devices, needed, strict=True):
         wanted[device.name] += size
-    shares_host = {device.name for device in devices if device.kind == "cpu"}
+    shares_host = {device.name for device in devices if device.in_host_memory}
     for device in {device.name: device for device in devices}.values():
         free = device.memory()[0] if limit is None else limit
         size = wanted[device.name] + (host if device.name in shares_host and limit is None else 0)

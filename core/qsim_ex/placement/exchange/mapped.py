@@ -114,7 +114,7 @@ class MappedMemory:
         numbers = frozenset(rank for rank, one in enumerate(said) if one is not None)
         self.complete = all(everyone[rank].ranks == numbers - {rank} for rank in numbers)
         seated = [one for one in said if one is not None]
-        self.how = _in_words(seated, everyone, "copied through the host" if devices[0].kind == "gpu" else "not mapped")
+        self.how = _in_words(seated, everyone, "not mapped" if devices[0].in_host_memory else "copied through the host")
         self.token = seated[0].token if seated else b""
         self.agreed = False
 
@@ -136,9 +136,8 @@ class MappedMemory:
     def keep(self) -> None:
         """Keep this memory, which nobody uses any more, for the next state of its size, unless it is large."""
         devices, count, dtype = self._of
-        shares = KEPT_SHARE * (
-            1 if devices[0].kind == "gpu" else 1 + len(self.ranks)
-        )  # ranks of a host share its memory
+        # Ranks of a host share its memory.
+        shares = KEPT_SHARE * (1 + len(self.ranks) if devices[0].in_host_memory else 1)
         if all(shares * count * dtype.itemsize <= device.memory()[1] for device in devices):
             with suppress(TypeError):  # nothing is kept for an object that cannot be referred to weakly
                 if (before := _kept.get(self._connection())) is None or not before.agreed:

@@ -33,7 +33,7 @@ class MappedRates:
 
     def __init__(self, communicator: Communicator, device: Any, used: int) -> None:
         size = self._size = _AMPLITUDES[device.kind]
-        self._otherwise: Rate = neighbours.by_messages if device.kind == "gpu" else neighbours.on_hosts
+        self._otherwise: Rate = neighbours.on_hosts if device.in_host_memory else neighbours.by_messages
         seated = communicator.rank in neighbours.seats_of(communicator, used).ranks
         offers = []
         if seated:

@@ -77,7 +77,7 @@ class _IdleCopyQueue:
 class _Idle(Copies):
     """A device without memory that does nothing, immediately."""
 
-    kind = "gpu"
+    in_host_memory = False
     name = "nothing"
 
     def copy_queue(self) -> CopyQueue:

@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
@@ -84,11 +83,11 @@ class Window:
 
     def positions(self, homes: int) -> int:
         """Return a mask of index bits as a mask of positions."""
-        return mask_of(tuple(p for p, bit in enumerate(self.bits) if homes >> bit & 1))
+        return sum(1 << p for p, bit in enumerate(self.bits) if homes >> bit & 1)
 
     def homes(self, positions: int) -> int:
         """Return a mask of positions as a mask of index bits."""
-        return mask_of(tuple(bit for p, bit in enumerate(self.bits) if positions >> p & 1))
+        return sum(1 << bit for p, bit in enumerate(self.bits) if positions >> p & 1)
 
     def layout(self, home: Layout) -> Layout:
         """Return the layout of the wires during the pass."""
@@ -258,7 +257,7 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     shared = 0
     if allowed is not None:
         free = allowed
-    elif device.kind == "cpu":  # both lie in the same memory
+    elif device.in_host_memory:  # both lie in the same memory
         free, shared = (device.memory()[0],) * 2, needed.device_bytes
     else:
         free = device.memory()[0], memory_of_host()[0]

@@ -14,7 +14,7 @@ _WORK = {Entry.ZERO: 0, Entry.ONE: 2, Entry.MINUS_ONE: 2, Entry.REAL: 2, Entry.I
 
 @lru_cache(maxsize=4096)
 def mix_work(of: Pattern, size: int) -> float:
-    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one ±1 is a renaming."""
+    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row of one ±1 costs nothing."""
     total = 0
     for start in range(0, len(of), size):
         row = of[start : start + size].translate(None, _ZERO)

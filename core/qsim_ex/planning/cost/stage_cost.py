@@ -24,7 +24,7 @@ class Rates:
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together. homes: bytes that ranks of one host send from home to
         home while as many arrive, by the processor.
-    launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
+    launch: seconds to start one step on one device. exchange: seconds to start one on all devices.
     interpreted, interpreted_seen: `fma` and `seen` of the interpreter, of whose instructions only a part takes twice as
         long in double. plan, plan_gate, plan_entry: seconds in which the host prepares a first run: once, for each
         gate, and for each entry of a table; levels, levels_gate: the first two for states on several levels.
@@ -39,7 +39,7 @@ class Rates:
     host_all: float = 150e9
     homes: float = 24e9
     launch: float = 15e-6
-    trade: float = 1.2e-3
+    exchange: float = 1.2e-3
     double: float = 0.55
     interpreted: float = 21.4e12
     interpreted_seen: float = 0.4
@@ -176,9 +176,9 @@ def _stage(
     slowed: float,
     interpreted: bool,
 ) -> StageCost:
-    near, parts = levels.local + levels.peers, num_bits - levels.ranks
-    device_bits = (1 << near) - (1 << levels.local)
-    migration_bits, rank_bits = (1 << parts) - (1 << near), (1 << num_bits) - (1 << parts)
+    on_devices, parts = levels.local + levels.peers, num_bits - levels.ranks
+    device_bits = (1 << on_devices) - (1 << levels.local)
+    migration_bits, rank_bits = (1 << parts) - (1 << on_devices), (1 << num_bits) - (1 << parts)
     windows = 1 << _there(migration_bits, stage.fresh)
     ranks = 1 << _there(rank_bits, stage.fresh)
     each_rank = 1 << _there(device_bits, stage.fresh)
@@ -236,7 +236,7 @@ def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, r
     found = _exchange(
         Exchange(stage.motion.swaps), homes, Levels(parts, levels.ranks, levels.slice), itemsize, rates, 1
     )
-    return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.homes + rates.trade}
+    return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.homes + rates.exchange}
 
 
 def _exchange(
@@ -250,8 +250,8 @@ def _exchange(
     came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
     sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
     piece = itemsize * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
-    near = levels.local + levels.peers
-    alike = 1 << _there((1 << near) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
+    on_devices = levels.local + levels.peers
+    alike = 1 << _there((1 << on_devices) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
     farther = _farther(levels)
     sends, receives = _partners(goes, came, farther), _partners(came, goes, farther)
     pieces = _pairs(goes, came, farther)
@@ -270,7 +270,7 @@ def _exchange(
         "sent": windows * sent,
         "link": windows * piece,
         "layers": tuple(cost),
-        "moving": windows * (time + rates.trade),
+        "moving": windows * (time + rates.exchange),
     }
 
 

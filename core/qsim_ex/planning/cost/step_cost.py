@@ -17,14 +17,14 @@ from qsim_ex.steps.step import (
     InitialAmplitudes,
     Item,
     Mix,
-    Rename,
+    Permute,
     Step,
     Sweep,
     ZeroFill,
 )
 
-BLOCK = 0.72
-"""The share of `Shape.block` that a matrix on tensor cores takes the interpreter; the phase around it counts too."""
+DENSE_BLOCK = 0.72
+"""The share of `Shape.block` that a matrix on tensor cores takes the interpreter; its register block counts too."""
 
 PAIR = pattern("r00i0ri00ir0i00r")
 """The pattern of RXX, RYY and their products, which kernels write in several forms (decision 0034)."""
@@ -33,10 +33,10 @@ _CROWD, _CROWDED = 25, 0.012
 """A sweep with more than so many pairs takes by this share longer for each one beyond: its instructions do not fit into
 the nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
 
-PHASE, TABLE, RENAMING = 13.0, 10.0, 6.0
-"""What takes the interpreter longer than a compiled kernel, in multiply-adds per amplitude that take as long: a phase
-with its exchange, a table, a renaming. They and `Rates.interpreted` were fitted to 15 families at 28 wires (decision
-0027)."""
+REGISTER_BLOCK, TABLE, PERMUTE = 13.0, 10.0, 6.0
+"""What the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block with
+its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28 wires
+(decision 0027)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Cost:
     """The bytes and the arithmetic of a step.
 
     bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds
-        that take as long as what moves within tiles, from phase to phase and when they are written back permuted.
+        that take as long as moves within tiles, between register blocks and when tiles are written back permuted.
     """
 
     bytes: float = 0.0
@@ -81,7 +81,7 @@ def item_work(item: Item, block: float | None = None) -> float:
             return min(work, block)
         case Diagonal(_, when, of):
             return diagonal_work(of) * 0.5 ** when.mask.bit_count()
-        case Rename():
+        case Permute():
             return 0.0
         case _:
             assert_never(item)
@@ -92,15 +92,15 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
 
     block: as in `item_work`.
     """
-    items = [item for phase in sweep.phases for item in phase.items]
-    tables, renamings = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Rename)]
-    work = sum(item_work(item, None if item.when.mask else block and BLOCK * block) for item in items)
-    return work + PHASE * len(sweep.phases) + TABLE * tables + RENAMING * renamings
+    items = [item for each in sweep.register_blocks for item in each.items]
+    tables, permutes = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Permute)]
+    work = sum(item_work(item, None if item.when.mask else block and DENSE_BLOCK * block) for item in items)
+    return work + REGISTER_BLOCK * len(sweep.register_blocks) + TABLE * tables + PERMUTE * permutes
 
 
 def crowded(sweep: Sweep) -> float:
     """Return the share by which a kernel with many pairs takes longer."""
-    items = [item for phase in sweep.phases for item in phase.items if isinstance(item, Mix)]
+    items = [item for block in sweep.register_blocks for item in block.items if isinstance(item, Mix)]
     pairs = sum(item.pattern == PAIR and not item.reads and not item.when.mask for item in items)
     return _CROWDED * max(0, pairs - _CROWD)
 
@@ -108,7 +108,7 @@ def crowded(sweep: Sweep) -> float:
 def exchange_work(sweep: Sweep, itemsize: int) -> float:
     """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
     row = BY_ITEMSIZE.get(itemsize, SINGLE)
-    return row.phase_work * len(sweep.phases) + (row.permuted_work if sweep.store else 0.0)
+    return row.exchange_work * len(sweep.register_blocks) + (row.permuted_work if sweep.store else 0.0)
 
 
 def step_cost(
@@ -121,8 +121,8 @@ def step_cost(
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
-        case Sweep(tile, phases, _, _, fresh):
-            work = added(item_work(item, block) for phase in phases for item in phase.items)
+        case Sweep(tile, register_blocks, _, _, fresh):
+            work = added(item_work(item, block) for each in register_blocks for item in each.items)
             exchanged = exchange_work(step, itemsize) + crowded(step) * work
             if interpreted:
                 exchanged = interpreted_work(step, block) - work

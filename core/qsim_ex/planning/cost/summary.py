@@ -27,8 +27,8 @@ class PlanSummary:
     gates: the number of planned instructions.
     stages: the number of stages, between which a divided state is exchanged or copied; 1 on one device.
     sweeps: the number of passes over the device's memory that do the gates.
-    phases: the number of phases in all sweeps; in a phase the same few bits are in registers.
-    items: the number of matrices, diagonals and renamings in all phases.
+    register_blocks: the number of register blocks in all sweeps; in one the same few index bits are in registers.
+    items: the number of matrices, diagonals and basis permutations in all register blocks.
     wide: the number of steps that are no sweeps, such as gates on many wires.
     bytes_moved: the bytes that are read and written in device memory.
     fma: the number of real multiply-adds, or of other operations that take as long.
@@ -45,7 +45,7 @@ class PlanSummary:
     gates: int
     stages: int
     sweeps: int
-    phases: int
+    register_blocks: int
     items: int
     wide: int
     bytes_moved: int
@@ -113,13 +113,13 @@ def summary(
         time = seconds_beside_copies(costs, rates, copied, overlaps=overlaps)
     sweeps = plan.sweeps
     layers = [*zip(*(cost.layers for cost in costs if cost.layers), strict=True)]
-    phases = [phase for sweep in sweeps for phase in sweep.phases]
+    register_blocks = [block for sweep in sweeps for block in sweep.register_blocks]
     return PlanSummary(
         gates=plan.num_gates,
         stages=len(plan.stages),
         sweeps=len(sweeps),
-        phases=len(phases),
-        items=sum(len(phase.items) for phase in phases),
+        register_blocks=len(register_blocks),
+        items=sum(len(block.items) for block in register_blocks),
         wide=len(plan.steps) - len(sweeps),
         bytes_moved=int(sum(cost.memory for cost in costs)),
         fma=sum(cost.fma for cost in costs),

@@ -74,7 +74,7 @@ class BatchedWork(BatchedQuestions, MemoryLender):
     def _run(self, plan: Plan, bound: Bindings, cancel: threading.Event | None) -> None:
         """Run a plan on all states, as many at a time as is fastest; close the batch if the run is interrupted."""
         states, options, device = self._states, self.options, cast(BatchDevice, self.device)
-        at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.numbers.size())
+        at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.coefficients.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
         size = work_of(self.num_wires, plan.num_gates, self.rows)
         with Ticker(cancel, options.progress, options.watch, size) as ticker:

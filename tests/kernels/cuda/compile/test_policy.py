@@ -61,5 +61,5 @@ def test_interpreting_costs_more_for_larger_states():
 
 def test_a_growing_sweep_visits_less_than_the_state():
     """Bits that stay fresh halve what is visited; those in the tile do not."""
-    sweep = Sweep(tile=(0, 1, 2, 3, 9), phases=(), numbers=0, tables=0, fresh=0b11_0000_0011_0000_0000)
+    sweep = Sweep(tile=(0, 1, 2, 3, 9), register_blocks=(), numbers=0, tables=0, fresh=0b11_0000_0011_0000_0000)
     assert visited_bits(sweep, 20) == 17

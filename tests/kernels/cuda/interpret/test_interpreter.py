@@ -16,10 +16,10 @@ from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, ROOM
 from qsim_ex.steps import Sweep
 
 
-def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, *, tensor=False, **more):
+def check(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, dtype, *, tensor=False, **more):
     """Run a random sweep both ways round and compare; return the program."""
     dtype = np.dtype(dtype)
-    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits, **more)
+    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, **more)
     high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
     psi = random_state(seed, num_bits, dtype)
     program = program_of(sweep, dtype.itemsize, tensor)
@@ -61,18 +61,18 @@ def test_blocks_over_subspaces(dtype):
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 4), st.booleans())
 @example(772, 7, 6, 2, False)  # its matrices take all of the state away
-def test_any_sweep_over_subspaces(seed, num_bits, tile_bits, num_phases, double):
+def test_any_sweep_over_subspaces(seed, num_bits, tile_bits, num_blocks, double):
     """Random sweeps over subspaces of any shape agree with the definition."""
-    check(seed, num_bits, tile_bits, num_phases, 3, 3, np.complex128 if double else np.complex64, linear=True)
+    check(seed, num_bits, tile_bits, num_blocks, 3, 3, np.complex128 if double else np.complex64, linear=True)
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 5), st.integers(0, 6), st.booleans()
 )
-def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
+def test_any_sweep(seed, num_bits, tile_bits, num_blocks, num_items, double):
     """Random sweeps of any shape agree with the definition."""
-    check(seed, num_bits, tile_bits, num_phases, num_items, 3, np.complex128 if double else np.complex64)
+    check(seed, num_bits, tile_bits, num_blocks, num_items, 3, np.complex128 if double else np.complex64)
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

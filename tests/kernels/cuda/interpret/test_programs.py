@@ -35,7 +35,7 @@ def is_small(number: int) -> bool:
 def drawn_plan(number: int, floats: bool = False) -> Plan:
     """A plan of a drawn circuit for a GPU, or for one with small tiles."""
     circuit, given = case(number)
-    shapes = [*REAL_SHAPES[2:], Shape(tile=7, near=4, low=2, edge=2, phases=None, dense=4, start=5)]
+    shapes = [*REAL_SHAPES[2:], Shape(tile=7, registers=4, low=2, edge=2, most_blocks=None, dense=4, start=5)]
     shape = replace(shapes[number % len(shapes)], floats=floats, relabels=True, linear=True)
     return compiled_plan(circuit.instructions, **{**given, "shape": shape})
 
@@ -94,7 +94,7 @@ def test_sweeps_that_were_pickled_have_the_programs_of_their_plan() -> None:
 def test_a_changed_sweep_has_a_program_of_its_own() -> None:
     """A changed copy of a sweep has none of its plan's arrays, and a program and a key of its own."""
     sweep = drawn_plan(3).sweeps[0]
-    changed = replace(sweep, phases=())
+    changed = replace(sweep, register_blocks=())
     assert isinstance(changed, PlannedSweep)
     assert operations(program_of(changed, 8, False).words) <= {WORD["END"], WORD["EXCHANGE"]}
     assert len(program_of(sweep, 8, False).words) > len(program_of(changed, 8, False).words)

@@ -25,7 +25,7 @@ from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import ZeroFill
 
-SMALL = Shape(tile=5, near=4, low=2, edge=2, phases=None, dense=3, start=5)
+SMALL = Shape(tile=5, registers=4, low=2, edge=2, most_blocks=None, dense=3, start=5)
 """Tiles of five bits, so that states of few wires take several sweeps."""
 
 TOLERANCE = {np.complex64: 2e-5, np.complex128: 1e-12}
@@ -143,8 +143,8 @@ def test_long_runs_are_queued_in_pieces(dtype: np.dtype, monkeypatch: pytest.Mon
 
 
 def test_a_first_run_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither phases nor takes become Python objects, though kernels may be compiled later."""
-    for owner, name in ((PlannedSweep, "phases"), (NumberLoader, "__init__")):
+    """Neither register blocks nor takes become Python objects, though kernels may be compiled later."""
+    for owner, name in ((PlannedSweep, "register_blocks"), (NumberLoader, "__init__")):
         monkeypatch.setattr(owner, name, None)
     circuit, device = drawn(2, 8, 60), GpuDevice.on(EmulatedRuntime())
     plan: Plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)

@@ -156,7 +156,7 @@ def test_imaginary_rotations_are_made_natively(dtype, compile, monkeypatch):
     """Pairs of rotations in H, √X, RZ and CX have the state of the definitions, by any angles and by quarter turns."""
     monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, False), start=0))
     loop = Loop(transpiled_pairs, dtype, compile)
-    assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.numbers.program)
+    assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.coefficients.program)
     for seed in range(4):
         error, launched = loop.run(seed)
         assert error < TOLERANCE[dtype.type]
@@ -168,7 +168,7 @@ def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
     """Matrices of dense blocks are multiplied row by row, and made in parts where a kernel takes them from a table."""
     monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, True), block_made=0))
     loop = Loop(partial(products, layers=12), dtype, compile, tensor=True)
-    items = [item for step in loop.plan.steps for phase in step.phases for item in phase.items]
+    items = [item for step in loop.plan.steps for block in step.register_blocks for item in block.items]
     blocks = sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items)
     assert 512 * blocks > 4000
     for seed in range(3):

@@ -7,8 +7,8 @@ from support.cuda.emulator import needs_compiler
 
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe, recipes
-from qsim_ex.planning.numbers.binding import fill
-from qsim_ex.steps import Fold, Numbers
+from qsim_ex.planning.coefficients.binding import fill
+from qsim_ex.steps import Coefficients, Fold
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])
@@ -27,7 +27,7 @@ def test_recipe(operands, kernel, real):
     for tables, entries, factors in ((3, 2, 1), (2, 8, 5), (1, 64, 33), (2, 128, 64)):
         incidence = rng.integers(0, 2, (tables, entries, factors)).astype(np.float64)
         program.append(Fold(incidence, rng.integers(2, operands + 2, (tables, factors))))
-    numbers = Numbers(operands + 2, tuple(program), ())
+    numbers = Coefficients(operands + 2, tuple(program), ())
     bound, size = fill(numbers, given), numbers.size()
     numbers_taken = rng.permutation(2 * operands) + 4
     take = np.concatenate([numbers_taken, rng.integers(0, 2 * size + 3, 700)])
@@ -41,7 +41,7 @@ def test_recipe(operands, kernel, real):
 
 def test_parts():
     """More numbers than a kernel takes by value are made in parts, which begin where they should if they can."""
-    numbers = Numbers(9_000, (), ())
+    numbers = Coefficients(9_000, (), ())
     take = np.arange(4, 17_004)
     begins = [0, 1_000, 3_500, 7_400, 7_500]
     found = recipes(take, begins, numbers, np.float32, 32_764)
@@ -59,7 +59,7 @@ def test_few():
     incidence = rng.integers(0, 2, (3, 8, 6)).astype(np.float64)
     incidence[0, 0] = 0
     program = (Fold(incidence, rng.integers(2, 32, (3, 6))), Fold(np.ones((1, 16, 2)), rng.integers(2, 32, (1, 2))))
-    numbers = Numbers(32, program, ())
+    numbers = Coefficients(32, program, ())
     wanted = fill(numbers, given).buffer.copy()
     made = fill(numbers, given).given
     places = numbers.tables_at() + np.array([0, 1, 7, 8, 23, 24, 39])

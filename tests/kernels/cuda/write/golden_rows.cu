@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(256, 3) sweep(
     table += 4;
     amp a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15;
 
-    {   // phase 0: near 1 2 5
+    {   // register block 0: bits 1 2 5
         const u64 here = outside;
         const u64 i = here;
         const amp zero = {0, 0};

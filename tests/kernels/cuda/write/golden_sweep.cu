@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
     const real* const v = n.v;
     amp a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15;
 
-    {   // phase 0: near 1 2 5
+    {   // register block 0: bits 1 2 5
         const u64 here = outside;
         const u64 i = high | here;
         a0 = state[here + 0x0];

@@ -37,6 +37,6 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
 @given(
     st.integers(0, 2**31), st.integers(0, 10), st.integers(4, 9), st.integers(1, 4), st.integers(0, 4), st.booleans()
 )
-def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
+def test_any_sweep(seed, num_bits, tile_bits, num_blocks, num_items, double):
     """Random sweeps of any shape agree with the definition."""
-    check([case(seed, num_bits, tile_bits, num_phases, num_items, 2)], np.complex128 if double else np.complex64)
+    check([case(seed, num_bits, tile_bits, num_blocks, num_items, 2)], np.complex128 if double else np.complex64)

@@ -20,11 +20,11 @@ from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import LANES, places, stored_order
 from qsim_ex.kernels.cuda.write.tensor import arrange
-from qsim_ex.steps import Mix, Phase, Slot, Sweep
+from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
 
 DTYPES = [np.complex64, np.complex128]
-BLOCKS = ("block", "block", "mix", "diagonal", "rename")
+BLOCKS = ("block", "block", "mix", "diagonal", "permute")
 TURNS = ("pair", "turn", "diagonal")
 
 
@@ -33,7 +33,7 @@ def drawn(seed, num_bits=14, size=10, fresh=0, low=LANES):
     rng = np.random.default_rng(seed)
     tile = tuple(sorted([*range(4), *(int(bit) for bit in rng.permutation(np.arange(4, num_bits))[: size - 4])]))
     store, load = maps(seed, tile, num_bits, fresh, low)
-    return Sweep(tile, (Phase(tile[-4:], ()),), 0, 0, fresh, store, load)
+    return Sweep(tile, (RegisterBlock(tile[-4:], ()),), 0, 0, fresh, store, load)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -54,11 +54,11 @@ def test_a_map_is_that_of_its_sweep(seed):
 
 def test_what_kind_of_map_it_is():
     """Bits are added to places, directions XORed; a map that moves nothing needs no place of its own."""
-    tile, phases = (0, 1, 2, 3, 6, 7), (Phase((), ()),)
-    still = MemoryMap.read(Sweep(tile, phases, 0, 0))
-    moved = MemoryMap.written(Sweep(tile, phases, 0, 0, store=(2, 1)))
-    direction = MemoryMap.read(Sweep(tile, phases, 0, 0, load=(*units(range(6)), 64 | 16)))
-    beside = MemoryMap.read(Sweep(tile, phases, 0, 0, load=(1, 2, 4, 8, 16 | 64)))
+    tile, blocks = (0, 1, 2, 3, 6, 7), (RegisterBlock((), ()),)
+    still = MemoryMap.read(Sweep(tile, blocks, 0, 0))
+    moved = MemoryMap.written(Sweep(tile, blocks, 0, 0, store=(2, 1)))
+    direction = MemoryMap.read(Sweep(tile, blocks, 0, 0, load=(*units(range(6)), 64 | 16)))
+    beside = MemoryMap.read(Sweep(tile, blocks, 0, 0, load=(1, 2, 4, 8, 16 | 64)))
     assert [each.stays for each in (still, moved, direction, beside)] == [True, False, False, False]
     assert [each.joined for each in (still, moved, direction, beside)] == ["+", "+", "^", "^"]
     assert still.place("there", (0, 1, 4)) == ["const u64 there = outside | (u64)(t & 0x3) | (u64)(t >> 2 & 0x1) << 6;"]
@@ -69,12 +69,12 @@ def test_what_kind_of_map_it_is():
     assert beside.place("origin", (4,))[1:] == ["origin ^= outside >> 4 & 1 ? 0x40ull : 0;"]
     assert still.pairs(0)
     assert not moved.pairs(0)
-    assert not MemoryMap.read(Sweep(tile, phases, 0, 0, load=(1, 2, 4, 8, 16 | 1))).pairs(0)
+    assert not MemoryMap.read(Sweep(tile, blocks, 0, 0, load=(1, 2, 4, 8, 16 | 1))).pairs(0)
 
 
 def test_fresh_bits_outside_add_nothing():
     """A fresh bit outside the tile is 0 wherever a block is, so that nothing is computed for it."""
-    sweep = Sweep((0, 1), (Phase((), ()),), 0, 0, 1 << 3, load=(1, 2, 4, 8 | 1, 16 | 2))
+    sweep = Sweep((0, 1), (RegisterBlock((), ()),), 0, 0, 1 << 3, load=(1, 2, 4, 8 | 1, 16 | 2))
     assert MemoryMap.read(sweep).added == ((4, 2),)
 
 
@@ -94,7 +94,7 @@ def test_lanes_touch_whole_lines(seed, itemsize):
     assert len(KEEPING) > 12
     sweep = drawn(seed)
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    first, *_, last = places(Sweep(sweep.tile, sweep.phases * 2, 0, 0, 0, sweep.store, sweep.load), itemsize)
+    first, *_, last = places(Sweep(sweep.tile, sweep.register_blocks * 2, 0, 0, 0, sweep.store, sweep.load), itemsize)
     assert [read.columns[position] for position in first.threads[:LANES]] == [1, 2, 4, 8]
     assert [written.columns[position] for position in last.threads[:LANES]] == [1, 2, 4, 8]
     order = stored_order(sweep)
@@ -144,13 +144,13 @@ def test_dense_blocks(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("when", [ALWAYS, When(1 << 13, 1 << 13)])
 def test_dense_blocks_that_store(dtype, when):
-    """A block in the last phase stores by the map: in pairs where neighbours are one, else one by one."""
+    """A block in the last register block stores by the map: in pairs where neighbours are one, else one by one."""
     rng, cases, paired = np.random.default_rng(1), [], 0
     for seed in range(14):
         sweep = drawn(seed, 13, 9 + seed % 3, fresh=0x1100 * (seed % 2))
         near = tuple(sweep.tile[position] for position in stored_order(sweep)[4:8])
         mix = Mix(near, (), when, pattern("c" * 256), Slot(0, 256))
-        sweep = replace(sweep, phases=(Phase(tuple(sorted(near)), (mix,)),), numbers=256)
+        sweep = replace(sweep, register_blocks=(RegisterBlock(tuple(sorted(near)), (mix,)),), numbers=256)
         text = emit(sweep, np.dtype(dtype).itemsize, tensor=True).source
         paired += "&state[there ^" in text
         assert when.mask or re.search(r"state\[there [+^] 0x[0-9a-f]+\] = [c{]", text)
@@ -164,7 +164,7 @@ def test_neighbours_that_are_no_pair():
     tile, near = tuple(range(10)), (6, 7, 8, 9)
     store = (1, 2, 4, 8, 16 | 1, *units(range(5, 10)))
     mix = Mix(near, (), ALWAYS, pattern("c" * 256), Slot(0, 256))
-    sweep = Sweep(tile, (Phase(near, (mix,)),), 256, 0, store=store)
+    sweep = Sweep(tile, (RegisterBlock(near, (mix,)),), 256, 0, store=store)
     assert "&state[" not in emit(sweep, 8, tensor=True).source
     numbers = np.random.default_rng(0).normal(size=(256, 2)) @ [1, 1j] / 6
     check([(0, 11, sweep, numbers, 0)], np.complex64, tensor=True)
@@ -184,8 +184,8 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 10), st.integers(4, 9), st.integers(1, 4), st.booleans(), st.booleans())
-def test_any_sweep(seed, num_bits, tile_bits, num_phases, double, blocks):
+def test_any_sweep(seed, num_bits, tile_bits, num_blocks, double, blocks):
     """Random sweeps over subspaces of any shape agree with the definition."""
-    kinds = BLOCKS if blocks and num_bits > 3 else ("mix", "diagonal", "rename")
-    given = case(seed, num_bits, tile_bits, num_phases, 3, 2, kinds=kinds, linear=True)
+    kinds = BLOCKS if blocks and num_bits > 3 else ("mix", "diagonal", "permute")
+    given = case(seed, num_bits, tile_bits, num_blocks, 3, 2, kinds=kinds, linear=True)
     check([given], np.complex128 if double else np.complex64, tensor=blocks)

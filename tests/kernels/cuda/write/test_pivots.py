@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.launch.pivoted import pivot
 from qsim_ex.kernels.cuda.write import emit as kernel_text
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, emit, emit_rows
-from qsim_ex.steps.step import Diagonal, Mix, Phase, Slot, Sweep
+from qsim_ex.steps.step import Diagonal, Mix, RegisterBlock, Slot, Sweep
 
 PAIR = pattern("r00i0ri00ir0i00r")
 
@@ -21,7 +21,7 @@ PAIR = pattern("r00i0ri00ir0i00r")
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_any_numbers_are_applied(dtype):
     """Pairs of rotations by any angle, and matrices of their pattern that are none, do what the definition says."""
-    kinds = ("pair", "turn", "diagonal", "mix", "rename")
+    kinds = ("pair", "turn", "diagonal", "mix", "permute")
     cases = [case(seed, 9, 8, 3, 5, seed % 3, kinds=kinds) for seed in range(30)]
     pivoted = [len(emit(sweep, np.dtype(dtype).itemsize).pivots) > 0 for _, _, sweep, *_ in cases]
     assert sum(pivoted) > 5
@@ -40,7 +40,7 @@ def test_usual_pairs_are_applied(dtype, more):
 
 
 def pairs(count):
-    """A case with this many pairs of rotations in one phase."""
+    """A case with this many pairs of rotations in one register block."""
     return case(7, 8, 8, 1, count, kinds=("pair",))
 
 
@@ -55,7 +55,7 @@ def test_scales_are_bounded(monkeypatch):
     """Of 200 quarter turns, which all scale by the root of a half, 64 leave their scale at most: floats hold that."""
     quarter = np.array([1, 1j, 1, 1j, 1j, 1, 1j, 1]) / np.sqrt(2)
     items = tuple(Mix((0 + k % 3, 3), (), When(0, 0), PAIR, Slot(0, 8)) for k in range(200))
-    sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), items),), 8, 0)
+    sweep = Sweep((0, 1, 2, 3), (RegisterBlock((0, 1, 2, 3), items),), 8, 0)
     assert "scale(a0, v" not in emit(sweep, 8).source  # so many forms are read too slowly
     monkeypatch.setattr(kernel_text, "USEFUL", range(3, 201))
     emit.cache_clear()
@@ -73,7 +73,7 @@ def test_a_phase_beside_takes_the_ratio(between, equal):
     reads = seen[between]
     phase = Diagonal(reads, When(0, 0), pattern("c" * (1 << len(reads))), Slot(24, 1 << len(reads)))
     items = (*rotations, phase) if between == "other" else (rotations[0], phase, *rotations[1:])
-    sweep = Sweep(tuple(range(6)), (Phase((0, 1, 2, 3), items),), 24, 1 << len(reads))
+    sweep = Sweep(tuple(range(6)), (RegisterBlock((0, 1, 2, 3), items),), 24, 1 << len(reads))
     text = emit(sweep, 8).source
     whole = between in ("register", "parity", "table")
     assert text.count("by_tangent_imaginary(a1, a2, ") == 2 * whole  # for usual pairs, and for any
@@ -85,7 +85,7 @@ def test_a_phase_beside_takes_the_ratio(between, equal):
 
 
 def _is_usual(sweep, numbers):
-    """Whether the host says that a sweep's only phase has usual pairs."""
+    """Whether the host says that a sweep's only register block has usual pairs."""
     kernel = emit(sweep, 16)
     values = pack(numbers, kernel.values, np.float64)
     pivot(values, kernel.pivots)
@@ -99,7 +99,7 @@ def test_only_rotations_by_nothing_are_left_out(angle):
     By π it is a scale of −1 and nothing else.
     """
     rotations = tuple(Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3))
-    sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), rotations),), 24, 0)
+    sweep = Sweep((0, 1, 2, 3), (RegisterBlock((0, 1, 2, 3), rotations),), 24, 0)
     numbers = np.array(3 * _entries(np.exp(1j * angle), np.exp(0.3j)))
     assert _is_usual(sweep, numbers) is (angle in (0, 1e-17, 5e-16, np.pi))
     check([(2, 4, sweep, numbers, 0)], np.complex128)
@@ -109,7 +109,7 @@ def test_phases_in_registers_are_multiplied_by_the_host():
     """Of three phases behind one another that registers tell, each amplitude takes one factor at most."""
     rotations = [Mix((a, a + 1), (), When(0, 0), PAIR, Slot(8 * a, 8)) for a in range(3)]
     phases = [Diagonal((3 << a,), When(0, 0), pattern("1c"), Slot(24 + 2 * a, 2)) for a in range(3)]
-    sweep = Sweep((0, 1, 2, 3), (Phase((0, 1, 2, 3), (*rotations, *phases)),), 24, 6)
+    sweep = Sweep((0, 1, 2, 3), (RegisterBlock((0, 1, 2, 3), (*rotations, *phases)),), 24, 6)
     factors = re.findall(r"times\(a\d", emit(sweep, 8).source)
     assert len(factors) == 2 * 14  # of 16, for usual pairs and for any
     for angle in (0, 0.4):

@@ -8,7 +8,7 @@ import pytest
 
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, banks
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.steps.step import Phase
+from qsim_ex.steps.step import RegisterBlock
 
 
 @pytest.mark.parametrize(("itemsize", "padded", "size"), list(product((8, 16), (False, True), (4, 7, 11, 12))))
@@ -17,7 +17,7 @@ def test_each_amplitude_has_a_slot_of_its_own(itemsize, padded, size):
     slots = TileSlots(itemsize, padded)
     registers = (0, 2, 3, size - 1)[: 4 if size > 4 else 3]
     threads = [position for position in range(size) if position not in registers]
-    constants = slots.registers(RegisterLayout(Phase((), ()), registers, tuple(threads)))
+    constants = slots.registers(RegisterLayout(RegisterBlock((), ()), registers, tuple(threads)))
     found = set()
     for t in range(1 << len(threads)):
         p = sum(1 << position for k, position in enumerate(threads) if t >> k & 1)

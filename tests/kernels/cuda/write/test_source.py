@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, source
-from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps import Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
 
 GOLDEN = Path(__file__).parent / "golden_sweep.cu"
@@ -14,13 +14,13 @@ GOLDEN_ROWS = Path(__file__).parent / "golden_rows.cu"
 
 SWEEP = Sweep(
     tile=(0, 1, 2, 5),
-    phases=(
-        Phase(
+    register_blocks=(
+        RegisterBlock(
             (1, 2, 5),
             (
                 Mix((5,), (), ALWAYS, pattern("rrrr"), Slot(0, 4), "ry 5"),
-                Rename((2,), When(1 << 1 | 1 << 7, 1 << 1 | 1 << 7), (1, 0), "ccx 1 7 2"),
-                Rename((2,), When(1 << 1, 1 << 1), (1, 0), "cx 1 2"),
+                Permute((2,), When(1 << 1 | 1 << 7, 1 << 1 | 1 << 7), (1, 0), "ccx 1 7 2"),
+                Permute((2,), When(1 << 1, 1 << 1), (1, 0), "cx 1 2"),
                 Diagonal((1 << 0 | 1 << 5, 1 << 6), ALWAYS, pattern("cccc"), Slot(4, 4), "rzz 0 5, rz 6"),
                 Diagonal((), When(1 << 0, 1 << 0), pattern("-"), Slot(0, 0), "z 0"),
             ),
@@ -46,8 +46,10 @@ def test_numbers_and_labels_are_not_in_the_code():
     other = Sweep(
         SWEEP.tile,
         tuple(
-            Phase(p.near, tuple(type(i)(**{f: getattr(i, f) for f in i.__slots__} | {"label": "x"}) for i in p.items))
-            for p in SWEEP.phases
+            RegisterBlock(
+                p.registers, tuple(type(i)(**{f: getattr(i, f) for f in i.__slots__} | {"label": "x"}) for i in p.items)
+            )
+            for p in SWEEP.register_blocks
         ),
         SWEEP.numbers,
         SWEEP.tables,
@@ -55,23 +57,23 @@ def test_numbers_and_labels_are_not_in_the_code():
     assert other == SWEEP
     assert emit.__wrapped__(other, 8).code == emit(SWEEP, 8).code
     assert emit(SWEEP, 16).code != emit(SWEEP, 8).code
-    shorter = Sweep(SWEEP.tile, (Phase((1, 2, 5), SWEEP.phases[0].items[:2]),), 4, 0)
+    shorter = Sweep(SWEEP.tile, (RegisterBlock((1, 2, 5), SWEEP.register_blocks[0].items[:2]),), 4, 0)
     assert emit(shorter, 8).code != emit(SWEEP, 8).code
 
 
-def test_a_renaming_of_registers_costs_no_statement():
+def test_a_permutation_of_registers_costs_no_statement():
     """A controlled X within the registers only changes which name is stored where."""
-    phase = Phase((1, 2, 5), (Rename((2,), When(1 << 1, 1 << 1), (1, 0), "cx"),))
-    text = source(Sweep((0, 1, 2, 5), (phase,), 0, 0))
+    block = RegisterBlock((1, 2, 5), (Permute((2,), When(1 << 1, 1 << 1), (1, 0), "cx"),))
+    text = source(Sweep((0, 1, 2, 5), (block,), 0, 0))
     assert "swap" not in text
     assert text.count("if (") == 0
 
 
 def test_a_permuted_tile_is_written_behind_a_barrier():
-    """A tile that is written back with its bits permuted is, though one phase would do, stored after a barrier."""
-    phase = Phase((4, 5, 6, 7), ())
+    """A tile that is written back with its bits permuted is, though one block would do, put behind a barrier."""
+    block = RegisterBlock((4, 5, 6, 7), ())
     tile = tuple(range(8))
-    stays, moves = [source(Sweep(tile, (phase,), 0, 0, store=units(bits))) for bits in ((), (4, 1, 2, 3, 0, 5, 6, 7))]
+    stays, moves = [source(Sweep(tile, (block,), 0, 0, store=units(bits))) for bits in ((), (4, 1, 2, 3, 0, 5, 6, 7))]
     assert "__syncthreads" not in stays
     assert moves.index("__syncthreads") < moves.index("const u64 there")
     assert "state[there" not in stays

@@ -22,12 +22,12 @@ from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Layout, Mix, Phase, Slot, Sweep
+from qsim_ex.steps import Layout, Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 
 DTYPES = [np.complex64, np.complex128]
 TOLERANCE = {np.complex64: 3e-6, np.complex128: 1e-13}
-MIXED = ("block", "block", "mix", "diagonal", "rename")
+MIXED = ("block", "block", "mix", "diagonal", "permute")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -44,18 +44,18 @@ def test_blocks_among_everything_else(dtype, tile):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [9, 11])
 def test_blocks_at_the_edges(dtype, size):
-    """A block in the last phase stores to memory; one in the first finds what an empty phase has loaded."""
+    """A block in the last register block stores to memory; one in the first finds what an empty one has loaded."""
     rng = np.random.default_rng(size)
     cases = []
     for k in range(12):
         tile = tuple(sorted([0, 1, 2, 3, *(int(b) for b in rng.permutation(np.arange(4, 13))[: size - 4])]))
         near = [tuple(sorted(int(b) for b in rng.permutation(tile[4:])[:4])) for _ in range(1 + k % 3)]
         mixes = [Mix(bits[::-1], (), ALWAYS, pattern("c" * 256), Slot(256 * j, 256)) for j, bits in enumerate(near)]
-        phases = tuple(Phase(bits, (mix,)) for bits, mix in zip(near, mixes, strict=True))
+        blocks = tuple(RegisterBlock(bits, (mix,)) for bits, mix in zip(near, mixes, strict=True))
         fresh = int(rng.integers(1 << 13)) & int(rng.integers(1 << 13)) if k % 2 else 0
-        sweep = Sweep(tile, phases, 256 * len(mixes), 0, fresh)
+        sweep = Sweep(tile, blocks, 256 * len(mixes), 0, fresh)
         kernel = emit(sweep, np.dtype(dtype).itemsize, tensor=True)
-        assert kernel.source.count("// phase") == len(phases) + 1
+        assert kernel.source.count("// register block") == len(blocks) + 1
         numbers = (rng.normal(size=256 * len(mixes)) + 1j * rng.normal(size=256 * len(mixes))) / 6
         cases.append((k, 13, sweep, numbers, 0))
     check(cases, dtype, tensor=True)
@@ -75,7 +75,7 @@ def test_blocks_under_conditions(dtype, controls):
         when = When(mask, mask & int(rng.integers(1 << 14)))
         mix = Mix(near, (), when, pattern("c" * 256), Slot(0, 256))
         store = columns_on(tile, units(tuple(rng.permutation(tile).tolist()))) if k % 2 else ()
-        sweep = Sweep(tile, (Phase(near, (mix,)),), 256, 0, 0, store=store)
+        sweep = Sweep(tile, (RegisterBlock(near, (mix,)),), 256, 0, 0, store=store)
         assert "mma(" in emit(sweep, np.dtype(dtype).itemsize, tensor=True).source
         numbers = (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6
         cases.append((k, 13, sweep, numbers, k % 2))
@@ -101,7 +101,7 @@ def test_what_is_for_the_tensor_cores():
     slot = Slot(0, 256)
 
     def used(item, size=9):
-        sweep = Sweep(tuple(range(size)), (Phase(tuple(range(size - 4, size)), (item,)),), 256, 0)
+        sweep = Sweep(tuple(range(size)), (RegisterBlock(tuple(range(size - 4, size)), (item,)),), 256, 0)
         return "mma(" in emit(sweep, 8, tensor=True).source
 
     assert used(Mix(near, (), ALWAYS, full, slot))
@@ -109,7 +109,7 @@ def test_what_is_for_the_tensor_cores():
     assert used(Mix(near, (), When(1, 1), full, slot))
     assert not used(Mix(near, (1,), ALWAYS, full * 2, Slot(0, 512)))
     assert not used(Mix(near, (), ALWAYS, sparse, Slot(0, 64)))
-    sweep = Sweep(tuple(range(9)), (Phase(near, (Mix(near, (), ALWAYS, full, slot),)),), 256, 0)
+    sweep = Sweep(tuple(range(9)), (RegisterBlock(near, (Mix(near, (), ALWAYS, full, slot),)),), 256, 0)
     assert "mma(" not in emit(sweep, 8).source
 
 
@@ -139,7 +139,9 @@ def test_plans_with_blocks(family, n, dtype, compile):
     shape = replace(device.shape(dtype), block_made=0)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
     verify(plan)
-    blocks = [i for s in plan.sweeps for p in s.phases for i in p.items if isinstance(i, Mix) and len(i.bits) == 4]
+    blocks = [
+        i for s in plan.sweeps for b in s.register_blocks for i in b.items if isinstance(i, Mix) and len(i.bits) == 4
+    ]
     assert blocks
     buffer = device.allocate(1 << n, dtype)
     device.begin(buffer)

@@ -1,4 +1,4 @@
-"""Steps on more bits than a phase holds: matrices, basis permutations, initial states. All in place.
+"""Steps on more bits than a register block has: matrices, basis permutations, initial states. All in place.
 
 The state is treated as a matrix: rows are the values of the step's bits, columns those of all other bits at which the
 step's condition holds. Columns are gathered in chunks, changed, and written back. The workspace is the larger of

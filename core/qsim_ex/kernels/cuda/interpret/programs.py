@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +45,9 @@ class SweepPrograms:
 
     def __init__(self, arrays: PlanArrays | SweepArrays, itemsize: int, tensor: bool) -> None:
         self.arrays, self.itemsize = arrays, itemsize
-        self._calls, self.handle = _calls(), 0
+        self._free, self.handle = function("plan_free_programs"), 0
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
-        self.handle = self._calls.encode(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
+        self.handle = function("plan_programs")(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()
 
     def program(self, number: int) -> SweepProgram:
@@ -65,16 +64,4 @@ class SweepPrograms:
         return arrays_at(self, _ARRAYS, self._found)
 
     def __del__(self) -> None:
-        self._calls.free(self.handle)
-
-
-class _ProgramCalls(NamedTuple):
-    """The functions of core/native/planner/encode/launches.cpp that make programs."""
-
-    encode: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _ProgramCalls:
-    return _ProgramCalls(function("plan_programs"), function("plan_free_programs"))
+        self._free(self.handle)

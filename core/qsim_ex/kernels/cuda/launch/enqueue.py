@@ -1,12 +1,9 @@
-"""The host's part of a run on a GPU: it evaluates a plan's number program and queues all kernels.
+"""The host's part of a run on a GPU: it evaluates a plan's coefficient program and queues all kernels.
 
 `core/native/kernels/enqueue.cpp` does it; `run_words` has the form of its input.
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +17,7 @@ class RunWords:
     def __init__(self, words: NDArray[np.int64], places: NDArray[np.int32]) -> None:
         self._kept = words, places
         self._at = address(words), address(places)
-        self._call = _enqueue()
+        self._call = function("enqueue")
 
     def __call__(
         self, driver: int, stream: int, state: int, tables: int, first: int, most: int, position: int, operands: int,
@@ -34,8 +31,3 @@ class RunWords:
         """
         status: int = self._call(driver, stream, state, tables, first, most, position, operands, *self._at, room)
         return status
-
-
-@lru_cache(maxsize=1)
-def _enqueue() -> Any:
-    return function("enqueue")

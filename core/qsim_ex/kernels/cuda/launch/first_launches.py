@@ -1,14 +1,10 @@
 """The launches of a plan whose sweeps are all interpreted, laid out by core/native/planner/encode/launches.cpp.
 
-A new structure's first run makes no Python object for a phase or a number: the planner's arrays become programs, takes,
-recipes of tables, and the words of `run_words`.
+A new structure's first run makes no Python object for a register block or a number: the planner's arrays become
+programs, takes, recipes of tables, and the words of `run_words`.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +32,7 @@ def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, 
     given = np.array([num_bits, programs.itemsize, runtime.room, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
     plan.owner.listed()  # which native code reads then
-    handle = _calls().lay_out(plan.owner.handle, programs.handle, address(given), address(out))
+    handle = function("plan_launches")(plan.owner.handle, programs.handle, address(given), address(out))
     if not handle:
         return None
     owner = _KeptLaunches(handle, programs)
@@ -67,19 +63,7 @@ class _KeptLaunches:
 
     def __init__(self, handle: int, programs: SweepPrograms) -> None:
         self._handle, self._programs = handle, programs
-        self._free = _calls().free
+        self._free = function("plan_free_launches")
 
     def __del__(self) -> None:
         self._free(self._handle)
-
-
-class _LaunchCalls(NamedTuple):
-    """The functions of core/native/planner/encode/launches.cpp that make launches."""
-
-    lay_out: Callable[..., int]
-    free: Callable[..., int]
-
-
-@lru_cache(maxsize=1)
-def _calls() -> _LaunchCalls:
-    return _LaunchCalls(function("plan_launches"), function("plan_free_launches"))

@@ -1,8 +1,8 @@
 """All launches of a plan in one call of native host code, which is `kernels/cuda/launch/enqueue.py`.
 
 Step by step, a run of 20 wires takes the host longer than the GPU: for each launch Python lays out arguments, for each
-instruction of the number program it calls NumPy. A `LaunchList` is all of that as flat arrays, made once for a plan
-whose kernels are settled.
+instruction of the coefficient program it calls NumPy. A `LaunchList` is all of that as flat arrays, made once for a
+plan whose kernels are settled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from qsim_ex.kernels.cuda.launch.run_words import (
 )
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.native.library import address
-from qsim_ex.steps.numbers import Numbers
+from qsim_ex.steps.coefficients import Coefficients
 
 Places = NDArray[np.int64]
 
@@ -50,9 +50,9 @@ class LaunchStage(NamedTuple):
 
 
 class LaunchBuffer:
-    """The places in a run's room, in bytes: number buffer, input of the tables, and values of the launches.
+    """The places in a run's room, in bytes: coefficient buffer, input of the tables, and values of the launches.
 
-    numbers: of the number buffer, behind which the constants lie (see `packing`). factors: reals that the tables'
+    numbers: of the coefficient buffer, behind which the constants lie (see `packing`). factors: reals that the tables'
     kernel takes. values: reals that launches take, of `real`'s size.
     """
 
@@ -75,7 +75,7 @@ _TAKES = {4: TAKE_SINGLE, 8: TAKE}
 
 
 class LaunchList:
-    """A plan's number program and all its launches, for any operands.
+    """A plan's coefficient program and all its launches, for any operands.
 
     words, places: as `run_words` says. kept: objects whose memory the words point to, and kernels, which a runtime
     unloads when nobody holds them. room: the bytes of a run's room; constants: where in it, in reals, 0, 1 and −1 are.
@@ -149,7 +149,7 @@ def _room(size: int) -> NDArray[np.float64]:
 
 def laid_out(
     runtime: Runtime,
-    numbers: Numbers,
+    numbers: Coefficients,
     products: Sequence[tuple[int, Places]],
     stages: Sequence[LaunchStage],
     room: LaunchBuffer,

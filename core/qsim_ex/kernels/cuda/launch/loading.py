@@ -1,8 +1,8 @@
 """The numbers of a run for a GPU: gathered, cast and sent at once, for any number of sweeps.
 
 Step by step, each sweep costs a gather, a cast and an upload, together more than the sweep itself at 20 qubits. A
-`NumberLoader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by
-value behind one another, and one small kernel makes those in the device's memory (see `tables`).
+`NumberLoader` is made once for a plan: one take over the plan's coefficient buffer lays the numbers that kernels take
+by value behind one another, and one small kernel makes those in the device's memory (see `tables`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, PlacedRecipe, TableRecipe, recipes
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps.numbers import Bound, Numbers
+from qsim_ex.steps.coefficients import Bound, Coefficients
 
 Places = NDArray[np.int64]
 
 NOTHING = np.zeros(0, dtype=np.int64)
 ZERO = 2 * ZERO_AT
-"""The position of a 0 in a number buffer, as real numbers."""
+"""The position of a 0 in a coefficient buffer, as real numbers."""
 
 _ALIGNED = 64
 """The numbers of each sweep begin at a multiple of this many reals, so that any vector of them can be loaded."""
@@ -128,7 +128,7 @@ class NumberLoader:
     takes: for each step the takes of its sweep; None for another step, which gets its packed array.
     """
 
-    def __init__(self, takes: Sequence[NumberTakes | None], numbers: Numbers, real: Any) -> None:
+    def __init__(self, takes: Sequence[NumberTakes | None], numbers: Coefficients, real: Any) -> None:
         self.numbers = numbers
         self.launches: LaunchList | None = None
         self.is_laid_out = False
@@ -228,7 +228,7 @@ def laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
 
 
 def in_buffer(take: Places, places: Places, size: int) -> Places:
-    """Return a take over a step's packed array as one over the number buffer from which the packed array is taken."""
+    """Return a take over a step's packed array as one over the coefficient buffer that the array is taken from."""
     own = 2 * len(places)
     inside = take < own
     position = np.where(inside, take, 0)

@@ -1,4 +1,4 @@
-"""A plan's number program, ordered so that each number is computed right before the first launch that takes it."""
+"""A plan's coefficient program, ordered so that each number is computed right before the first launch that takes it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.kernels.cuda.launch.run_words import ENTRY, EULERS, PRODUCTS, ROWS
-from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 
 Places = NDArray[np.int64]
 
 
 class PlaceLists:
-    """Places of the number buffer, one list behind the other."""
+    """Places of the coefficient buffer, one list behind the other."""
 
     def __init__(self) -> None:
         self._parts: list[Places] = []
@@ -55,7 +55,7 @@ class NumberSchedule:
     numbers that it takes.
     """
 
-    def __init__(self, numbers: Numbers, products: Sequence[tuple[int, Places]], wanted: Sequence[Places]) -> None:
+    def __init__(self, numbers: Coefficients, products: Sequence[tuple[int, Places]], wanted: Sequence[Places]) -> None:
         self.places = PlaceLists()
         self._products = products
         works = _works(numbers)
@@ -87,8 +87,8 @@ class NumberSchedule:
         return words
 
 
-def _works(numbers: Numbers) -> list[_Work]:
-    """Return the instructions of a number program except tables."""
+def _works(numbers: Coefficients) -> list[_Work]:
+    """Return the instructions of a coefficient program except tables."""
     works = []
     for instruction, at in numbers.placed():
         results = np.arange(at, at + instruction.size)

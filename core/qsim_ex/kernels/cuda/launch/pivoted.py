@@ -6,9 +6,6 @@ than a microsecond; see `kernels.cuda.write.pivots`, and core/native/kernels/piv
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +19,4 @@ NO_PIVOTS: Records = np.zeros(0, dtype=np.int32)
 def pivot(values: NDArray[np.float64], records: Records) -> None:
     """Change the gathered values of one kernel in place: of its rotations, and of what takes the ratios of scales."""
     if len(records):
-        _native()(address(values), records.ctypes.data, len(records))
-
-
-@lru_cache(maxsize=1)
-def _native() -> Callable[..., int]:
-    return function("pivots")
+        function("pivots")(address(values), records.ctypes.data, len(records))

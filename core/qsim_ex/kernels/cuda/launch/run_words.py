@@ -1,14 +1,14 @@
 """The form of a run on a GPU as flat arrays: the meaning of each integer.
 
 `kernels/cuda/launch/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other;
-`places`, int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number
-buffer and, behind it, the constants of `packing`.
+`places`, int32, are indices into the coefficient buffer, or into it as real numbers; `room`, float64, begins with the
+number buffer and, behind it, the constants of `packing`.
 """
 
 from __future__ import annotations
 
 # An instruction begins with what it is:
-# OPERANDS: how many of the circuit's operands the number buffer begins with.
+# OPERANDS: how many of the circuit's operands the coefficient buffer begins with.
 # PRODUCTS: where its places begin, how many results it has, and how many terms each is the sum of; for each result its
 #   own place, and then two places a term.
 # EULERS: where its places begin, how many matrices it has, and whether their rotations are imaginary; for each its four
@@ -17,8 +17,8 @@ from __future__ import annotations
 # TAKE, TAKE_SINGLE: where its places (of reals) begin, how many there are, and where they go: the number of a float64
 #   in the room, or of a float32.
 # LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
-# BIND: the address of a compiled plan's number program, its rows, the addresses of its places and of its incidence, and
-#   how many operands there are; all numbers but tables are made at once.
+# BIND: the address of a compiled plan's coefficient program, its rows, the addresses of its places and of its
+# incidence, and   how many operands there are; all numbers but tables are made at once.
 # PIVOTS, behind a TAKE: where the places of that begin, where the records of pivots begin (see
 #   core/native/kernels/pivots.hpp), how many words they have, where the taken numbers went, and the bytes of one.
 # ROWS, products whose right factors are rows of 16 numbers (see core/native/kernels/matrix_rows.hpp): its first place,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda.fixed import fixed
-from qsim_ex.kernels.cuda.launch.device_numbers import DeviceNumberProgram, sent
+from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram, sent
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps.numbers import Bound, Fold, Numbers
+from qsim_ex.steps.coefficients import Bound, Coefficients, Fold
 
 Places = NDArray[np.int64]
 Words = NDArray[np.uint32]
@@ -34,12 +34,12 @@ PIECE = 32 << 20
 
 
 class TableRecipe:
-    """The way to make numbers at some positions of a plan's number buffer on the device.
+    """The way to make numbers at some positions of a plan's coefficient buffer on the device.
 
-    take: positions in ``[re 0, im 0, re 1, … of the number buffer, 0, 1, −1]``, see `packing`.
+    take: positions in ``[re 0, im 0, re 1, … of the coefficient buffer, 0, 1, −1]``, see `packing`.
     """
 
-    def __init__(self, take: Places, numbers: Numbers, real: type) -> None:
+    def __init__(self, take: Places, numbers: Coefficients, real: type) -> None:
         tables_at, size = numbers.tables_at(), numbers.size()
         self._real = real
         self.count = len(take)
@@ -56,10 +56,10 @@ class TableRecipe:
         self._on_device: Array = None
         self._takes: Array = None
         self._numbers = numbers
-        self._program: DeviceNumberProgram | None = None
+        self._program: DeviceCoefficientProgram | None = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
-        """Make the numbers on the device, in its precision; view: the number buffer without tables, as reals."""
+        """Make the numbers on the device, in its precision; view: the coefficient buffer without tables, as reals."""
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
         out = runtime.empty(self.count, self._real)
@@ -78,7 +78,7 @@ class TableRecipe:
         if self._takes is None:
             self._takes = runtime.upload(self.take.astype(np.uint32))
         if self._program is None:
-            self._program = DeviceNumberProgram(self._numbers)
+            self._program = DeviceCoefficientProgram(self._numbers)
         known = numbers.given if numbers.operands is None else numbers.operands
         out = runtime.empty(len(known) * self.count, self._real)
         itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)
@@ -134,7 +134,7 @@ class PlacedRecipe(NamedTuple):
 
 
 def recipes(
-    take: Places, begins: Sequence[int], numbers: Numbers, real: type, room: int
+    take: Places, begins: Sequence[int], numbers: Coefficients, real: type, room: int
 ) -> tuple[PlacedRecipe, ...] | None:
     """Return recipes that make tables in parts, in order, so that each has all of its input by value.
 
@@ -162,10 +162,10 @@ def recipes(
 class HostEntries:
     """Entries of tables that the host needs, since small tables are given to kernels by value.
 
-    places: the entries' places in the number buffer, ascending.
+    places: the entries' places in the coefficient buffer, ascending.
     """
 
-    def __init__(self, places: Places, numbers: Numbers) -> None:
+    def __init__(self, places: Places, numbers: Coefficients) -> None:
         self._places = places
         lists: list[Places] = []
         for fold, tables, rows in _chosen(numbers, places - numbers.tables_at()) if len(places) else ():
@@ -175,7 +175,7 @@ class HostEntries:
         self._begins = np.cumsum([0, *map(len, lists)])[:-1]
 
     def make(self, buffer: NDArray[np.complex128]) -> None:
-        """Write the entries into the number buffer."""
+        """Write the entries into the coefficient buffer."""
         if len(self._places):
             buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
 
@@ -190,7 +190,7 @@ class HostEntries:
         return np.asarray(np.multiply.reduceat(given.take(self._factors, axis=1), self._begins, axis=1))
 
 
-def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Words, Places]:
+def _records(numbers: Coefficients, wanted: Places, before: int) -> tuple[Places, Words, Places]:
     """Return the factors of all tables; a record for each wanted entry; and the records' places, behind `before` words.
 
     wanted: numbers of entries, counted from the first table, ascending.
@@ -219,7 +219,7 @@ def _distinct(values: Places, end: int) -> tuple[Places, Places]:
     return distinct, number[values]
 
 
-def _chosen(numbers: Numbers, wanted: Places) -> Iterator[tuple[Fold, Places, NDArray[np.bool_]]]:
+def _chosen(numbers: Coefficients, wanted: Places) -> Iterator[tuple[Fold, Places, NDArray[np.bool_]]]:
     """Yield for the tables of each fold the wanted entries that are theirs, and their factors, [entries, factors].
 
     wanted: numbers of entries, counted from the first table, ascending.

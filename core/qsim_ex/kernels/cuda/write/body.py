@@ -1,4 +1,4 @@
-"""The parts of a kernel's source while it is written: numbers, tables, functions, and the lines of each phase."""
+"""The parts of a kernel's source while it is written: numbers, tables, functions, lines of each register block."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.steps.step import Rename, Sweep
+from qsim_ex.steps.step import Permute, Sweep
 
 if TYPE_CHECKING:
     from qsim_ex.kernels.cuda.write.pivots import Pivot
 
 
 @dataclass
-class PhaseText:
-    """One phase being written.
+class BlockText:
+    """One register block being written.
 
-    lines: its statements, `names`: the variable of each register's amplitude (a renaming moves nothing),
+    lines: its statements, `names`: the variable of each register's amplitude (a permutation moves nothing),
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
     usual: the statements if all its pairs of rotations are as usual, see `pivots`; the number at `told` in `v` says so.
     pivots: the rotations among its items, by their number; ratios: the pairs whose ratio of scales an item takes;
         carried: those whose ratio is a factor beside its own.
-    first, last: the parities of register bits when amplitudes come and when they leave; see `phase_frame`.
+    first, last: the parities of register bits when amplitudes come and when they leave; see `register_frame`.
     """
 
     place: RegisterLayout
@@ -80,8 +80,8 @@ class PhaseText:
             found += [constant ^ own for constant in found]
         return found
 
-    def renamed(self, item: Rename, register: int) -> int:
-        """Return the register whose number a renaming gives to this one."""
+    def renamed(self, item: Permute, register: int) -> int:
+        """Return the register to which a permutation moves this one."""
         place = [self.register(1 << bit) for bit in item.bits]
         x = sum((register & bit != 0) << k for k, bit in enumerate(place))
         return register & ~sum(place) | sum(bit for k, bit in enumerate(place) if item.to[x] >> k & 1)
@@ -112,17 +112,17 @@ class KernelBody:
         self.table: list[int] = []
         self.called: set[str] = set()
         self.matrices: dict[tuple[tuple[Entry, ...], int], str] = {}
-        self.phases: list[PhaseText] = []
+        self.register_blocks: list[BlockText] = []
         self.parted = False
         self.pivots: list[Pivot] = []
         self.products: list[tuple[int, ...]] = []
         self.slots = TileSlots(itemsize, padded)
 
-    def begin(self, place: RegisterLayout) -> PhaseText:
-        """Open the next phase."""
+    def begin(self, place: RegisterLayout) -> BlockText:
+        """Open the next register block."""
         bits = tuple(self.sweep.tile[position] for position in place.registers)
-        self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
-        return self.phases[-1]
+        self.register_blocks.append(BlockText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
+        return self.register_blocks[-1]
 
     @property
     def zero(self) -> int:
@@ -132,7 +132,7 @@ class KernelBody:
     @property
     def shared(self) -> bool:
         """Whether items use shared memory besides the changes of places."""
-        return any(phase.shared for phase in self.phases)
+        return any(block.shared for block in self.register_blocks)
 
     def by_value(self, taken: Sequence[int]) -> int:
         """Pass numbers by value, each item's in slots of its own; return where they begin in `v`."""

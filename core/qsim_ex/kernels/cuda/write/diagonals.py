@@ -17,34 +17,34 @@ from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
-from qsim_ex.kernels.cuda.write.phase_frame import Flip
+from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
 from qsim_ex.kernels.cuda.write.pivots import Pivot
+from qsim_ex.kernels.cuda.write.register_frame import Flip
 from qsim_ex.kernels.cuda.write.words import one_line, selection
 from qsim_ex.steps.step import Diagonal, Item
 
 
-def leave_ratio(phase: PhaseText, items: Sequence[Item | Flip], number: int, pivot: Pivot) -> None:
+def leave_ratio(block: BlockText, items: Sequence[Item | Flip], number: int, pivot: Pivot) -> None:
     """Leave the ratio of a pair's scales to a phase beside it: one that tells the parity, or else one in registers."""
     near = list(pivots.beside(items, number))
-    told = [at for at in near if _tells(phase, items[at], pivot)]
-    carried = [at for at in near if joined(phase, items, at)]
+    told = [at for at in near if _tells(block, items[at], pivot)]
+    carried = [at for at in near if joined(block, items, at)]
     if told:
-        phase.ratios.setdefault(told[0], []).append(pivot)
+        block.ratios.setdefault(told[0], []).append(pivot)
     elif carried:
-        phase.carried.setdefault(carried[0], []).append(pivot)
+        block.carried.setdefault(carried[0], []).append(pivot)
     pivot.beside = bool(told or carried)
 
 
-def joined(phase: PhaseText, items: Sequence[Item | Flip], number: int) -> list[int]:
+def joined(block: BlockText, items: Sequence[Item | Flip], number: int) -> list[int]:
     """Return the numbers of phases, from one on, that the host multiplies, so that all take one factor an amplitude.
 
     That is for kernels with rotations, whose numbers the host changes anyway.
     """
     found: list[int] = []
-    for at in range(number, len(items)) if phase.told >= 0 else ():
+    for at in range(number, len(items)) if block.told >= 0 else ():
         item = items[at]
-        if not isinstance(item, Diagonal) or item.when.mask or any(phase.elsewhere(item.reads)):
+        if not isinstance(item, Diagonal) or item.when.mask or any(block.elsewhere(item.reads)):
             break
         if not item.reads or not set(item.pattern) <= {Entry.ONE, Entry.COMPLEX}:
             break
@@ -52,7 +52,7 @@ def joined(phase: PhaseText, items: Sequence[Item | Flip], number: int) -> list[
     return found
 
 
-def joined_lines(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip], numbers: Sequence[int]) -> list[str]:
+def joined_lines(body: KernelBody, block: BlockText, items: Sequence[Item | Flip], numbers: Sequence[int]) -> list[str]:
     """Return the statements of phases that only registers tell, one factor for each amplitude."""
     factors: dict[int, tuple[Entry, int]] = {}
     made: dict[tuple[int, int], int] = {}
@@ -70,50 +70,50 @@ def joined_lines(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip
     for number in numbers:
         item = items[number]
         assert isinstance(item, Diagonal)
-        for r, (entry, at) in _factors(body, phase, item, phase.ratios.get(number, [])).items():
+        for r, (entry, at) in _factors(body, block, item, block.ratios.get(number, [])).items():
             multiply(r, entry, at)
-    for pivot in [pivot for number in numbers for pivot in phase.carried.get(number, [])]:
-        for r in range(len(phase.names)):
+    for pivot in [pivot for number in numbers for pivot in block.carried.get(number, [])]:
+        for r in range(len(block.names)):
             if (r & pivot.parity).bit_count() & 1:
                 multiply(r, Entry.REAL, pivot.at + pivots.RATIO)
-    made_of = [line for r, (entry, at) in sorted(factors.items()) for line in _factor(body, phase.a(r), entry, at)]
+    made_of = [line for r, (entry, at) in sorted(factors.items()) for line in _factor(body, block.a(r), entry, at)]
     label = " ".join(one_line(items[number].label) or "diagonal" for number in numbers)
     return [f"// {label}", *made_of]
 
 
-def _tells(phase: PhaseText, item: Item | Flip, pivot: Pivot) -> bool:
+def _tells(block: BlockText, item: Item | Flip, pivot: Pivot) -> bool:
     """Return whether a phase has factors for the registers at which a pair's bits differ, and these alone have them."""
     if not isinstance(item, Diagonal) or item.when.mask:
         return False
-    decided = sum(1 << k for k, mask in enumerate(phase.elsewhere(item.reads)) if not mask)
-    numbers = pivots.odd(phase.constants(item.reads), pivot.parity)
+    decided = sum(1 << k for k, mask in enumerate(block.elsewhere(item.reads)) if not mask)
+    numbers = pivots.odd(block.constants(item.reads), pivot.parity)
     return bool(numbers) and all(width(_met(item.pattern, c, decided)) for c in numbers)
 
 
-def lines(body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]) -> list[str]:
+def lines(body: KernelBody, block: BlockText, item: Diagonal, ratios: Sequence[Pivot]) -> list[str]:
     """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise.
 
     ratios: pairs of rotations whose ratio of scales the factors are multiplied by.
     """
-    elsewhere = phase.elsewhere(item.reads)
+    elsewhere = block.elsewhere(item.reads)
     if any(elsewhere):
-        constants = phase.constants(item.reads)
-        return _table(body, phase, item, phase.selected(item.when), constants, elsewhere, ratios)
-    factors = _factors(body, phase, item, ratios)
-    return [line for r, (entry, at) in factors.items() for line in _factor(body, phase.a(r), entry, at)]
+        constants = block.constants(item.reads)
+        return _table(body, block, item, block.selected(item.when), constants, elsewhere, ratios)
+    factors = _factors(body, block, item, ratios)
+    return [line for r, (entry, at) in factors.items() for line in _factor(body, block.a(r), entry, at)]
 
 
 def _factors(
-    body: KernelBody, phase: PhaseText, item: Diagonal, ratios: Sequence[Pivot]
+    body: KernelBody, block: BlockText, item: Diagonal, ratios: Sequence[Pivot]
 ) -> dict[int, tuple[Entry, int]]:
     """Pass the factors of a phase that only registers tell by value; return those that are not 1 by register."""
-    constants = phase.constants(item.reads)
+    constants = block.constants(item.reads)
     numbers = packing.numbered(item.pattern, item.slot.at)
     if item.reads:
         numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
     at: dict[int, int] = {}
     factors: dict[int, tuple[Entry, int]] = {}
-    for r in phase.selected(item.when):
+    for r in block.selected(item.when):
         entry = Entry(item.pattern[constants[r]])
         if constants[r] not in at and width(entry):
             taken = packing.parts(numbers[constants[r]], entry)
@@ -156,7 +156,7 @@ def _met(pattern: bytes, constant: int, decided: int) -> Entry:
 
 def _table(
     body: KernelBody,
-    phase: PhaseText,
+    block: BlockText,
     item: Diagonal,
     registers: list[int],
     constants: list[int],
@@ -169,9 +169,9 @@ def _table(
     needed = {c for c, entry in met.items() if entry is not Entry.ONE}
     if not needed:
         return []
-    phase.reads = True
+    block.reads = True
     real = all(met[c] in _REAL for c in needed)
-    order = _order(phase, elsewhere)
+    order = _order(block, elsewhere)
     at = body.in_table(_taken(item.slot.at, order, real))
     lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
     moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
@@ -189,17 +189,17 @@ def _table(
         if constants[r] in needed:
             f = f"f{moved[constants[r]]}"
             lines.append(
-                body.call("scale", phase.a(r), f) if real else body.call("times", phase.a(r), f"{f}.x", f"{f}.y")
+                body.call("scale", block.a(r), f) if real else body.call("times", block.a(r), f"{f}.x", f"{f}.y")
             )
     return lines
 
 
-def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
+def _order(block: BlockText, elsewhere: Sequence[int]) -> list[int]:
     """Return the order of a table's reads: first those that differ between a warp's threads.
 
     So the threads of a warp read neighbouring entries; if these were far apart, each would wait for its own line.
     """
-    lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
+    lanes = sum(1 << block.tile[position] for position in block.place.threads[:_WARP])
 
     def place(k: int) -> tuple[int, int]:
         mask = elsewhere[k]

@@ -1,8 +1,8 @@
 """A sweep as CUDA C++: one straight-line kernel for each structure, written to be read.
 
-One thread block loads one tile into registers, runs the phases, and stores it. Numbers are data: those that all
-amplitudes share are passed by value (`Numbers n`, or at the beginning of `table` if there are too many), tables are in
-global memory. The cost of a bit that is read depends on its place: in a register nothing, since the source names the
+One thread block loads one tile into registers, runs the register blocks, and stores it. Numbers are data: those that
+all amplitudes share are passed by value (`Numbers n`, or at the beginning of `table` if there are too many), tables are
+in global memory. The cost of a bit that is read depends on its place: in a register nothing, since the source names the
 amplitudes that it concerns; elsewhere one lookup for each thread.
 """
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
+from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
-from qsim_ex.kernels.cuda.write.phase_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.pivots import USEFUL, is_pair, scaled
+from qsim_ex.kernels.cuda.write.register_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.register_layout import (
     RegisterLayout,
     outside,
@@ -35,7 +35,7 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     swizzle,
 )
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
+from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, dense_block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.write.words import condition, one_line, spread
@@ -51,7 +51,7 @@ OLD_ROOM = 4_096
 _OTHER_ARGUMENTS = 24
 
 OPAQUE = 'asm volatile("" : "+r"(t));'
-"""Makes t new to the compiler in each phase: it would otherwise compute all phases' indices at the start, and spill."""
+"""Makes t new to the compiler in each register block: else it would compute all indices at the start, and spill."""
 
 
 def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
@@ -84,18 +84,18 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, *, tensor: bool = False)
 def _written(
     sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], tensor: bool, *, pivoted: bool
 ) -> KernelBody:
-    """Return the parts of a sweep's source, with the statements of all phases."""
+    """Return the parts of a sweep's source, with the statements of all register blocks."""
     body = KernelBody(sweep, itemsize, pivoted=pivoted, padded=pivoted and _padded_slots(sweep, tensor))
     for number, place in enumerate(arranged):
         body.begin(place)
-        dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
+        dense = dense_block(place.block) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
         if dense:
             _block(body, dense, last=number == len(arranged) - 1)
         else:
             items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
-        phase = [phase for phase in body.phases if phase.pivots][-1]
-        phase.add(scaled(body, phase))
+        block = [block for block in body.register_blocks if block.pivots][-1]
+        block.add(scaled(body, block))
     return body
 
 
@@ -104,18 +104,18 @@ def _padded_slots(sweep: Sweep, tensor: bool) -> bool:
 
     Frames do, and dense blocks.
     """
-    items = [item for phase in sweep.phases for item in phase.items]
+    items = [item for block in sweep.register_blocks for item in block.items]
     if any(map(is_cx, items)):
         return False
-    if tensor and len(sweep.tile) >= SMALLEST_TILE and any(block(phase) for phase in parted(sweep).phases):
+    if tensor and len(sweep.tile) >= SMALLEST_TILE and any(map(dense_block, parted(sweep).register_blocks)):
         return False
     return any(map(is_pair, items))
 
 
 def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
-    """Return the items of the phase that is begun, in its frame if it has a CX."""
-    sweep, phase = body.sweep, body.phases[-1]
-    place, items = phase.place, phase.place.phase.items
+    """Return the items of the register block that is begun, in its frame if it has a CX."""
+    sweep, block = body.sweep, body.register_blocks[-1]
+    place, items = block.place, block.place.block.items
     if not any(map(is_cx, items)):
         return items
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
@@ -124,9 +124,9 @@ def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
         come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
     if last:
         leave = nothing if written.is_bits else by_memory(place, sweep.tile)
-    made = framed(items, phase.bits, come, leave)
-    phase.first, phase.last = made.first, made.last
-    phase.reads = any((*made.first, *made.last))
+    made = framed(items, block.bits, come, leave)
+    block.first, block.last = made.first, made.last
+    block.reads = any((*made.first, *made.last))
     return made.items
 
 
@@ -176,7 +176,7 @@ def _text(
         "",
     ]
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    functions = [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
+    functions = [tensor_functions(itemsize)] if any(block.tensor for block in body.register_blocks) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
     kernel = [
@@ -189,40 +189,41 @@ def _text(
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
     ]
     last = len(arranged) - 1
-    for number, (place, phase) in enumerate(zip(arranged, body.phases, strict=True)):
-        near = " ".join(map(str, place.phase.near)) or "nothing"
-        kernel += ["", f"    {{   // phase {number}: near {near}"]
-        barrier = number != last and not body.phases[number + 1].tensor  # those of tensor cores wait themselves
-        if phase.tensor:
-            kernel += [f"        {line}" for line in phase.lines]
+    for number, (place, block) in enumerate(zip(arranged, body.register_blocks, strict=True)):
+        registers = " ".join(map(str, place.block.registers)) or "nothing"
+        kernel += ["", f"    {{   // register block {number}: bits {registers}"]
+        # Register blocks on tensor cores wait themselves.
+        barrier = number != last and not body.register_blocks[number + 1].tensor
+        if block.tensor:
+            kernel += [f"        {line}" for line in block.lines]
             kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
             continue
-        needs_slots = last > 0 or phase.shared
+        needs_slots = last > 0 or block.shared
         kernel += [
             f"        {line}"
-            for line in _places_text(sweep, place, frame, phase.reads, body.slots if needs_slots else None, number > 0)
+            for line in _places_text(sweep, place, frame, block.reads, body.slots if needs_slots else None, number > 0)
         ]
         if number == 0 and not read.stays:
-            kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(phase.first))]
-        moves = Moves(sweep, phase, body.slots, frame.live, read, written)
+            kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(block.first))]
+        moves = Moves(sweep, block, body.slots, frame.live, read, written)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         if number == last and moves.moved:
-            kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(phase.last))]
-        taken = moves.store(phase.names) if number == last else moves.put(phase.names)
-        kernel += [f"        {line}" for line in _either(phase, taken)]
+            kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(block.last))]
+        taken = moves.store(block.names) if number == last else moves.put(block.names)
+        kernel += [f"        {line}" for line in _either(block, taken)]
         kernel += ["    }", *(["    __syncthreads();"] if barrier else [])]
     return "\n".join([*head, *functions, *kernel, "}", ""])
 
 
-def _either(phase: PhaseText, taken: Sequence[str]) -> list[str]:
-    """Return a phase's statements and those that take its amplitudes out, once more for pairs that are as usual.
+def _either(block: BlockText, taken: Sequence[str]) -> list[str]:
+    """Return the statements of a register block and of its amplitudes' leaving, once more for pairs that are as usual.
 
     Both texts end with amplitudes in memory: behind them no amplitude needs the same register in both.
     """
-    if phase.told < 0:
-        return [*phase.lines, *taken]
-    usual, other = ([f"    {line}" for line in (*lines, *taken)] for lines in (phase.usual, phase.lines))
-    return [f"if (v[{phase.told}] == 1) {{", *usual, "} else {", *other, "}"]
+    if block.told < 0:
+        return [*block.lines, *taken]
+    usual, other = ([f"    {line}" for line in (*lines, *taken)] for lines in (block.usual, block.lines))
+    return [f"if (v[{block.told}] == 1) {{", *usual, "} else {", *other, "}"]
 
 
 def _share(threads: int, itemsize: int) -> int:
@@ -255,14 +256,14 @@ def _places_text(
 
 
 def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
-    """Apply a matrix on the tensor cores, in a phase that has no other item."""
-    sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
+    """Apply a matrix on the tensor cores, in a register block that has no other item."""
+    sweep, itemsize, block = body.sweep, body.itemsize, body.register_blocks[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
     place = arrange(near, len(sweep.tile), itemsize, order=stored_order(sweep) if last else None)
-    phase.tensor = True
+    block.tensor = True
     numbers = items.block_numbers(body, item, place)
     # The matrix is on its way while the warps of a block wait for each other.
-    phase.lines += [
+    block.lines += [
         f"// {one_line(item.label) or 'block'}",
         OPAQUE,
         "Matrix m;",
@@ -273,10 +274,10 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     ]
     written = MemoryMap.written(sweep)
     if last:
-        phase.lines += written.place("there", place.writing)
+        block.lines += written.place("there", place.writing)
     else:
-        phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
-        phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
+        block.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
+        block.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
 
     def read(positions: int) -> str:
         return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
@@ -293,8 +294,8 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     if beside:  # holds for a whole block of threads, or not
         held = condition(beside, item.when.value & beside)
         text = [f"if ({held}) {{", *[f"    {each}" for each in text], "}"]
-        phase.lines.append("const u64 i = high | outside;")
-    phase.lines += text
+        block.lines.append("const u64 i = high | outside;")
+    block.lines += text
 
 
 def _on_positions(when: When, tile: Sequence[int]) -> When:

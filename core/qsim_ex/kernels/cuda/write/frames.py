@@ -1,4 +1,4 @@
-"""The frame around the phases of a generated kernel: its arguments, and how a thread finds its tile and numbers.
+"""The frame around the register blocks of a generated kernel: its arguments, and how threads find tiles and numbers.
 
 There is a frame for one state and one for many, with the same members:
 

@@ -1,11 +1,11 @@
-"""The lines of a phase that bring amplitudes into a thread's registers and take them out: from memory, and the tile."""
+"""The lines that bring amplitudes into a thread's registers and take them out: from and to memory, and the tile."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim_ex.kernels.cuda.write.body import PhaseText
+from qsim_ex.kernels.cuda.write.body import BlockText
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
@@ -22,7 +22,7 @@ class Moves:
     """
 
     sweep: Sweep
-    phase: PhaseText
+    block: BlockText
     slots: TileSlots
     live: bool
     read: MemoryMap
@@ -30,8 +30,8 @@ class Moves:
 
     @property
     def place(self) -> RegisterLayout:
-        """Where the tile's positions are while the phase runs."""
-        return self.phase.place
+        """Where the tile's positions are while the register block runs."""
+        return self.block.place
 
     @property
     def moved(self) -> bool:
@@ -44,7 +44,7 @@ class Moves:
         amplitude = f"state[{start}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
-        lines += self._flipped("origin", self.phase.first, self._steps(self.read))
+        lines += self._flipped("origin", self.block.first, self._steps(self.read))
         if self.sweep.fresh or self.live:
             lines.append("const amp zero = {0, 0};")
         conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
@@ -61,16 +61,16 @@ class Moves:
         """Return the stores; names: the variable of each register's amplitude."""
         start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
         to = f"state[{start}] = a{{}};"
-        lines = self._flipped("there", self.phase.last, self._steps(self.written))
+        lines = self._flipped("there", self.block.last, self._steps(self.written))
         lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
         return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
 
     def fetch(self) -> list[str]:
         """Return the lines that take amplitudes from the tile in shared memory."""
         slots = self.slots.registers(self.place)
-        if not any(self.phase.first):
+        if not any(self.block.first):
             return [f"a{r} = {self.slots.at('w', slot)};" for r, slot in enumerate(slots)]
-        flipped = self._flipped("from", self.phase.first, self._hops(slots))
+        flipped = self._flipped("from", self.block.first, self._hops(slots))
         return [
             "unsigned from = w;",
             *flipped,
@@ -80,9 +80,9 @@ class Moves:
     def put(self, names: list[int]) -> list[str]:
         """Return the lines that put amplitudes into the tile; names: as in `store`."""
         slots = self.slots.registers(self.place)
-        if not any(self.phase.last):
+        if not any(self.block.last):
             return [f"{self.slots.at('w', slot)} = a{names[r]};" for r, slot in enumerate(slots)]
-        flipped = self._flipped("to", self.phase.last, self._hops(slots))
+        flipped = self._flipped("to", self.block.last, self._hops(slots))
         return [
             "unsigned to = w;",
             *flipped,
@@ -97,5 +97,5 @@ class Moves:
 
     def _flipped(self, name: str, parities: Sequence[int], steps: Sequence[int]) -> list[str]:
         """Return statements that move a thread's place by a step for each register bit whose parity is odd."""
-        pairs = zip(parities, steps, strict=False)  # a phase without a frame has no parities
+        pairs = zip(parities, steps, strict=False)  # a register block without a frame has no parities
         return [f"{name} ^= {selection((parity,))} ? {step:#x} : 0;" for parity, step in pairs if parity]

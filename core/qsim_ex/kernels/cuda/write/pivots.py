@@ -12,7 +12,8 @@ where a phase beside them tells it, or into a factor beside one that only regist
 matrix, with its numbers divided by the scale.
 
 Usually RXX and RYY have the same angle, and a small one: then the first rotation is none, and the second one takes a
-tangent. A phase of a kernel is written twice, for pairs that are all like that and for any, and the host says which.
+tangent. A register block of a kernel is written twice, for pairs that are all like that and for any, and the host says
+which.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
-from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText
-from qsim_ex.kernels.cuda.write.phase_frame import Flip
+from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
+from qsim_ex.kernels.cuda.write.register_frame import Flip
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
 MOST = 64
@@ -64,7 +65,8 @@ class Pivot:
 
     at: where its numbers begin in `v`; total: where the scale is that has its own as a factor, 0 until that is known.
     parity: the bits of a register whose sum says which rotation of a pair is its.
-    usual: where the number is that is 1 as long as all pairs of its phase are as usual, see `usual_lines`; or -1.
+    usual: where the number is that is 1 as long as all pairs of its register block are as usual, see `usual_lines`; or
+    -1.
     beside: whether a phase takes the ratio of a pair's scales. folds: the numbers in `v` that are multiplied by it.
     """
 
@@ -85,12 +87,12 @@ class Pivot:
         return [PAIR, self.at, self.total, self.usual, len(self.folds) if self.beside else -1, *self.folds]
 
 
-def pivots_of(body: KernelBody, phase: PhaseText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
-    """Return the pairs of a phase by the numbers of their items, with their numbers passed by value."""
+def pivots_of(body: KernelBody, block: BlockText, items: Sequence[Item | Flip]) -> dict[int, Pivot]:
+    """Return the pairs of a register block by the numbers of their items, with their numbers passed by value."""
     made: dict[int, Pivot] = {}
     for number, item in enumerate(items):
         if isinstance(item, Mix) and is_pair(item):
-            parity = phase.register(sum(1 << bit for bit in item.bits))
+            parity = block.register(sum(1 << bit for bit in item.bits))
             made[number] = Pivot(body.by_value(_taken(item, body.zero)), parity)
     return made
 
@@ -101,19 +103,19 @@ def _taken(item: Mix, zero: int) -> list[int]:
     return [packing.parts(numbers[k], Entry(item.pattern[k]))[0] for k in _ENTRIES] + [zero] * _MADE
 
 
-def lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
+def lines(body: KernelBody, block: BlockText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
     """Yield the statements of a pair of rotations."""
-    for block, pairs in enumerate(_blocks(phase, bits)):
-        entries, left = pivot.at + 4 * block, pivot.at + 8 + 2 * block
-        yield from _rotation(body, pairs, entries, left, always=block == 1 and not pivot.beside)
+    for half, pairs in enumerate(_halves(block, bits)):
+        entries, left = pivot.at + 4 * half, pivot.at + 8 + 2 * half
+        yield from _rotation(body, pairs, entries, left, always=half == 1 and not pivot.beside)
 
 
-def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
+def usual_lines(body: KernelBody, block: BlockText, pivot: Pivot, bits: Sequence[int]) -> Iterator[str]:
     """Yield the statements of a usual pair: RXX and RYY by the same angle, and that is small.
 
     Amplitudes at which the bits are alike stay, and the others are turned by a tangent.
     """
-    _, pairs = _blocks(phase, bits)
+    _, pairs = _halves(block, bits)
     for a, b in pairs:
         if pivot.beside:
             yield body.call("by_tangent_imaginary", a, b, f"v[{pivot.at + 10}]")
@@ -121,12 +123,12 @@ def usual_lines(body: KernelBody, phase: PhaseText, pivot: Pivot, bits: Sequence
             yield body.call("mix_imaginary", a, b, *(f"v[{pivot.at + k}]" for k in range(4, 8)))
 
 
-def _blocks(phase: PhaseText, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
+def _halves(block: BlockText, bits: Sequence[int]) -> list[list[tuple[str, str]]]:
     """Return the amplitudes that the first rotation of a pair turns, two by two, and those that the second one does."""
-    low, high = (phase.register(1 << bit) for bit in bits)
-    groups = [r for r in range(len(phase.names)) if not r & (low | high)]
-    blocks = (0, low | high), (low, high)
-    return [[(f"a{phase.names[r | one]}", f"a{phase.names[r | other]}") for r in groups] for one, other in blocks]
+    low, high = (block.register(1 << bit) for bit in bits)
+    groups = [r for r in range(len(block.names)) if not r & (low | high)]
+    halves = (0, low | high), (low, high)
+    return [[(f"a{block.names[r | one]}", f"a{block.names[r | other]}") for r in groups] for one, other in halves]
 
 
 def _rotation(
@@ -145,12 +147,12 @@ def _rotation(
     yield "}"
 
 
-def scaled(body: KernelBody, phase: PhaseText) -> Iterator[str]:
+def scaled(body: KernelBody, block: BlockText) -> Iterator[str]:
     """Yield the statements that apply the scales of all pairs that have left theirs."""
     total = body.by_value([body.zero + 1])
     for pivot in body.pivots:
         pivot.total = pivot.total or total
-    yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in phase.names)
+    yield from (body.call("scale", f"a{name}", f"v[{total}]") for name in block.names)
 
 
 def beside(items: Sequence[Item | Flip], number: int) -> Iterator[int]:
@@ -170,9 +172,9 @@ def beside(items: Sequence[Item | Flip], number: int) -> Iterator[int]:
 
 
 def odd(constants: Sequence[int], parity: int) -> frozenset[int]:
-    """Return the numbers of a phase's entries in registers of odd parity; none if even registers have some of them.
+    """Return the numbers of a table's entries in registers of odd parity; none if even registers have some of them.
 
-    constants: those of all registers, see `PhaseText.constants`.
+    constants: those of all registers, see `BlockText.constants`.
     """
     sides: tuple[set[int], set[int]] = set(), set()
     for register, constant in enumerate(constants):

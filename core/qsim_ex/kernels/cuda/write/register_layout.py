@@ -1,9 +1,9 @@
-"""The place of a tile's index bits while a phase runs: in the number of a register or in the number of a thread.
+"""The place of a tile's index bits during a register block: in the number of a register or in that of a thread.
 
 The tile's bits are counted by **position** (position j holds index bit ``sweep.tile[j]``). A thread holds 16
-amplitudes, so four positions are register bits, at least all that the phase mixes; the others are thread bits.
-Between two phases the amplitudes are exchanged through shared memory. Each thread writes only the slots that it
-has read in the same phase, so one barrier for each exchange is enough.
+amplitudes, so four positions are register bits, at least all that the register block mixes; the others are thread bits.
+Between two register blocks the amplitudes are exchanged through shared memory. Each thread writes only the slots that
+it has read in the same register block, so one barrier for each exchange is enough.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.steps.step import Phase, Sweep
+from qsim_ex.steps.step import RegisterBlock, Sweep
 
 REGISTERS = 4
 """The number of register bits: a thread holds 2^4 amplitudes."""
@@ -26,13 +26,13 @@ LINE_BYTES = 128
 
 @dataclass(frozen=True)
 class RegisterLayout:
-    """The places of a tile's positions in one phase.
+    """The places of a tile's positions in one register block.
 
     registers: positions whose values make the register's number, least significant first.
     threads: positions whose values make the thread's number, least significant first.
     """
 
-    phase: Phase
+    block: RegisterBlock
     registers: tuple[int, ...]
     threads: tuple[int, ...]
 
@@ -65,25 +65,25 @@ def slot_of(position: str, size: int, itemsize: int) -> str:
 
 
 def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
-    """Return the places of each phase; phases without items are added at the ends if memory access needs them.
+    """Return the places of each register block; blocks without items are added at the ends if memory access needs them.
 
-    A tile that is written back permuted has two phases or more: threads write where others have read, so a barrier has
-    to be between.
+    A tile that is written back permuted has two register blocks or more: threads write where others have read, so a
+    barrier has to be between.
     """
     size = len(sweep.tile)
-    phases = [*sweep.phases] or [Phase((), ())]
-    empty = Phase((), ())
+    register_blocks = [*sweep.register_blocks] or [RegisterBlock((), ())]
+    empty = RegisterBlock((), ())
     written = stored_order(sweep)
     if size >= LANES + REGISTERS:
-        if _touches(phases[0], sweep.tile, range(LANES)):
-            phases.insert(0, empty)
-        if _touches(phases[-1], sweep.tile, written[:LANES]):
-            phases.append(empty)
-    if sweep.store and len(phases) == 1:
-        phases.append(empty)
-    last = len(phases) - 1
+        if _touches(register_blocks[0], sweep.tile, range(LANES)):
+            register_blocks.insert(0, empty)
+        if _touches(register_blocks[-1], sweep.tile, written[:LANES]):
+            register_blocks.append(empty)
+    if sweep.store and len(register_blocks) == 1:
+        register_blocks.append(empty)
+    last = len(register_blocks) - 1
     orders = {0: tuple(range(size)), last: written}
-    return tuple(_place(phase, sweep.tile, itemsize, orders.get(k)) for k, phase in enumerate(phases))
+    return tuple(_place(block, sweep.tile, itemsize, orders.get(k)) for k, block in enumerate(register_blocks))
 
 
 def stored_order(sweep: Sweep) -> tuple[int, ...]:
@@ -94,22 +94,22 @@ def stored_order(sweep: Sweep) -> tuple[int, ...]:
     return tuple(sorted(range(len(sweep.tile)), key=sweep.stores(sweep.tile).__getitem__))
 
 
-def _touches(phase: Phase, tile: tuple[int, ...], lanes: Sequence[int]) -> bool:
-    return any(tile.index(bit) in lanes for bit in phase.near)
+def _touches(block: RegisterBlock, tile: tuple[int, ...], lanes: Sequence[int]) -> bool:
+    return any(tile.index(bit) in lanes for bit in block.registers)
 
 
-def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, order: tuple[int, ...] | None) -> RegisterLayout:
-    """Put near bits into registers, filled up with the highest positions; the others into threads.
+def _place(block: RegisterBlock, tile: tuple[int, ...], itemsize: int, order: tuple[int, ...] | None) -> RegisterLayout:
+    """Put register bits into registers, filled up with the highest positions; the others into threads.
 
-    order: the positions from the lowest bit in memory up, where the phase loads or stores.
+    order: the positions from the lowest bit in memory up, where the register block loads or stores.
     """
     size = len(tile)
     every = order or tuple(range(size))
-    near = [tile.index(bit) for bit in phase.near]
+    near = [tile.index(bit) for bit in block.registers]
     spare = [position for position in reversed(every) if position not in near]
     registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
     rest = [position for position in every if position not in registers]
-    return RegisterLayout(phase, tuple(registers), tuple(rest if order else _without_conflicts(rest, itemsize)))
+    return RegisterLayout(block, tuple(registers), tuple(rest if order else _without_conflicts(rest, itemsize)))
 
 
 def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 By XOR of its bits a tile takes no more memory than it has amplitudes, but each of a thread's registers has an address
 that is computed. With gaps a slot is a sum of what each bit of the position adds, so that a thread has one address, and
-its registers are at constants from it: 15 instructions less in a phase, and fewer registers.
+its registers are at constants from it: 15 instructions less in a register block, and fewer registers.
 """
 
 from __future__ import annotations

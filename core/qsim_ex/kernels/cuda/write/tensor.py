@@ -1,13 +1,15 @@
-"""Dense matrices on four bits by the tensor cores: the places of numbers for `mma.sync`, and the lines of a phase.
+"""Dense matrices on four bits by the tensor cores: the places of numbers for `mma.sync`, and the lines of a kernel.
 
-A tile is a matrix of 16 rows (the values of the four near bits) and many columns, its groups. A warp multiplies eight
-columns at a time. Column bits go to lanes as the instruction requires; the near bits of a lane's number are free, and
+A tile is a matrix of 16 rows (the values of the four register bits) and many columns, its groups. A warp multiplies
+eight columns at a time. Column bits go to lanes as the instruction requires; the register bits of a lane's number are
+free, and
 so are the others: they are chosen so that neither reading nor writing has bank conflicts.
 
-A phase of this kind reads its amplitudes from the tile in shared memory and writes them back, or the last of a sweep to
-memory. It is never the first: all loads of a thread would come before its first product, and its registers would spill.
-A warp writes only the slots that it has read itself, all of them before the product: one barrier is enough here too.
-Where a condition does not hold, nothing is written, so a block under a condition is not the last phase.
+A register block of this kind reads its amplitudes from the tile in shared memory and writes them back, or the last of a
+sweep to memory. It is never the first: all loads of a thread would come before its first product, and its registers
+would spill. A warp writes only the slots that it has read itself, all of them before the product: one barrier is enough
+here too. Where a condition does not hold, nothing is written, so a block under a condition is not the last register
+block.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import BLOCK_BITS
-from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Sweep
+from qsim_ex.steps.step import Diagonal, Item, Mix, RegisterBlock, Sweep
 
 Numbers = NDArray[np.int64]
 
@@ -46,54 +48,54 @@ def _is_block(item: Item) -> bool:
     return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
 
 
-def block(phase: Phase) -> Mix | None:
-    """Return the matrix of a phase for the tensor cores; None for another phase."""
-    item = phase.items[0] if len(phase.items) == 1 else None
+def dense_block(block: RegisterBlock) -> Mix | None:
+    """Return the matrix of a register block for the tensor cores; None for another register block."""
+    item = block.items[0] if len(block.items) == 1 else None
     return item if isinstance(item, Mix) and _is_block(item) else None
 
 
 def parted(sweep: Sweep) -> Sweep:
-    """Return the sweep with phases of their own for the tensor cores, the first phase not being one.
+    """Return the sweep with register blocks of their own for the tensor cores, the first register block not being one.
 
     Nor is the last one if it has a condition.
-    Their phases' other items go before and behind them; diagonals go to phases that exist anyway.
+    Their register blocks' other items go before and behind them; diagonals go to register blocks that exist anyway.
     """
-    if len(sweep.tile) < SMALLEST_TILE or not any(_is_block(item) for phase in sweep.phases for item in phase.items):
+    if len(sweep.tile) < SMALLEST_TILE or not any(any(map(_is_block, block.items)) for block in sweep.register_blocks):
         return sweep
-    phases: list[Phase] = []
-    for phase in sweep.phases:
-        if not any(map(_is_block, phase.items)):
-            _append(phases, phase)
+    register_blocks: list[RegisterBlock] = []
+    for block in sweep.register_blocks:
+        if not any(map(_is_block, block.items)):
+            _append(register_blocks, block)
             continue
         others: list[Item] = []
-        for item in phase.items:
+        for item in block.items:
             if _is_block(item):
-                _append(phases, _of(phase, others))
-                phases.append(Phase(phase.near, (item,)))
+                _append(register_blocks, _of(block, others))
+                register_blocks.append(RegisterBlock(block.registers, (item,)))
                 others = []
             else:
                 others.append(item)
-        _append(phases, _of(phase, others))
-    if block(phases[0]):
-        phases.insert(0, Phase((), ()))
-    last = block(phases[-1])
+        _append(register_blocks, _of(block, others))
+    if dense_block(register_blocks[0]):
+        register_blocks.insert(0, RegisterBlock((), ()))
+    last = dense_block(register_blocks[-1])
     if last and last.when.mask:
-        phases.append(Phase((), ()))
-    return replace(sweep, phases=tuple(phases))
+        register_blocks.append(RegisterBlock((), ()))
+    return replace(sweep, register_blocks=tuple(register_blocks))
 
 
-def _of(phase: Phase, items: list[Item]) -> Phase:
-    """Return a phase of some of the items of another; diagonals need no near bits."""
-    return Phase(() if all(isinstance(item, Diagonal) for item in items) else phase.near, tuple(items))
+def _of(block: RegisterBlock, items: list[Item]) -> RegisterBlock:
+    """Return a register block of some of the items of another; diagonals need no register bits."""
+    return RegisterBlock(() if all(isinstance(item, Diagonal) for item in items) else block.registers, tuple(items))
 
 
-def _append(phases: list[Phase], phase: Phase) -> None:
-    """Append a phase, merged with the last if one of the two needs no near bits."""
-    last = phases[-1] if phases else None
-    if last and not block(last) and not (last.near and phase.near):
-        phases[-1] = Phase(last.near or phase.near, last.items + phase.items)
-    elif phase.items:
-        phases.append(phase)
+def _append(register_blocks: list[RegisterBlock], block: RegisterBlock) -> None:
+    """Append a register block, merged with the last if one of the two needs no register bits."""
+    last = register_blocks[-1] if register_blocks else None
+    if last and not dense_block(last) and not (last.registers and block.registers):
+        register_blocks[-1] = RegisterBlock(last.registers or block.registers, last.items + block.items)
+    elif block.items:
+        register_blocks.append(block)
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def part(file: str) -> str:
 
 @cache
 def functions(itemsize: int) -> str:
-    """Return the structs and functions that the lines of a phase use."""
+    """Return the structs and functions that the lines of a register block use."""
     return "\n".join(map(part, BY_ITEMSIZE[itemsize].tensor_files))
 
 

@@ -1,4 +1,4 @@
-// A plan's number program for every row of a batch, see steps.Numbers.
+// A plan's coefficient program for every row of a batch, see steps.Coefficients.
 //
 // Number k of a row is given [rows, width] for k < known, and made [rows, others] behind that. A row's numbers are worked
 // out by the same operations in the same order as on the host.

@@ -1,0 +1,207 @@
+// The program that makes a plan's numbers: collecting it, and putting it in order.
+
+#include "planner/coefficients/program.hpp"
+
+#include <algorithm>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr Index most_columns = 52;  // rows of more factors are not compared
+
+// Returns the numbers of the keys in ascending order, equal keys in theirs; the keys have so many bits.
+std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, int bits) {
+    std::vector<Index> order(size), next(size);
+    for (Index k = 0; k < size; ++k) order[k] = k;
+    for (int shift = 0; shift < bits; shift += 8) {
+        Index begin[257] = {};
+        for (Index k = 0; k < size; ++k) ++begin[(keys[k] >> shift & 255) + 1];
+        for (int digit = 0; digit < 256; ++digit) begin[digit + 1] += begin[digit];
+        for (Index k : order) next[begin[keys[k] >> shift & 255]++] = k;
+        order.swap(next);
+    }
+    return order;
+}
+
+// Writes a program as rows with lists of places, where each number has a place of its own.
+class Lister {
+  public:
+    Lister(const CoefficientProgram& program, const PlanContext& context, CoefficientArrays& out)
+        : program_(program), context_(context), out_(out), operands_(static_cast<Index>(program.num_operands())),
+          at_(operands_), made_(static_cast<std::size_t>(program.size() - program.num_operands())) {}
+
+    // The place in the listed buffer of what stands at a place after all that was listed so far.
+    Index place(Index place) const { return place < operands_ ? place : made_[place - operands_]; }
+
+    // Lists some products: each kind's in a row, all of their left factors before all right ones.
+    void products(std::size_t begin, std::size_t end) {
+        const std::vector<Product>& all = program_.products();
+        std::vector<Index> order;
+        for (std::size_t k = begin; k < end; ++k) order.push_back(static_cast<Index>(k));
+        std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+            ProductKind one = all[a].kind(), other = all[b].kind();
+            return one != other ? one < other : a < b;
+        });
+        struct Row {
+            Index number;
+            std::size_t left, right;
+        };
+        std::vector<Row> rows(end - begin);  // where each product's number and places are to be
+        std::size_t at = out_.places.size();
+        for (std::size_t first = 0; first < order.size();) {
+            std::size_t last = first;
+            ProductKind kind = all[order[first]].kind();
+            while (last < order.size() && all[order[last]].kind() == kind) ++last;
+            std::size_t count = last - first;
+            out_.program.push_back({Instruction::product, static_cast<Int>(count), kind.blocks, kind.size, kind.columns, 0,
+                                    0, static_cast<Int>(at), 0});
+            for (std::size_t k = 0; k < count; ++k) {
+                rows[order[first + k] - begin] = {at_, at + k * kind.left(), at + count * kind.left() + k * kind.right()};
+                at_ += kind.right();
+            }
+            at += count * (kind.left() + kind.right());
+            first = last;
+        }
+        out_.places.resize(at);
+        for (std::size_t k = begin; k < end; ++k) {  // in the order in which they were asked for: a place may be used again
+            ProductKind kind = all[k].kind();
+            const Row& row = rows[k - begin];
+            write(all[k].left, kind.left(), out_.places.data() + row.left);
+            write(all[k].right, kind.right(), out_.places.data() + row.right);
+            put(all[k].start, row.number, kind.right());
+        }
+    }
+
+    // Lists the Euler angles of rotations of one kind.
+    void eulers(bool imaginary) {
+        Instruction row{Instruction::euler, 0, imaginary, 0, 0, 0, 0, static_cast<Int>(out_.places.size()), 0};
+        for (const Euler& euler : program_.eulers()) {
+            if (euler.imaginary != imaginary) continue;
+            for (Index k = 0; k < 4; ++k) out_.places.push_back(place(context_.place(euler.matrix, k)));
+            append(euler.start, euler_numbers);
+            ++row.count;
+        }
+        if (row.count) out_.program.push_back(row);
+    }
+
+    void folds() {
+        std::vector<Fold> all = program_.folds();
+        std::sort(all.begin(), all.end(), [](const Fold& a, const Fold& b) {
+            if (a.entries != b.entries) return a.entries < b.entries;
+            return a.factors != b.factors ? a.factors < b.factors : a.start < b.start;
+        });
+        for (std::size_t first = 0; first < all.size();) {
+            std::size_t last = first;
+            Index entries = all[first].entries, factors = all[first].factors;
+            std::ptrdiff_t words = static_cast<std::ptrdiff_t>(entries * ((factors + 63) / 64));
+            Instruction row{Instruction::fold,
+                            0,
+                            0,
+                            0,
+                            0,
+                            entries,
+                            factors,
+                            static_cast<Int>(out_.places.size()),
+                            static_cast<Int>(out_.incidence.size())};
+            for (; last < all.size() && all[last].entries == entries && all[last].factors == factors; ++last) {
+                const Index* from = program_.factors(all[last]);
+                for (Index k = 0; k < factors; ++k) out_.places.push_back(place(from[k]));
+                const std::uint64_t* bits = program_.incidence(all[last]);
+                out_.incidence.insert(out_.incidence.end(), bits, bits + words);
+                append(all[last].start, entries);
+            }
+            row.count = static_cast<Int>(last - first);
+            out_.program.push_back(row);
+            first = last;
+        }
+    }
+
+  private:
+    void write(Factor factor, Index size, Index* to) const {
+        context_.each_place(factor, size, [&](Index of) { *to++ = place(of); });
+    }
+    void put(Index start, Index number, Index size) {
+        for (Index k = 0; k < size; ++k) made_[start - operands_ + k] = number + k;
+    }
+    void append(Index start, Index size) {
+        put(start, at_, size);
+        at_ += size;
+    }
+
+    const CoefficientProgram& program_;
+    const PlanContext& context_;
+    CoefficientArrays& out_;
+    Index operands_, at_;
+    std::vector<Index> made_;  // of each number that is no operand the place in the listed buffer
+};
+
+}  // namespace
+
+Places CoefficientProgram::product(ProductKind kind, Factor left, Factor right) {
+    auto exponent = [](Index size) { return static_cast<std::uint8_t>(lowest(size)); };
+    // Before there are Euler angles, what is no operand and as it was made is a whole product.
+    bool continues = !kind.late && !right.form && right.at >= num_operands_;
+    Index start = continues ? right.at : take(kind.right());
+    if (continues) shared_ += kind.right();
+    products_.push_back({start, left, right, kind.level, static_cast<std::uint8_t>(kind.late), exponent(kind.blocks),
+                         exponent(kind.size), exponent(kind.columns)});
+    if (!kind.late) early_ = products_.size();
+    return {start, kind.right()};
+}
+
+Places CoefficientProgram::euler(const Places& matrix, bool imaginary) {
+    Index start = take(euler_numbers);
+    eulers_.push_back({matrix, start, imaginary});
+    return {start, euler_numbers};
+}
+
+Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries,
+                                PlanContext& context) {
+    Index columns = static_cast<Index>(factors.size()), kept = entries;
+    std::size_t words = (columns + 63) / 64;
+    std::size_t bits = incidence_.size(), at = factors_.size();
+    factors_.insert(factors_.end(), factors.begin(), factors.end());
+    std::vector<Index> which(entries);
+    if (columns > most_columns) {
+        for (Index row = 0; row < entries; ++row) which[row] = row;
+        incidence_.insert(incidence_.end(), incidence.begin(), incidence.end());
+    } else {
+        std::vector<Index> order = sorted(incidence, entries, static_cast<int>(columns));
+        kept = 0;
+        for (Index k = 0; k < entries; ++k) {
+            if (!k || (words && incidence[order[k]] != incidence[order[k - 1]])) {
+                ++kept;
+                if (words) incidence_.push_back(incidence[order[k]]);
+            }
+            which[order[k]] = kept - 1;
+        }
+    }
+    Index start = take(kept);
+    folds_.push_back({kept, columns, start, bits, at});
+    Places out{0, entries, static_cast<Index>(context.places.size())};
+    for (Index row = 0; row < entries; ++row) context.places.push_back(start + which[row]);
+    return out;
+}
+
+std::size_t CoefficientProgram::bytes() const {
+    auto of = [](const auto& values) { return values.size() * sizeof values[0]; };
+    return of(products_) + of(eulers_) + of(folds_) + of(incidence_) + of(factors_);
+}
+
+CoefficientArrays CoefficientProgram::listed(const PlanContext& context, const std::vector<Index>& packed) const {
+    CoefficientArrays out;
+    std::size_t places = 4 * eulers_.size() + factors_.size();
+    for (const Product& product : products_) places += product.kind().left() + product.kind().right();
+    out.places.reserve(places);
+    Lister lister(*this, context, out);
+    lister.products(0, early_);
+    for (bool imaginary : {false, true}) lister.eulers(imaginary);
+    lister.products(early_, products_.size());
+    lister.folds();
+    out.packed.reserve(packed.size());
+    for (Index place : packed) out.packed.push_back(lister.place(place));
+    return out;
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,78 @@
+// Tests of the wires that operations mix and join, and of their text, whose place some objects in memory take.
+
+#include <doctest.h>
+
+#include <string>
+
+#include "readers/python.test.hpp"
+
+using qx::Int;
+using qx::python::Object;
+using qx::python::fake::Heap;
+
+extern "C" Int qx_structure_wires(Object* instructions, Int count, Int num_qubits, Int* out);
+extern "C" Int qx_structure_text(Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room,
+                                 Int* written);
+
+namespace {
+
+// Operations as tuples: wires, masks that are read, the condition, pattern, operand, name, whether it is unitary.
+struct Operations {
+    Heap heap;
+    Object *type = heap.add({}), *other = heap.add({}), *all = heap.tuple({});
+
+    void add(const std::vector<int>& mixes, const std::vector<int>& reads, int condition, const char* name = "op") {
+        std::vector<Object*> wires, masks;
+        for (int wire : mixes) wires.push_back(heap.integer(wire));
+        for (int mask : reads) masks.push_back(heap.integer(mask));
+        Object* made = heap.tuple({heap.tuple(wires), heap.tuple(masks), heap.tuple({heap.integer(condition)}),
+                                   heap.text("b'01'"), heap.integer(-37), heap.text(name), heap.text("True")});
+        made->type = type;
+        all->items.push_back(made);
+    }
+    std::vector<Int> wires(Int num_qubits) {
+        std::vector<Int> out(3);
+        CHECK(qx_structure_wires(all, static_cast<Int>(all->items.size()), num_qubits, out.data()) == 0);
+        return out;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("wires are mixed by matrices, acted on by reads and conditions, and joined in groups") {
+    Operations of;
+    of.add({0}, {}, 0);
+    of.add({1}, {}, 1 << 2);         // joins 1 and 2
+    of.add({}, {1 << 3 | 1 << 4}, 0);  // and a parity 3 and 4
+    CHECK(of.wires(6) == std::vector<Int>{0b000011, 0b011111, 3});
+    of.add({}, {1 << 0}, 1 << 3);
+    CHECK(of.wires(6) == std::vector<Int>{0b000011, 0b011111, 2});
+    of.add({5, 1, 0}, {}, 0);
+    CHECK(of.wires(6) == std::vector<Int>{0b100011, 0b111111, 1});
+    of.add({}, {}, 0);  // a global phase joins nothing
+    CHECK(of.wires(6) == std::vector<Int>{0b100011, 0b111111, 1});
+}
+
+TEST_CASE("the text of operations is that of a tuple of them, part by part where there is little room") {
+    Operations of;
+    of.add({0}, {}, 0, "'h'");
+    of.all->items.push_back(of.heap.text("Permutation(…)"));
+    of.all->items.back()->type = of.other;
+    of.add({1}, {}, 0, "'x'");
+    const std::string h = "Op(mixes=(…), reads=(…), when=(…), pattern=b'01', operand=-37, name='h', unitary=True)";
+    std::string expected = h + ", Permutation(…), " + h;
+    expected[expected.rfind('h')] = 'x';
+    for (const Int room : {Int{1000}, static_cast<Int>(h.size()) + 2}) {
+        std::string found;
+        std::vector<char> buffer(static_cast<std::size_t>(room));
+        Int written = 0;
+        for (Int place = 0; place < 3;) {
+            const Int next = qx_structure_text(of.all, of.type, place, 3, buffer.data(), room, &written);
+            REQUIRE(next > place);
+            found.append(buffer.data(), static_cast<std::size_t>(written));
+            place = next;
+        }
+        CHECK(found == expected);
+        CHECK(of.heap.is_balanced());
+    }
+}

@@ -1,0 +1,236 @@
+"""The structure of a circuit: what circuits that differ in numbers alone have in common, kept once.
+
+Everything that is derived from it (its program, its plans) is looked up by the object's identity. So the instructions
+of a circuit are hashed and compared once, when the circuit is made, and never again; and each is asked once for its
+wires and random streams.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from qsim_ex.circuit import thresholds
+from qsim_ex.circuit.control import MARKERS, Record, Store
+from qsim_ex.circuit.digest import digest_of
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save, mask_of
+from qsim_ex.native.library import function
+
+
+class Structure:
+    """A circuit without its numbers; made by `structure_of`, which returns one object for equal structures."""
+
+    def __init__(self, num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> None:
+        self.num_qubits = num_qubits
+        self.num_clbits = num_clbits
+        self.instructions = instructions
+
+    @cached_property
+    def key(self) -> str:
+        """A short digest that is the same in every process."""
+        return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
+
+    @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The classes of the instructions."""
+        return frozenset(map(type, self.instructions))
+
+    @cached_property
+    def distinct(self) -> tuple[Instruction, ...]:
+        """The instructions, each object once: gates and channels that come again are one."""
+        return tuple({id(one): one for one in self.instructions}.values())
+
+    @cached_property
+    def acted(self) -> tuple[int, ...]:
+        """The mask of the wires of each instruction."""
+        return tuple(map(self._acted.__getitem__, map(id, self.instructions)))
+
+    @cached_property
+    def _acted(self) -> dict[int, int]:
+        """The mask of the wires of each distinct instruction, by its identity."""
+        return {id(one): one.acts_on for one in self.distinct}
+
+    @cached_property
+    def first_streams(self) -> tuple[int, ...]:
+        """The first stream of random numbers of each instruction, and behind them the number of all streams."""
+        return tuple(accumulate([0 if type(one) is Op else one.streams for one in self.instructions], initial=0))
+
+    @cached_property
+    def on_every_wire(self) -> bool:
+        """Whether the state of all wires is set, or saved."""
+        nodes = any(issubclass(kind, StateNode) for kind in self.kinds)
+        return nodes and any(one.on_every_wire for one in self.distinct if isinstance(one, StateNode))
+
+    @cached_property
+    def measures(self) -> bool:
+        """Whether there is a measurement, even of no wires, or a store into classical bits."""
+        return Measure in self.kinds or (Store in self.kinds and any(one.written_bits for one in self.distinct))
+
+    @cached_property
+    def unwritten_bits(self) -> frozenset[int]:
+        """The classical bits that no measurement and no store writes, so that they are 0 and nothing reads them."""
+        return frozenset(range(self.num_clbits)).difference(*[one.written_bits for one in self.distinct])
+
+    @cached_property
+    def reads_bits(self) -> bool:
+        """Whether classical bits are read before the end; those of blocks and loops where they are measured."""
+        return self.has_control_flow or any(one.read_bits or one.reads_every_bit for one in self.distinct)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether there is a channel."""
+        return Channel in self.kinds
+
+    @property
+    def has_saves(self) -> bool:
+        """Whether a value of the state is saved."""
+        return Save in self.kinds
+
+    @property
+    def only_gates(self) -> bool:
+        """Whether gates are all there is."""
+        return self.kinds <= {Op, Permutation}
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether gates and initial states are all there is, so that nothing is random."""
+        return self.kinds <= {Op, Permutation, Initialize}
+
+    @cached_property
+    def has_control_flow(self) -> bool:
+        """Whether there are blocks, loops, variables or records; a gate under a condition on few bits needs none."""
+        return not self.kinds.isdisjoint((*MARKERS, Store, Record))
+
+    @cached_property
+    def gates_end(self) -> int:
+        """The place after the last instruction that is no measurement."""
+        end = len(self.instructions)
+        while end and type(self.instructions[end - 1]) is Measure:
+            end -= 1
+        return end
+
+    @cached_property
+    def gate_wires(self) -> GateWires | None:
+        """The wires of a circuit of operations with measurements at the end; None for another one, or a wide one."""
+        end = self.gates_end
+        if self.num_qubits > thresholds.now.native_wires or not {*map(type, self.instructions[:end])} <= {Op}:
+            return None
+        out = (ctypes.c_int64 * 3)()
+        _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))
+        return GateWires(*out)
+
+    @cached_property
+    def all_joined(self) -> bool:
+        """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
+
+        Then all wires are simulated together.
+        """
+        if (wires := self.gate_wires) is not None:
+            return self.gates_end > 0 and wires.mixed == (1 << self.num_qubits) - 1 and wires.groups < 2
+        return self.kinds <= {Op, Measure} and self.joins_all and self.measures_last(observed=False)
+
+    @cached_property
+    def joins_all(self) -> bool:
+        """Whether operations and channels without a condition mix every wire and join all, and none is reset.
+
+        So no wire is idle at any time. An operation whose controls may never be 1 is not taken to mix anything.
+        """
+        if not self.kinds <= {Op, Permutation, Channel, Measure, Conditional, Save}:
+            return False
+        every, mixed = (1 << self.num_qubits) - 1, 0
+        if (wires := self.gate_wires) is not None and (wires.mixed != every or wires.groups > 1):
+            return False
+        joined: list[int] = []  # disjoint masks of wires that are joined
+        waiting: set[tuple[int, int]] = set()  # what is mixed if all of some controls are
+        for one in self.distinct:
+            if type(one) not in (Op, Permutation, Channel):
+                continue
+            acted = self._acted[id(one)]
+            if acted and not any(acted & ~mask == 0 for mask in joined):  # 0 is a global phase, which joins nothing
+                joined = _with(acted, joined)
+            if type(one) is not Op:
+                mixed |= acted
+            elif one.when.value:
+                waiting.add((mask_of(one.mixes), one.when.value))
+            else:
+                mixed |= mask_of(one.mixes)
+        left = True
+        while left and mixed != every:
+            found = [(mixes, controls) for mixes, controls in waiting if not controls & ~mixed]
+            left = any(mixes & ~mixed for mixes, _ in found)
+            for mixes, _ in found:
+                mixed |= mixes
+        return mixed == every and len(joined) < 2
+
+    def measures_last(self, *, observed: bool) -> bool:
+        """Whether all measurements can surely be moved to the end; observed: see `divide.program_of`."""
+        if Measure not in self.kinds:
+            return True
+        if not self.kinds <= {Op, Permutation, Channel, Measure}:
+            return False
+        measured = 0
+        for one, acted in zip(self.instructions, self.acted, strict=True):
+            if type(one) is Measure:
+                measured |= acted
+            elif measured and measured & (acted if observed else one.mixed_wires):
+                return False
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickling or copying returns the one object of the process.
+        return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
+
+
+class GateWires(NamedTuple):
+    """The wires of gates: masks of those that are mixed, and of those that are acted on; and how many groups they join.
+
+    If all are joined, this is found without a look at further gates.
+    """
+
+    mixed: int
+    touched: int
+    groups: int
+
+
+@lru_cache(maxsize=1)
+def _wires_of_gates() -> Callable[..., int]:
+    """Return the function of core/native/readers/structure.cpp."""
+    return function("structure_wires")
+
+
+def _with(acted: int, joined: list[int]) -> list[int]:
+    """Return disjoint masks and one more, joined with those that it meets."""
+    apart = [mask for mask in joined if not mask & acted]
+    for mask in joined:
+        acted |= mask if mask & acted else 0
+    return [acted, *apart]
+
+
+class _Contents:
+    """The parts of a structure as a key that is hashed once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Contents) and self.parts == other.parts
+
+
+_known: WeakValueDictionary[_Contents, Structure] = WeakValueDictionary()
+
+
+def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
+    """Return the structure of a circuit: the same object as long as an equal one is referenced."""
+    key = _Contents((num_qubits, num_clbits, instructions))
+    return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))

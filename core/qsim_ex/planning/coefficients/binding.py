@@ -1,0 +1,174 @@
+"""`bind`: the execution of a plan's coefficient program on the operands of one circuit, or of many circuits at once.
+
+This is all that a variational loop does on the host for each point, so native code does it: one buffer, places as flat
+arrays, every instruction writing its results to their final places. The operations of a row of a batch and their order
+do not depend on the other rows.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.phases import roots
+from qsim_ex.native.library import REFUSED, refusal, unchecked
+from qsim_ex.planning.coefficients.step_coefficients import StepCoefficients
+from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
+from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients
+from qsim_ex.steps.plan import Plan
+
+Complex = NDArray[np.complex128]
+
+
+def bind(plan: Plan, operands: Complex) -> Bound:
+    """Run a plan's coefficient program on operands [1, total]; return a packed array [count] for each of `plan.steps`.
+
+    The circuit may have more operands than the plan, which may be of a part of the circuit.
+    """
+    return fill(plan.coefficients, operands[0])
+
+
+def fill(numbers: Coefficients, operands: Complex) -> Bound:
+    """Run a coefficient program on operands [total]; the buffer and its tables are made when they are asked for."""
+    if isinstance(numbers, NativeCoefficients) and numbers.arrays is not None:
+        return Bound(
+            numbers,
+            lambda: _binder(numbers)(operands),
+            lambda buffer: _binder(numbers).whole(buffer),
+            operands,
+            StepCoefficients(numbers.arrays, operands),
+        )
+    binder = _binder(numbers)
+    return Bound(numbers, lambda: binder(operands), binder.tables, operands)
+
+
+def fill_batch(numbers: Coefficients, operands: Complex) -> Bound:
+    """Run a coefficient program on operands [rows, total], all rows at once; each row equals the result of `fill`.
+
+    Operands that are alike for all rows may be one row, [1, total].
+    """
+    binder = _binder(numbers)
+    return Bound(numbers, lambda: binder.batch(operands), binder.tables_of_rows, operands)
+
+
+@lru_cache(maxsize=256)
+def _binder(numbers: Coefficients) -> _Binder:
+    return _Binder(numbers)
+
+
+class _Binder:
+    """A coefficient program as flat arrays, which core/native/planner/coefficients/bind.cpp runs."""
+
+    def __init__(self, numbers: Coefficients) -> None:
+        self._num_operands = numbers.num_operands
+        self._program = program_arrays(numbers)
+        rows = self._program.rows
+        self._size = numbers.num_operands + self._program.size
+        self._work = bool(len(rows)) and bool((rows[:, KIND] != FOLD).any())
+        self._folds = bool(len(rows)) and bool((rows[:, KIND] == FOLD).any())
+
+    def __call__(self, operands: Complex) -> Complex:
+        """Return the coefficient buffer without tables."""
+        buffer = np.empty(self._size, dtype=np.complex128)
+        buffer[: self._num_operands] = operands[: self._num_operands]
+        if self._work:
+            self._run(buffer, tables=False)
+        return buffer
+
+    @property
+    def tables(self) -> MakeTables | None:
+        """The function that adds the tables to a buffer, None if there are none."""
+        return self.whole if self._folds else None
+
+    @property
+    def tables_of_rows(self) -> MakeTables | None:
+        """The function that adds the tables to the buffers of rows, None if there are none."""
+        return self._whole_rows if self._folds else None
+
+    def batch(self, operands: Complex) -> Complex:
+        """Return buffers [rows, total] without tables for operands [rows, total]; the operands if no work is needed."""
+        if not self._work:
+            return operands[:, : self._num_operands]
+        buffer = np.empty((len(operands), self._size), dtype=np.complex128)
+        buffer[:, : self._num_operands] = operands[:, : self._num_operands]
+        for row in buffer:
+            self._run(row, tables=False)
+        return buffer
+
+    def whole(self, buffer: Complex) -> Complex:
+        """Return the buffer with its tables, made in place."""
+        self._run(buffer, tables=True)
+        return buffer
+
+    def _whole_rows(self, given: Complex) -> Complex:
+        """Return the buffers of all rows with their tables; in place where there is room."""
+        buffer, known = given, given.shape[1]
+        if known < self._size:
+            buffer = np.empty((len(given), self._size), dtype=np.complex128)
+            buffer[:, :known] = given
+        for row in buffer:
+            self._run(row, tables=True)
+        return buffer
+
+    def _run(self, buffer: Complex, *, tables: bool) -> None:
+        rows, places, incidence, _ = self._program
+        addresses = rows.ctypes.data, len(rows), places.ctypes.data, incidence.ctypes.data
+        bind = unchecked("plan_bind")
+        if bind(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables) == REFUSED:
+            raise refusal(bind)
+
+
+class ProgramArrays(NamedTuple):
+    """A coefficient program as arrays, for native code.
+
+    The struct Instruction of core/native/planner/coefficients/program.hpp has the columns of a row.
+
+    size: how many numbers the program appends.
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.uint32]
+    incidence: NDArray[np.uint64]
+    size: int
+
+
+def program_arrays(numbers: Coefficients) -> ProgramArrays:
+    """Return a coefficient program as arrays: those of its plan, if native code made it."""
+    if isinstance(numbers, NativeCoefficients) and numbers.arrays is not None:
+        listed = numbers.arrays.listed
+        return ProgramArrays(listed.program, listed.places, listed.incidence, _appended(listed.program))
+    rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
+    at = bits = 0
+    for row in numbers.program:
+        match row:
+            case Product(left, right):
+                count, blocks, size, columns = right.shape
+                rows.append([PRODUCT, count, blocks, size, columns, 0, 0, at, 0])
+                new = [left, right]
+            case Euler(matrices, imaginary):
+                rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 0])
+                new = [matrices]
+            case Fold(table, factors):
+                count, entries, num_factors = table.shape
+                rows.append([FOLD, count, 0, 0, 0, entries, num_factors, at, bits])
+                padded = np.zeros((count, entries, -(-num_factors // 64) * 64), dtype=np.uint8)
+                padded[..., :num_factors] = table != 0
+                incidence.append(np.packbits(padded, axis=-1, bitorder="little").reshape(-1).view(np.uint64))
+                bits += incidence[-1].size
+                new = [factors]
+            case _:
+                assert_never(row)
+        places += [part.reshape(-1).astype(np.uint32) for part in new]
+        at += sum(part.size for part in new)
+    found = np.array(rows, dtype=np.int64).reshape(-1, 9)
+    return ProgramArrays(found, np.concatenate(places), np.concatenate(incidence), _appended(found))
+
+
+def _appended(rows: NDArray[np.int64]) -> int:
+    """Return how many numbers instructions append."""
+    kind, count, blocks, size, columns, entries = rows[:, :6].T
+    each = np.where(kind == PRODUCT, blocks * size * columns, np.where(kind == EULER, 7, entries))
+    return int((count * each).sum())

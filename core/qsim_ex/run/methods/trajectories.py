@@ -1,0 +1,310 @@
+"""Trajectories of narrow states on the CPU: all shots of a program in compiled code, without segments and plans.
+
+A plan pays for itself where a state is large, or where many states pass a step together. For a state of a few
+wires, and choices after every gate, it costs more than the run. So here the program becomes a table of steps
+(`trajectory_tables`), and `kernels.cpu.trajectories` runs all shots through it. Random numbers have the keys that
+they have in `run.traversal`, and choices are made in the same order: a seed gives the same shots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from time import perf_counter
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit import thresholds
+from qsim_ex.circuit.parameters.bindings import Operands
+from qsim_ex.deployment.assign import Assignment
+from qsim_ex.devices.cpu.batch import CpuBatches
+from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.execution.progress import Ticker
+from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
+from qsim_ex.kernels.cpu.trajectories import run as run_parts
+from qsim_ex.options import Options
+from qsim_ex.placement.batch import Batch, BatchDevice
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.program.kraus import STEP, channels_of
+from qsim_ex.program.program import Program
+from qsim_ex.run import trajectory_tables as tables
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.collector import Collects
+from qsim_ex.run.methods.method import ProgramWay
+from qsim_ex.run.request import Request
+from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.worker import WorkQueue
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+
+_UNIT_BYTES = 1 << 27
+"""The bytes of states and outcomes of one unit of work."""
+
+_CALL_WORK = 1 << 28
+"""The most work of one request, in about nanoseconds; Ctrl-C waits for it."""
+
+_CALL_EVENTS = 1 << 22
+"""The most random numbers that one call may keep as events."""
+
+_ALONE = 1 << 20
+"""The work below which other threads do not pay, as if no shots shared a state."""
+
+_SHARED_SHOTS = 64
+"""The least shots of a part, if threads share all shots: the steps of shots without events are repeated in each."""
+
+_SHARED_WIRES = 8
+"""The wires of a state up to which that matters; in wider ones shots soon have states of their own."""
+
+_SHARES = 4
+"""The parts for each thread, so that all threads end at nearly the same time."""
+
+_NUMBER_WORK = 4
+"""The work of a random number, in amplitudes that a gate multiplies."""
+
+_BLOCK_WIRES = 3
+"""The widest states of which blocks of steps are one matrix; of wider ones the steps are faster."""
+
+_BLOCK_SHOTS = 8
+"""The shots for each column of a block's matrix for which making it pays."""
+
+_enabled = True
+"""Tests of the general way set this to False."""
+
+
+def suits(program: Program, device: object, deployment: Deployment, options: Options) -> bool:
+    """Return whether the trajectories of a program are run here, and not by `run.traversal`.
+
+    Saves, states that are set, and checkpoints of states in progress are about states between two steps, which only the
+    traversal has, as it has bits that are given.
+    """
+    return (
+        _enabled
+        and bool(program.choices)
+        and program.only_work_and_choices
+        and not program.given
+        and options.checkpoint is None
+        and deployment.in_one_piece
+        and isinstance(device, CpuBatches)
+        and tables.pays(program, deployment.num_wires)
+    )
+
+
+class TrajectoryMachine:
+    """Simulates the trajectories of one program; it has no plans, and in all else it answers as `machine.Machine`.
+
+    rows: the number of shots at a time. run_seconds: the time in compiled code so far.
+    """
+
+    plans: tuple[Plan, ...] = ()
+    batched = True
+    bytes_moved = 0
+    prepare_seconds = 0.0
+
+    def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
+        self.where = where
+        self.run_seconds = 0.0
+        self.dtype: np.dtype[Any] = options.dtype
+        self.num_wires = where.deployment.num_wires
+        each = (16 << self.num_wires) + len(program.choices) + program.readings
+        self.rows = max(STEP, min(states, thresholds.now.shots_at_once, _UNIT_BYTES // each))
+
+    def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:  # noqa: ARG002
+        """Return that there are no plans."""
+        return []
+
+
+class TrajectoryWorker:
+    """Runs units of work in compiled code, and passes their final states to the collector.
+
+    most_rows: the largest number of states at a time. states: the number of all final states.
+    """
+
+    def __init__(
+        self,
+        machine: TrajectoryMachine,
+        program: Program,
+        request: Request,
+        collector: Collects,
+        ticker: Ticker,
+        checkpoints: Checkpoints | None,  # noqa: ARG002 (`suits` leaves runs with checkpoints to the traversal)
+        count: int,
+    ) -> None:
+        self.machine = machine
+        self.most_rows = 0
+        self.states = 0
+        self._program = program
+        self._request = request
+        self._collector = collector
+        self._ticker = ticker
+        self._threads = cast(Any, machine.where.device).threads
+        if ticker.reports:  # a trajectory is one step
+            ticker.expect(count * request.trajectories, (1,), lambda: 0)
+
+    def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
+        """Run units of work until none is left; after an error or Ctrl-C no worker begins another one."""
+        try:
+            while (found := queue.next()) is not None:
+                unit, operands = found
+                mine = seeds[unit.begin : unit.end]
+                inputs = BatchInputs.of(self._program, operands, mine, unit, self._request)
+                self._finish(unit, inputs, self._run(unit, inputs, operands))
+        except BaseException:
+            queue.end()
+            raise
+
+    def _finish(self, unit: WorkUnit, inputs: BatchInputs, found: _Groups) -> None:
+        """Pass the final states of all groups to the collector, as states with one branch in each row."""
+        device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
+        rows = len(found.counts)
+        begins = np.concatenate(([0], np.cumsum(found.counts)))
+        scales = np.broadcast_to(1.0, found.outcomes.shape)  # they are in the states already
+        branches = Branches(found.binding, found.shots, begins, found.outcomes, scales, np.arange(rows))
+        batch = Batch.over(device, found.states.reshape(-1), Layout.identity(n))
+        self.most_rows, self.states = max(self.most_rows, rows), self.states + rows
+        try:
+            self._collector.finish(unit, inputs, batch, branches)
+        finally:
+            batch.release()
+
+    def _run(self, unit: WorkUnit, inputs: BatchInputs, operands: Operands) -> _Groups:
+        """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
+        began = perf_counter()
+        device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
+        bindings = _Bindings(self._program, n, inputs, operands)
+        total = unit.shots * len(operands)
+        threads = self._threads if bindings.work * total > _ALONE else 1
+        least = _SHARED_SHOTS >> max(0, n - _SHARED_WIRES)
+        each = total if threads == 1 else max(least, -(-total // (threads * _SHARES)))  # shots of a part
+        each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
+        each = max(STEP, -(-each // STEP) * STEP)
+        first_shot = inputs.first
+        parts = [
+            ShotRange(tables_of, first_shot + first, min(each, unit.shots - first), binding * unit.shots + first)
+            for binding in range(len(operands))
+            for tables_of in [bindings.tables(binding, min(each, unit.shots))]
+            for first in range(0, unit.shots, each)
+        ]
+        states = device.allocate(total << n, self.machine.dtype).reshape(total, 1 << n)
+        found = _Groups.empty(states, bindings.columns)
+        found.binding[...] = np.repeat(np.arange(len(operands)), unit.shots)
+
+        def done(first: int, after: int) -> None:
+            if self._ticker.reports:
+                self._ticker.advance(sum(part.shots for part in parts[first:after]))
+            else:
+                self._ticker.tick()
+
+        counts = run_parts(parts, found.states, found.shots, found.counts, found.outcomes, threads, done)
+        for part in parts:
+            found.shots[part.row : part.row + part.shots] += part.first - first_shot
+        self.machine.run_seconds += perf_counter() - began
+        return found.compact([part.row for part in parts], counts)
+
+
+class _Groups(NamedTuple):
+    """Groups of shots with equal outcomes: their final states, their shots, and the outcomes; binding by binding.
+
+    states: [groups, 2^n]. shots: those of all groups, ascending in each, counted from the first of the unit. counts:
+    the shots of each group. outcomes: uint8 [groups, columns]. binding: of each group.
+    """
+
+    states: NDArray[Any]
+    shots: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    outcomes: NDArray[np.uint8]
+    binding: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, states: NDArray[Any], columns: int) -> _Groups:
+        """Return room for as many groups as there are states; memory that is not used costs nothing."""
+        shots, counts, binding = (np.empty(len(states), dtype=np.int64) for _ in range(3))
+        return cls(states, shots, counts, np.empty((len(states), columns), dtype=np.uint8), binding)
+
+    def compact(self, first: Sequence[int], counts: Sequence[int]) -> _Groups:
+        """Return the groups of all parts, given where each part begins and how many groups it has."""
+        end = 0
+        for at, count in zip(first, counts, strict=True):
+            if at != end:
+                for field in (self.states, self.counts, self.outcomes, self.binding):
+                    field[end : end + count] = field[at : at + count]
+            end += count
+        return _Groups(self.states[:end], self.shots, self.counts[:end], self.outcomes[:end], self.binding[:end])
+
+
+@lru_cache(maxsize=256)
+def _streams(program: Program) -> NDArray[np.int64]:
+    """Return the stream of random numbers of each choice."""
+    return np.array([choice.stream for choice in program.choices], dtype=np.int64)
+
+
+_NO_BLOCKS = np.zeros(0, dtype=np.int64)
+
+
+class _Bindings:
+    """The tables of the bindings of a unit; bindings with equal channels share theirs.
+
+    windows: the number of choices whose random numbers are looked at for events. work: that of a shot, in about
+    nanoseconds. columns: of outcomes.
+    """
+
+    def __init__(self, program: Program, num_wires: int, inputs: BatchInputs, operands: Operands) -> None:
+        channels, _ = channels_of(program)
+        kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
+        diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
+        table = tables.steps_of(program, diagonal, operands.shape[1])
+        self._table = table
+        self._program = program
+        self._inputs = inputs
+        self._operands = operands
+        self._numbers = {
+            key: tables.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
+        }
+        self.windows = max(len(one.order) for one in self._numbers.values())
+        self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
+        self.columns = table.columns
+        self._num_wires = num_wires
+
+    def _keys(self, binding: int) -> NDArray[np.uint64]:
+        """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
+
+        This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
+        """
+        table = self._table
+        keys = np.zeros((table.columns + len(table.readings), 2), dtype=np.uint64)
+        keys[:, 0] = self._inputs.seeds[binding]
+        own, given = _streams(self._program), self._inputs.streams
+        keys[: len(own), 1] = 1 + (own if given is None else np.array(given[binding])[own])
+        keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
+        return keys
+
+    def tables(self, binding: int, shots: int) -> TrajectoryTables:
+        """Return the tables of a binding, for parts of about so many shots."""
+        table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
+        pays = n <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << n
+        return TrajectoryTables(
+            {"num_wires": n, "columns": table.columns, "most": numbers.most},
+            {
+                "steps": table.steps,
+                "channels": numbers.channels,
+                "next_work": numbers.next_work,
+                "blocks": numbers.blocks if pays else _NO_BLOCKS,
+                "order": numbers.order,
+                "ints": table.ints,
+                "floats": numbers.floats,
+                "m": tables.matrices_of(table, numbers, self._operands[binding]),
+                "keys": self._keys(binding),
+                "defaults": numbers.defaults,
+            },
+        )
+
+
+WAY = ProgramWay(
+    "compiled trajectories",
+    TrajectoryMachine,
+    TrajectoryWorker,
+    suits,
+    "so few wires run as compiled trajectories: gate by gate, from one random outcome to the next; the plans below are "
+    "not followed, they are those of a run with saves or a checkpoint, or on a GPU",
+)
