@@ -3,7 +3,7 @@
 A circuit has all kinds of gates, matrices, conditions, permutations, initial states and operations that are not
 unitary; beside it are drawn the shape of a machine (or a real one of either precision), a layout to begin with, and
 fresh index bits. Each 25th circuit is long and begins in |0…0⟩. Each fourth one is full of CX, and begins there or in a
-state that is there, in turns; of these two in three have a plan over subspaces wherever there is one (`plan_of`). Each
+state that is there, in turns; of these two in three have a plan in a CNOT frame wherever there is one (`plan_of`). Each
 case is planned for a state on several levels, too, of which one in three takes every plan with far parities
 (`staged_plan_of`).
 """
@@ -37,7 +37,7 @@ REAL_SHAPES = (
 """The CPU and GPUs in single and double precision, written out: planning needs no device."""
 
 LINEAR = 4
-"""Each so many cases one is about plans over subspaces."""
+"""Each so many cases one is about plans in a CNOT frame."""
 
 _LEAST_WIRES, _BITS_WITH_RANKS = 4, 2
 """The fewest wires of a state that is divided, and the fewest bits above its devices of which one may divide ranks."""
@@ -99,7 +99,7 @@ def staged_case(number: int) -> tuple[Circuit, dict[str, Any]] | None:
 
 
 def as_drawn(number: int) -> AbstractContextManager[object]:
-    """Return a context in which the planner takes the plans over subspaces that a case wants."""
+    """Return a context in which the planner takes the plans in a CNOT frame that a case wants."""
     return patch.object(compiled, "PROMISE", compiled.ANY_PROMISE) if number % 3 else nullcontext()
 
 

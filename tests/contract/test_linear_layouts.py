@@ -48,7 +48,7 @@ def _noted(make: Callable[..., Plan]) -> Callable[..., Plan]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _linear() -> Iterator[None]:
-    """Plan for a tiny CPU whose tiles may be subspaces, and take every plan over subspaces that there is."""
+    """Plan for a tiny CPU whose tiles may be subspaces, and take every plan in a CNOT frame that there is."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("compiled_plan", "compiled_stages"):
             patch.setattr(planner, name, _noted(getattr(planner, name)))

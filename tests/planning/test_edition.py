@@ -86,7 +86,7 @@ def transpiled(number: int) -> Circuit:
 def plans() -> Iterator[Plan]:
     """Plans on a CPU's shape and on GPUs', in one piece and divided, from |0…0⟩ and from a full state.
 
-    And plans over subspaces, of states that may end in another layout and of some that may not; and plans of circuits
+    And plans in a CNOT frame, of states that may end in another layout and of some that may not; and plans of circuits
     that are mostly CX between known quarter turns.
     """
     for number in range(3):
@@ -116,7 +116,7 @@ def test_plans_are_those_of_their_edition() -> None:
     assert {EDITION: digest.hexdigest()} == PLANS
 
 
-def test_some_of_them_are_over_subspaces() -> None:
+def test_some_of_them_are_in_a_cnot_frame() -> None:
     """Of three circuits full of CX those of a new state, of two those of a state that is there, and no others.
 
     In some plans of states on several levels parities are far.

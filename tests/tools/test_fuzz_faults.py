@@ -210,12 +210,12 @@ def written_backwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgotten_inversions(patch: pytest.MonkeyPatch) -> None:
-    """A plan over subspaces does not tell which bits are inverted in the end."""
+    """A plan in a CNOT frame does not tell which bits are inverted in the end."""
     edited(patch, "linear", lambda plan: replace(plan, end=Layout(plan.end.address)))
 
 
 def always_in_frame(patch: pytest.MonkeyPatch) -> None:
-    """In plans over subspaces a condition that acts at 0 acts at 1."""
+    """In plans in a CNOT frame a condition that acts at 0 acts at 1."""
 
     def item_of(item: Item) -> Item:
         return replace(item, when=When(item.when.mask, item.when.mask))

@@ -1,6 +1,6 @@
 """The kinds about layouts that are linear maps: programs of other kinds, with many CX between their lines.
 
-They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan over subspaces
+They are planned for CPUs so small that a few wires take many sweeps, with `Shape.linear`, and each plan in a CNOT frame
 is taken that there is. States are asked for at random moments, so that the order of wires has to be as it is told. In
 the second kind states are in host memory, on several devices, or both, and each plan with far parities is taken.
 """
@@ -95,7 +95,7 @@ def _place(random: Random, wires: int) -> dict[str, Any]:
 
 
 def check_linear(case: Case) -> str | None:
-    """What another kind says of the program, on a CPU that takes every plan over subspaces."""
+    """What another kind says of the program, on a CPU that takes every plan in a CNOT frame."""
     with _linear(case.ask["shape"], case.ask.get("without", ())):
         return KINDS_OF[case.ask["of"]][1](case)
 

@@ -1,4 +1,4 @@
-// Linear algebra over GF(2) on index bits; see qsim_ex.steps.algebra, which this file reads like.
+// Linear algebra over GF(2) on index bits; the C++ form of qsim_ex.steps.algebra.
 //
 // A direction is a vector: the bits that flip together. A parity is a functional: the bits whose sum is read.
 #pragma once

@@ -2,8 +2,8 @@
 //
 // Predictions choose which candidates are made. First the default: a diagonal costs what it costs alone, and the state
 // grows for the arithmetic of a pass. Then, if a run takes long enough, candidates in which a diagonal costs its share of a
-// table, and the state grows for other amounts of arithmetic. A prediction sees sweeps, but neither register blocks nor dense
-// blocks: predictions within 2 % belong to plans that are 10 % apart. So the best few are made to the end and compared
+// table, and the state grows for other amounts of arithmetic. A prediction sees sweeps, but neither register blocks nor
+// dense blocks: predictions within 2 % belong to plans that are 10 % apart. So the best few are made to the end and compared
 // (decision 0036). A circuit full of CX is planned in a CNOT frame before that (linear/schedule.hpp).
 #pragma once
 

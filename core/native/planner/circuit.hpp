@@ -23,7 +23,7 @@ struct Shape {
     // Leaves out what rules say that are no more than numbers here.
     void follow_rules() {
         floats = floats && rules.has(Rule::floating);
-        linear = linear && rules.has(Rule::subspaces);
+        linear = linear && rules.has(Rule::cnot_frame);
         has_blocks = has_blocks && rules.has(Rule::blocks);
         if (!rules.has(Rule::narrow)) fewer = 0;
         if (!rules.has(Rule::tables)) table = 0;

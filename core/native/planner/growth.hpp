@@ -4,8 +4,8 @@
 // state has are one more near set, a level above the tiles, to which `grow` of locality.hpp adds as it does to a tile: all
 // work within the light cone of few bits runs while the state is small, and less work is left for larger states.
 //
-// A prediction is a schedule that leaves out register blocks and coefficients. What differs from one plan to another are the
-// wires on the lowest index bits of a new state, whether the lowest bits change from sweep to sweep, and how the state
+// A prediction is a schedule that leaves out register blocks and coefficients. Candidate plans differ in the wires on the
+// lowest index bits of a new state, whether the lowest bits change from sweep to sweep, and how the state
 // grows. The lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of
 // the wires makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
 // (decision 0006), and no simple rule finds good ones. So some choices are tried; see candidates.hpp.

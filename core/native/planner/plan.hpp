@@ -1,10 +1,9 @@
 // A plan from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose candidates -> (grow a tile -> grow its
-// register blocks
-// -> items)* -> coefficient program; a circuit full of CX may then be planned once more, in a CNOT frame. On several levels
-// work is divided into stages instead. This is the only place that fixes the order of planning's steps. What a plan promises
-// is in Python (qsim_ex/planning/verify.py), and tests run plans to the letter.
+// absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose candidates -> (grow a tile ->
+// grow its register blocks -> items)* -> coefficient program; a circuit full of CX may then be planned once more, in a CNOT
+// frame. On several levels work is divided into stages instead. This is the only place that fixes the order of planning's
+// steps. What a plan promises is in Python (qsim_ex/planning/verify.py), and tests run plans to the letter.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The rules of planning without which a plan is right as well, and only takes longer. Tests leave them out, to see that.
+// The rules of planning that make plans faster. Without one of them a plan is right, too: tests leave them out.
 #pragma once
 
 #include "base/masks.hpp"
@@ -16,12 +16,13 @@ namespace qx::plan {
 //   rotate: complex matrices on a bit are rotations between phases. rotate_pairs: pairs of them on two bits, too.
 //   tables: phases share tables. blocks: work on near bits is one matrix for tensor cores.
 //   growth: a new state grows. floating: the lowest bits change. narrow: fewer of them do. lowest: others are, of a new
-//   state. candidates: plans that are made in other ways than the default are compared with it. subspaces: tiles may be
-//   subspaces. far_parities: parities may be far. early: a new state grows before it is divided.
+//   state. candidates: several plans are compared with the default one. cnot_frame: circuits full of CX are planned in a
+//   CNOT frame, in which tiles are subspaces. far_parities: parities may be far. early: a new state grows before it is
+//   divided.
 #define QX_PLANNING_RULES(rule)                                                                                     \
     rule(relabel) rule(known_zeros) rule(cancel) rule(exchange) rule(controls) rule(settle) rule(fuse) rule(threes) \
         rule(trials) rule(runs) rule(gather) rule(rotate) rule(rotate_pairs) rule(tables) rule(blocks) rule(growth) \
-            rule(floating) rule(narrow) rule(lowest) rule(candidates) rule(subspaces) rule(far_parities) rule(early)
+            rule(floating) rule(narrow) rule(lowest) rule(candidates) rule(cnot_frame) rule(far_parities) rule(early)
 
 #define QX_PLANNING_RULE(name) name,
 enum class Rule : int { QX_PLANNING_RULES(QX_PLANNING_RULE) };

@@ -118,7 +118,9 @@ class Structure:
     def gate_wires(self) -> GateWires | None:
         """The wires of a circuit of operations with measurements at the end; None for another one, or a wide one."""
         end = self.gates_end
-        if self.num_qubits > thresholds.now.native_wires or not {*map(type, self.instructions[:end])} <= {Op}:
+        if self.num_qubits > thresholds.now.native_wires or not self.kinds <= {Op, Measure}:
+            return None
+        if Measure in self.kinds and Measure in map(type, self.instructions[:end]):
             return None
         out = (ctypes.c_int64 * 3)()
         _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))

@@ -180,10 +180,7 @@ class Migrated(Slices):
         raises, the state is neither the old one nor the new one, and has to be released.
         Raises `PlanError` if the plan is not for this state.
         """
-        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError(
-                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
-            )
+        self._check_plan(plan)
         ((prepared, numbers),) = work
         packed = list(numbers)
         first = 0

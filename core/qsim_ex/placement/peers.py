@@ -7,7 +7,6 @@ flipping device bits renumbers devices and moves nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from numpy.typing import DTypeLike
 from qsim_ex.devices.base import CopyQueue, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
+from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.divided.exchanged import Exchanged
 from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
@@ -124,12 +124,7 @@ class Peers(Exchanged):
     def another(self, num_wires: int) -> Peers:
         """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
         levels = self.levels
-        local = num_wires - levels.peers
-        if local < 1:
-            raise NotSupported(
-                f"{num_wires} wires on {len(self.devices)} devices leave no local wire. Use fewer devices."
-            )
-        divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        divided = narrowed(levels, num_wires, num_wires - levels.peers, len(self.devices), "devices")
         return Peers(self.devices, num_wires, self.dtype, divided, **self._options)
 
     # --- description -------------------------------------------------------------------------------------------------

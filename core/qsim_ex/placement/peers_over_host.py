@@ -8,7 +8,6 @@ one is copied in and one out while another is worked on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
+from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
 from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
@@ -194,12 +193,7 @@ class PeersOverHost(Divided):
     def another(self, num_wires: int) -> PeersOverHost:
         """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
         levels = self.levels
-        local = min(levels.local, num_wires - levels.peers)
-        if local < 1:
-            raise NotSupported(
-                f"{num_wires} wires on {len(self.devices)} devices leave no local wire. Use fewer devices."
-            )
-        divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        divided = narrowed(levels, num_wires, min(levels.local, num_wires - levels.peers), len(self.devices), "devices")
         return PeersOverHost(self.devices, num_wires, self.dtype, divided, **self._options)
 
     # --- slices in host memory ---------------------------------------------------------------------------------------
@@ -221,10 +215,7 @@ class PeersOverHost(Divided):
         work: for each device its prepared steps, and the numbers of all steps.
         Raises `PlanError` for a plan that was made for another state.
         """
-        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError(
-                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
-            )
+        self._check_plan(plan)
         shares = shares_of(work)
         done = 0
         for bits, stages, _ in passes_of(plan):
@@ -232,9 +223,7 @@ class PeersOverHost(Divided):
             self._windows.run_pass(course, shares, done, tick)
             self.fresh = course.left
             done += sum(len(stage.steps) for stage in stages)
-        if self.fresh != plan.left:
-            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
-        self.layout = plan.end
+        self._end_plan(plan)
 
     # --- visits ------------------------------------------------------------------------------------------------------
 

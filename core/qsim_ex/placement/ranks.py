@@ -8,7 +8,6 @@ power of two hold no amplitudes and only learn the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +23,7 @@ from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
 from qsim_ex.placement.divided.summed import Summed
 from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
 from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
@@ -148,10 +147,7 @@ class Ranks(Summed):
 
     def another(self, num_wires: int) -> Ranks:
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
-        local = num_wires - self.levels.peers
-        if local < 1:
-            raise NotSupported(f"{num_wires} wires on {self._used} processes leave no local wire. Use fewer processes.")
-        levels = replace(self.levels, local=local, slice=min(self.levels.slice, local - 1))
+        levels = narrowed(self.levels, num_wires, num_wires - self.levels.peers, self._used, "processes")
         return Ranks(self.communicator, self.devices, num_wires, self.dtype, levels)
 
     # --- description -------------------------------------------------------------------------------------------------

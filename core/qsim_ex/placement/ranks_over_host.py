@@ -20,10 +20,11 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
+from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host, ranks_spread
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.exchange.between_ranks import staging
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
@@ -152,12 +153,7 @@ class RanksOverHost(Ranks):
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
         levels = self._plans_for
         local = min(levels.local, num_wires - levels.ranks - levels.peers - 1)
-        if local < 1:
-            raise NotSupported(
-                f"{num_wires} wires on {self._used} processes leave no local wire in windows of host memory. Use fewer "
-                "processes."
-            )
-        levels = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        levels = narrowed(levels, num_wires, local, self._used, "processes")
         return RanksOverHost(self.communicator, self._workers, num_wires, self.dtype, levels, **self._options)
 
     # --- description -------------------------------------------------------------------------------------------------
@@ -210,10 +206,7 @@ class RanksOverHost(Ranks):
         work: for each device of this rank its prepared steps, and the numbers of all steps.
         Raises `PlanError` for a plan that was made for another state.
         """
-        if (plan.levels, plan.start, plan.fresh) != (self._plans_for, self.layout, self.fresh):
-            raise PlanError(
-                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
-            )
+        self._check_plan(plan)
         shares = shares_of(work)
         local, window, done = self.levels.local, self._plans_for.local + self._plans_for.peers, 0
         inside = (1 << local) - 1
@@ -231,9 +224,7 @@ class RanksOverHost(Ranks):
                 arrivals.rest()
             self.fresh = self.fresh & ~inside | course.left
             done += sum(len(stage.steps) for stage in stages)
-        if self.fresh != plan.left:
-            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
-        self.layout = plan.end
+        self._end_plan(plan)
 
     def _arrivals(self, swaps: Swaps, far: Sequence[int], tick: Callable[[], None]) -> Arrivals:
         """Return a trade of homes, in parts of one window each; the layout and the fresh bits are those behind it.

@@ -22,7 +22,7 @@ from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
 from qsim_ex.placement.divided.visited import Wanted, every
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
@@ -118,12 +118,7 @@ class RanksSpread(Ranks):
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
         levels = self.levels
         local = min(levels.local, num_wires - levels.ranks - 1)
-        if local < 1:
-            raise NotSupported(
-                f"{num_wires} wires on {self._used} processes leave no local wire in windows of host memory. Use fewer "
-                "processes."
-            )
-        levels = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        levels = narrowed(levels, num_wires, local, self._used, "processes")
         return RanksSpread(self.communicator, self.devices[0], num_wires, self.dtype, levels, **self._options)
 
     # --- description -------------------------------------------------------------------------------------------------
@@ -203,10 +198,7 @@ class RanksSpread(Ranks):
         work: (prepared, numbers) for the device. `tick` is called `ticks` times; if it raises, the state is lost.
         Raises `PlanError` for a plan that was made for another state.
         """
-        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError(
-                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
-            )
+        self._check_plan(plan)
         ((prepared, numbers),) = work
         packed, done, inside = list(numbers), 0, (1 << self._home) - 1
         for bits, stages, swaps in passes_of(plan):
@@ -227,9 +219,7 @@ class RanksSpread(Ranks):
                     tick()
             self.fresh = self.fresh & ~inside | window.homes(fresh_after(begun, steps))
             done += len(steps)
-        if self.fresh != plan.left:
-            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
-        self.layout = plan.end
+        self._end_plan(plan)
 
     # --- visits ------------------------------------------------------------------------------------------------------
 

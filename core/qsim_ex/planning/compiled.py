@@ -32,10 +32,10 @@ circuits, 16 to 28 bits).
 
 
 class Promise(NamedTuple):
-    """What plans over subspaces have to promise.
+    """When a plan in a CNOT frame is tried, and what it has to save so that it is taken.
 
-    cx_ratio: one is tried from so many times `Shape.cx_ratio` (`cx_ratio_there`) CX on: 1, and 0 in tests.
-    piece: the time that a piece of work takes the planner, ten diagonals as one, in that of a sweep over
+    cx_ratio: one is tried from this multiple of `Shape.cx_ratio` (or `cx_ratio_there`) on: 1, and 0 in tests.
+    piece: the planner's time for a piece of work (ten diagonals count as one), in units of a sweep over
         2^`Shape.start` amplitudes (about 5 µs). Planning may take half of the time that such a plan can save.
     gain: the share of the predicted time that the plan may take. Of 110 circuits of 20 and 21 wires the ratio of two
         plans' times was measured to be off the predicted one by a factor of 1.2 (the standard deviation).
@@ -48,11 +48,11 @@ class Promise(NamedTuple):
 
 PROMISE = Promise(cx_ratio=1.0, piece=2.0, gain=0.85)
 ANY_PROMISE = Promise(cx_ratio=0.0, piece=0.0, gain=float("inf"))
-"""For tests: wherever there is a plan over subspaces, it is taken."""
+"""For tests: wherever there is a plan in a CNOT frame, it is taken."""
 
 PARITIES = -1
-"""−1: parities of bits are far where that is faster. To count what that gains, 0: they never are. For tests, another
-number: wherever there is such a plan of at most so many stages it is taken.
+"""When a plan has far parities: −1 where that is faster, 0 never, to see what they gain. In tests, another number takes
+every such plan of at most so many stages.
 """
 
 MOST_WIRES = 62
@@ -137,7 +137,7 @@ def compiled_stages(
 
 
 def _marks(shape: Shape) -> tuple[str, ...]:
-    """Return what the name of a plan has to tell of its shape, whose representation does not show it."""
+    """Return what a plan's key needs to know of its shape and the representation of the shape does not show."""
     return *(() if shape.relabels else ("ordered",)), *(f"without {name}" for name in shape.left_out)
 
 
@@ -265,10 +265,10 @@ class _Planner:
         del self._instructions, self._read
 
     def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int, int]]:
-        """Return the arrays, which keep this object, and the flips of both layouts.
+        """Return the arrays, which keep this object alive, and six integers about the plan.
 
-        Also returns whether wires were moved, the lowest bits change from sweep to sweep, and tiles are subspaces, and
-        how many bits are lowest.
+        The flips of both layouts; whether wires were moved, whether the lowest bits change from sweep to sweep, and
+        whether the plan is in a CNOT frame; and how many bits are lowest.
         """
         out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
         function("plan_arrays")(self.handle, out.ctypes.data)
@@ -325,6 +325,6 @@ def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers
 
 @lru_cache(maxsize=64)
 def lows(num_bits: int, low: int) -> tuple[int, ...]:
-    """Return the choices of the lowest bits of a new state that `ways` tries beside those that are lowest already."""
+    """Return the choices of the lowest bits of a new state that are tried beside those that are lowest already."""
     chance = random.Random(0)
     return tuple(sum(1 << bit for bit in chance.sample(range(num_bits), low)) for _ in range(TRIES))

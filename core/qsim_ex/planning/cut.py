@@ -19,8 +19,7 @@ def cut(plan: Plan) -> tuple[Plan, ...]:
 
     With migration bits a part is a pass, with device bits a stage, and on one device it is one step, or a few steps
     where the plan has many. All parts but the last keep the layout of the plan's start, since wires are relabelled at
-    the plan's
-    end alone: between parts amplitudes are known by their index bits.
+    the plan's end alone: between parts amplitudes are known by their index bits.
     """
     stages, begins = _divided(plan) if plan.levels.local < plan.num_wires else _single(plan)
     if len(begins) < 2:

@@ -25,7 +25,7 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-__all__ = ["PlanSummary", "explain", "human_bytes", "summary", "told_of_runs"]
+__all__ = ["PlanSummary", "explain", "human_bytes", "predicted_runs", "summary"]
 
 _MOST_LABELS = 6
 
@@ -43,7 +43,7 @@ def explain(
 
     bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: for the predicted
     seconds of a state on several levels. register_blocks: whether those of each sweep are listed. interprets: whether
-    devices interpret sweeps in a first run, of which a line is then told for a state on several levels.
+    devices interpret the sweeps of a first run, whose time is then predicted too for a state on several levels.
     """
     if plan.levels.local < plan.num_wires:
         return "\n".join(_Levelled(plan, itemsize, rates, register_blocks, interprets).lines())
@@ -66,10 +66,10 @@ def explain(
     return "\n".join(lines)
 
 
-def told_of_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rates = H200) -> str:
-    """Return a line on the predicted times of a first run and of later ones on one GPU.
+def predicted_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rates = H200) -> str:
+    """Return a line with the predicted times of a first run on one GPU, and of later ones.
 
-    compile: the option: whether later runs have kernels of their own, or the first one waits for these.
+    compile: the option of this name. It says whether later runs have compiled kernels, and whether the first waits.
     """
     firsts = [first_run(plan, itemsize, rates) for plan in plans]
     host, work = sum(one.host for one in firsts), sum(one.work for one in firsts)
@@ -246,7 +246,7 @@ def _seconds(value: float) -> str:
 
 
 def _ordering(layout: Layout) -> str:
-    """Return the wire on each index bit, the most significant first; a stroke marks a wire that is stored inverted."""
+    """Return the wire on each index bit, the most significant first; an apostrophe marks an inverted wire."""
     if layout.is_identity():
         return "in order" if len(layout) else "none"
     marks = [f"{wire}{chr(39) * (layout.flip >> bit & 1)}" for bit, wire in enumerate(layout.wires())]

@@ -1,9 +1,10 @@
 """`make_plan`: from instructions to a plan.
 
 Native code plans (core/native/planner): absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its
-phases → assemble)* → coefficient program; where a state is larger than one device, the work is divided into stages in
-between. A state full of CX may then be planned once more, over subspaces, and the plan that is predicted to take less
-time is taken. Python says what a plan is (`steps`), what it promises (`verify`), and what it costs (`cost`).
+register blocks → items)* → coefficient program; where a state is larger than one device, the work is divided into
+stages in between. A circuit full of CX may then be planned once more, in a CNOT frame, and the plan that is predicted
+to take less time is taken. Python says what a plan is (`steps`), what it promises (`verify`), and what it costs
+(`cost`).
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def resumed(plan: Plan, parts: int, levels: Levels | None, shape: Shape) -> Plan
 
 
 def operands_of(plan: Plan, operands: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return the operands [1, total] of what is left of a plan, of which the numbers are bound to some operands."""
+    """Return the operands [1, total] of what is left of a plan that is bound to some operands."""
     numbers = np.append(bind(plan, operands).buffer, -1.0).astype(np.complex128)
     return numbers[None, _entries(plan).places]
 
@@ -77,8 +77,8 @@ def operands_of(plan: Plan, operands: NDArray[np.complex128]) -> NDArray[np.comp
 class _PackedEntries(NamedTuple):
     """The operands of the instructions that all steps of a plan become.
 
-    places: of each operand, the place in the plan's numbers; −1 stands behind them.
-    begins: for each step the first operand of each of its items; for a step that is no sweep, its own.
+    places: for each operand, its place in the plan's coefficient buffer, behind which the number −1 stands.
+    begins: for each step the first operand of each of its items, or of the step if it is no sweep.
     """
 
     places: Places
@@ -104,7 +104,7 @@ def _items(step: Step) -> Sequence[Item | Step]:
 
 
 def _entries_of(item: Item | Step, places: Places, minus: int) -> Places:
-    """Return the places of all entries of an item's matrix; `places` are those of the numbers of its step."""
+    """Return the places of all entries of an item's matrix; `places` are those of its step's numbers."""
     match item:
         case Mix(_, reads, _, of, slot) | Diagonal(reads, _, of, slot):
             numbered = places[slot.at : slot.at + slot.count]

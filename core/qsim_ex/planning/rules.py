@@ -1,7 +1,7 @@
 """The rules of planning that may be left out: `Shape.left_out` names some, core/native/planner/rules.hpp has them all.
 
-A plan is right without any of them, and only takes longer. So tests compare plans with the same rules left out one by
-one with the definition, which shows that none of them changes what a plan does.
+Without a rule plans take longer, but do the same. Tests leave out one rule after another, and compare the state that a
+plan makes with its definition.
 """
 
 from __future__ import annotations

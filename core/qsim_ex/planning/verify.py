@@ -46,7 +46,7 @@ def verify(plan: Plan) -> None:
     _check(len(plan.coefficients.packed) == len(plan.steps), "each step has its packed numbers")
     _numbers(plan.coefficients)
     packed = iter(plan.coefficients.packed)
-    at = Whereabouts(plan)
+    at = Positions(plan)
     for stage in plan.stages:
         at.move(stage.motion)
         _check(stage.fresh == at.fresh, "a stage records the fresh positions")
@@ -78,7 +78,7 @@ def _within(places: NDArray[np.int64], size: int) -> bool:
     return not places.size or (int(places.min()) >= 0 and int(places.max()) < size)
 
 
-class Whereabouts:
+class Positions:
     """The fresh positions and the homes of all positions, while a plan's motions are followed.
 
     fresh: mask of positions. home: the index bit at home of each position. local: mask of the local positions.
@@ -127,7 +127,7 @@ class Whereabouts:
         fresh = self._at_home()
         _check(len({place for pair in swaps for place in pair}) == 2 * len(swaps), "an exchange's pairs are disjoint")
         for one, other in swaps:
-            _check(self.levels.slice <= one < parts <= other < self.num_bits, "host memories trade bits with ranks")
+            _check(self.levels.slice <= one < parts <= other < self.num_bits, "host memories exchange bits with ranks")
             if (fresh >> one ^ fresh >> other) & 1:
                 fresh ^= 1 << one | 1 << other
         _check(bits[parts:] == tuple(range(parts, self.num_bits)), "a pass leaves the bits of ranks where they are")

@@ -54,6 +54,8 @@ def program_of(
 def _gates_only(structure: Structure, touched: int) -> Program | None:
     """Return the program of gates with measurements at the end, which is one segment; None for another circuit."""
     instructions, end, wires = structure.instructions, structure.gates_end, structure.gate_wires
+    if not structure.kinds <= {Op, Permutation, Measure}:
+        return None
     if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:
         return None
     work = cast(tuple[Work, ...], instructions[:end])
@@ -137,9 +139,9 @@ class _Divider:
         structure, flow, block = self._structure, self._flow, self._block
         last = -1 if flow is None else flow.last
         put: Callable[..., None] = block.put if flow is None else flow.put
-        final = [0] * (last + 1)
-        after = structure.instructions[last + 1 :], structure.acted[last + 1 :]
-        final += moved_to_the_end(*after, self._observed, self._division.group_of)
+        every = structure.instructions, structure.acted
+        after = every if flow is None else (every[0][last + 1 :], every[1][last + 1 :])
+        final = [0] * (last + 1) + moved_to_the_end(*after, self._observed, self._division.group_of)
         for place, (one, acted, ended) in enumerate(zip(structure.instructions, structure.acted, final, strict=True)):
             put(place, one, acted, ended)
             if self._keeps_levels:

@@ -20,8 +20,7 @@ def moved_to_the_end(
     acted: the mask of each instruction's wires. observed: see `program_of`. group_of: the group of each bit with a
         readout error; all bits of one are read together.
     """
-    kinds = [*map(type, instructions)]
-    first = kinds.index(Measure) if Measure in kinds else len(kinds)
+    first = next((place for place, one in enumerate(instructions) if type(one) is Measure), len(instructions))
     later, found = 0, [0] * first
     needed: set[int] = set()  # bits that are read before they are written again, or misread before a store writes one
     for place in range(len(instructions) - 1, first - 1, -1):

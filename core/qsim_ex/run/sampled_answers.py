@@ -18,8 +18,12 @@ from qsim_ex.run.request import Request
 from qsim_ex.run.saved_values import SavedRows, SavedSizes, SavedValues, bytes_of, saved_values
 from qsim_ex.stabilizer.parities import Parity
 from qsim_ex.stabilizer.translation import Translation
+from qsim_ex.stabilizer.values import SavedPoint
 
 Bits = NDArray[np.uint8]
+
+_VALUES = 1 << 22
+"""The most numbers of saved values that are made at a time."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,19 +73,31 @@ class SampledAnswers:
             return
         samples = samples[:, :shots]
         for point in circuit.saves:
-            self.saves[point.save.label].add(
-                SavedRows(
-                    values=point.of(samples).real,
-                    binding=np.full(shots, binding),
-                    memory=_packed(point.memory or (Parity(),) * self.call.circuit.num_clbits, samples),
-                    branch_of=np.arange(shots),
-                    trajectories=np.arange(first, first + shots),
-                )
-            )
+            self._save(binding, point, first, samples)
         for k, point in enumerate(circuit.observables):
             found = point.of(samples)
             self.sums[binding, k] += found.sum()
             self.squares[binding, k] += (np.abs(found) ** 2).sum()
+
+    def _save(self, binding: int, point: SavedPoint, first: int, samples: Bits) -> None:
+        """Put in the values of some trajectories at a save, some at a time, since tableaus are large."""
+        save, shots = point.save, samples.shape[1]
+        if save.how == "single":  # the value of the first trajectory
+            shots = 1 if first == 0 else 0
+        size = np.prod(save.shape(self.call.circuit.num_qubits), dtype=np.int64)
+        step = max(1, _VALUES // int(size))
+        for begin in range(0, shots, step):
+            some = samples[:, begin : min(begin + step, shots)]
+            count = some.shape[1]
+            self.saves[save.label].add(
+                SavedRows(
+                    values=point.of(some).real,
+                    binding=np.full(count, binding),
+                    memory=_packed(point.memory or (Parity(),) * self.call.circuit.num_clbits, some),
+                    branch_of=np.arange(count),
+                    trajectories=np.arange(first + begin, first + begin + count),
+                )
+            )
 
     def misread(self, binding: int, circuit: Translation, seed: int) -> None:
         """Misread the bits of all shots, but for those that Stim has misread."""

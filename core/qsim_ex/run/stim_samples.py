@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.observe.sampling import uniforms
 from qsim_ex.stabilizer.gates import stim_module
 from qsim_ex.stabilizer.translation import ShotPaulis, Translation
 
@@ -19,9 +18,6 @@ _SAMPLED = 1 << 24
 
 _BLOCK = 256
 """Stim's shots are sampled in blocks of so many."""
-
-_STREAM = 1 << 62
-"""The number from which on the random numbers of Pauli gates in some shots are keyed, one for each place."""
 
 
 def samples_of(circuit: Translation, seed: int, shots: int) -> Iterator[Bits]:
@@ -52,28 +48,26 @@ class _Frames:
         self._batch = min(most, -(-shots // _BLOCK) * _BLOCK)
         self._shots = shots
         self._frames: Any = module.FlipSimulator(batch_size=self._batch, num_qubits=self._wires, seed=seed)
-        self._numbers = [uniforms(seed, _STREAM + place, shots) for place in range(len(circuit.between))]
+        self._random = np.random.default_rng([seed, len(circuit.between)])  # apart from Stim's random numbers
 
     def samples(self) -> Iterator[Bits]:
         """Yield the records of all shots, one batch after another."""
         for first in range(0, self._shots, self._batch):
             self._frames.clear()
             self._frames.do(self._pieces[0])
-            for paulis, numbers, piece in zip(self._circuit.between, self._numbers, self._pieces[1:], strict=True):
-                self._apply(paulis, numbers[first : first + self._batch])
+            for paulis, piece in zip(self._circuit.between, self._pieces[1:], strict=True):
+                self._apply(paulis)
                 self._frames.do(piece)
             found: NDArray[np.bool_] = self._frames.get_measurement_flips()
             yield (found.view(np.uint8) ^ self._reference[:, None])[:, : self._shots - first]
 
-    def _apply(self, paulis: ShotPaulis, numbers: NDArray[np.float64]) -> None:
-        """Apply Pauli gates to the shots of a batch; numbers: in [0, 1), one for each."""
+    def _apply(self, paulis: ShotPaulis) -> None:
+        """Apply Pauli gates to the shots of a batch."""
         holds = np.ones(self._batch, dtype=np.bool_)
         for condition in paulis.conditions:
             holds &= condition.of(_Seen(self._frames, self._reference, self._batch)).astype(np.bool_)
-        holds[len(numbers) :] = False
         ends = np.cumsum([p for _, p in paulis.chosen])
-        which = np.full(self._batch, len(ends))
-        which[: len(numbers)] = np.searchsorted(ends, numbers, side="right")
+        which = np.searchsorted(ends, self._random.random(self._batch), side="right")
         for k, (letters, _) in enumerate(paulis.chosen):
             if not (mine := holds & (which == k)).any():
                 continue

@@ -1,4 +1,4 @@
-"""Readout errors of a circuit for Stim: a flip of one bit is a noisy measurement; others misread bits at the end."""
+"""Readout errors of a circuit for Stim: flips of bits that are needed early are noisy measurements, others are late."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
 from qsim_ex.circuit.structure import Structure
 
@@ -16,17 +17,18 @@ Group = tuple[int, ...]
 class Misreadings:
     """The readout errors of the measurements of a circuit, asked for in their order.
 
-    read: the groups of bits whose errors are flips, which Stim makes. late: the bits that are misread at the end, and
-    of those `early` are needed before.
+    needed: the bits that something reads, or writes again otherwise, before the end. read: the groups of bits whose
+    errors are flips that Stim makes. All others are misread at the end.
     """
 
     def __init__(self, errors: ReadoutErrors, needed: Iterable[int]) -> None:
         self._errors = errors
         groups = dict.fromkeys(error.clbits for error in errors)
         flips = [of for of in groups if all(_flips(error.matrix) for error in errors if error.clbits == of)]
-        self.read: frozenset[Group] = frozenset(flips)
+        early = set(needed)
+        self.read: frozenset[Group] = frozenset(of for of in flips if not early.isdisjoint(of))
         self._late = {clbit for of in groups if of not in self.read for clbit in of}
-        self._early = self._late.intersection(needed)
+        self._early = self._late & early
         self._times: Counter[int] = Counter()
 
     @classmethod
@@ -56,7 +58,8 @@ def _flips(matrix: np.ndarray) -> bool:
 
 
 def _needed(structure: Structure) -> set[int]:
-    """Return the classical bits that something reads before the end."""
+    """Return the classical bits that something reads before the end, or that a store writes."""
     if any(one.reads_every_bit for one in structure.distinct):
         return set(range(structure.num_clbits))
-    return {clbit for one in structure.distinct for clbit in one.read_bits}
+    stored = {clbit for one in structure.distinct if isinstance(one, Store) for clbit in one.written_bits}
+    return stored.union(*[one.read_bits for one in structure.distinct])

@@ -142,6 +142,9 @@ class Levels:
 class Shape:
     """The sizes of one sweep's memory levels, and its rates: the machine as planning sees it.
 
+    Plans are named by the representation of their shape, which leaves out the fields from `floats` on: a plan that
+    depends on one of these says so in its name.
+
     tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + dense.
     registers: index bits that one register block can mix: those of a thread's registers, or of rows of SIMD vectors.
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
@@ -161,28 +164,25 @@ class Shape:
     block_made: until such a matrix is on the device it costs a run as much as 2^block_made multiply-adds, so that
         sweeps over fewer amplitudes have only those that save more, or none.
     floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one, and whether
-        a plan of a state that is there may so end in another layout than the one in which it begins. (It is not
-        shown, since plans are named by it: a plan in which bits float has another name.)
+        a plan of a state that is there may so end in another layout than the one in which it begins.
     relabels: whether SWAPs and Xs change the layout; if not, they are work, and a plan ends in the layout in which it
-        begins. (Not shown either.)
-    seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide. (Not
-        shown either, nor is the next.)
+        begins.
+    seen: the share of the shorter time of a sweep, of memory and arithmetic, that the longer one does not hide.
     transposed: the multiply-adds per amplitude that take as long as writing a tile back permuted.
     counted: multiply-adds per amplitude that take as long as reading and writing it once, where register blocks
-        are counted beside them; 0 where plans are not compared in full. (Not shown either, nor is the next.)
-    exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two register
-        blocks.
-    fewer: so many lowest bits also do, fewer than `low`; 0 if they do not. (Not shown either, nor is the next.)
-    scattered: reading and writing takes so many times as long with them.
+        are counted beside them; 0 where plans are not compared in full.
+    exchanged: the multiply-adds per amplitude that take as long as exchanging a tile between two register blocks.
+    fewer: a number of lowest bits below `low` that a plan may have instead; 0 if it may not.
+    scattered: how many times as long reading and writing takes with that number.
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
-        amplitudes are there. (Not shown either, nor are the next three.)
-    elsewhere: the passes over a state that a sweep takes longer whose tiles are read at sums of directions.
-    cx_ratio: the number of CX for each other piece of work that mixes bits from which plans over subspaces are tried.
+        amplitudes are there.
+    elsewhere: by how many passes over a state a sweep takes longer if its tiles are read at sums of directions.
+    cx_ratio: plans in a CNOT frame are tried from so many CX on for each other piece of work that mixes bits.
         Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
         gains.
     stays: whether a plan of a state in host memory should end in the layout in which it begins, so that a circuit that
-        is applied again has the same plan. (Not shown either, nor is the next.)
+        is applied again has the same plan.
     left_out: the rules of planning that plans are made without, see `planning.rules`; none but in tests.
     """
 

@@ -23,7 +23,7 @@ SPARED_FROM = 12
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Position ``swaps[k][0]`` (local) and position ``swaps[k][1]`` (a device bit) trade places, all pairs at once.
+    """Position ``swaps[k][0]`` (local) and position ``swaps[k][1]`` (a device bit) are exchanged, all pairs at once.
 
     Half of every sub state vector (with one pair) moves to another device and stays there: the former device bit is
     local from now on, and the former local bit is a device bit. Pairs are disjoint; local positions are `Levels.slice`
@@ -35,14 +35,14 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The beginning of a pass over a state kept in host memory: the choice of index bits that are near during it.
+    """The beginning of a pass over a state kept in host memory: the choice of the index bits of its windows.
 
     The window of 2^(local + peers) amplitudes is filled 2^(migration bits) times, worked on, and written back to where
     it came from, so no amplitude has moved after a pass. bits: a permutation; position p of an index, as the steps of
     this pass see it, is index bit ``bits[p]`` at home. ``bits[p] == p`` below `Levels.slice`; the positions of the
     migration bits come last, ascending. With bits of ranks (`Levels.ranks`) these are the last ones, each on itself.
-    swaps: pairs of an index bit and a rank's bit at home that trade places before the pass: half of each part, with one
-    pair, moves to the host memory of another process, and stays there.
+    swaps: pairs of an index bit and a rank's bit at home that are exchanged before the pass: half of each part, with
+    one pair, moves to the host memory of another process, and stays there.
     """
 
     bits: tuple[int, ...]
@@ -57,7 +57,7 @@ ALIKE_BITS = 24
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Steps that run while sub state vectors are near: they mix local positions only, and may read all positions.
+    """Steps between two motions: they mix local positions only, and may read all positions.
 
     motion: the motion before the steps; None where nothing has to move. The stages from one `Migration` up to the next
     are one pass: all of them run on a window before the next window is brought.
@@ -95,8 +95,8 @@ def fresh_after(fresh: int, steps: Iterable[Step]) -> int:
 def begins_alike(stages: Sequence[Stage], num_bits: int, levels: Levels) -> bool:
     """Return whether all devices make the beginning of a new state alike, and then divide it without an exchange.
 
-    Until device bits are mixed, one device has all of a new state. What the others would wait for, and would be sent,
-    they can as well make themselves, as long as it is small: then each keeps the part of its number.
+    Until device bits are mixed, one device has all of a new state. As long as it is small, the others can
+    compute it themselves sooner than it could be sent to them; then each keeps the part of its number.
     """
     if len(stages) < 2 or not levels.peers or levels.local + levels.peers < num_bits:
         return False

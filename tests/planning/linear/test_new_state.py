@@ -1,4 +1,4 @@
-"""Plans over subspaces that begin in |0…0⟩: right amplitudes, a plain end for nothing, small states that stay small."""
+"""Plans in a CNOT frame of new states: right amplitudes, a plain end for nothing, small states that stay small."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from time import process_time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from planning.linear.test_schedule import CPU, GPU, NARROW, drawn, is_linear, right
 
 from benchmarks.counts import MACHINES, circuit_of
@@ -16,16 +14,11 @@ from benchmarks.cx_rich import FAMILIES
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.verify import verify
+from qsim_ex.reference import zero_state
 from qsim_ex.steps import Layout, Plan, Shape
-
-
-def zero(wires: int) -> np.ndarray:
-    """The state |0…0⟩."""
-    return np.eye(1, 1 << wires, dtype=np.complex128)[0]
 
 
 def new_plan(circuit: Circuit, shape: Shape) -> Plan:
@@ -35,18 +28,7 @@ def new_plan(circuit: Circuit, shape: Shape) -> Plan:
     return make_plan.__wrapped__(circuit.instructions, wires, Layout.identity(wires), shape, every, None, place=True)  # type: ignore[attr-defined]
 
 
-def by_value(amplitudes: np.ndarray, plan: Plan) -> np.ndarray:
-    """Amplitudes in the order of the wires."""
-    return amplitudes[[plan.end.index(value) for value in range(amplitudes.size)]]
-
-
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every linear plan that there is."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-
-
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("shape", [GPU, CPU, NARROW])
 def test_any_plan_of_a_new_state_is_right(shape: Shape) -> None:
     """It does what its circuit says, on any machine, and ends in a plain layout."""
@@ -55,42 +37,17 @@ def test_any_plan_of_a_new_state_is_right(shape: Shape) -> None:
         circuit = drawn(seed, 7 + seed % 4, 10 + 2 * seed)
         plan = new_plan(circuit, shape)
         linear += is_linear(plan)
-        assert right(plan, circuit, zero(circuit.num_qubits)), seed
+        assert right(plan, circuit, zero_state(circuit.num_qubits)), seed
     assert linear >= (8 if shape.most_blocks and shape.registers < shape.tile else 24)
-
-
-@st.composite
-def circuits(draw: st.DrawFn) -> Circuit:
-    """Circuits of which most is CX, with few directions mixed, so that parities are known here and there."""
-    wires = draw(st.integers(6, 9))
-    builder, wire = CircuitBuilder(wires), st.integers(0, wires - 1)
-    names = st.sampled_from(["cx"] * 8 + ["swap", "x", "h", "t", "rx", "ccx", "ccz", "rzz", "ch"])
-    for name in draw(st.lists(names, max_size=40)):
-        count = {"cx": 2, "swap": 2, "ccx": 3, "ccz": 3, "rzz": 2, "ch": 2}.get(name, 1)
-        on = draw(st.lists(wire, min_size=count, max_size=count, unique=True))
-        builder.gate(name, on, *([0.3] if name in ("rx", "rzz") else []))
-    return builder.build()
 
 
 SHAPES = [GPU, CPU, replace(CPU, tile=5, registers=5, low=1, start=4), replace(GPU, tile=4, start=3)]
 
 
-def test_any_circuit_full_of_cx_is_right() -> None:
-    """Whatever is drawn, on whichever machine: the state is that of the definition, and no rule is broken."""
-
-    @given(circuits(), st.sampled_from(SHAPES))
-    def holds(circuit: Circuit, shape: Shape) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-            assert right(new_plan(circuit, shape), circuit, zero(circuit.num_qubits))
-
-    holds()
-
-
 # --- bad inputs -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("gates", [300, 10_000])
 def test_cx_alone_on_thirty_wires(gates: int) -> None:
     """CX alone leave |0…0⟩ as it is: there is no sweep, the zeros are written, and planning takes a moment."""
@@ -107,7 +64,7 @@ def test_cx_alone_on_thirty_wires(gates: int) -> None:
     assert len(plan.steps) == 1
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_many_cx_behind_one_turn() -> None:
     """Behind a turn of one wire 10,000 CX on 30 wires are a map: two amplitudes are all that any sweep reads."""
     builder, rng = CircuitBuilder(30), np.random.default_rng(1)
@@ -121,7 +78,7 @@ def test_many_cx_behind_one_turn() -> None:
     assert summary(plan, 8).bytes_moved <= 0.6 * (16 << 30)
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_a_mixed_space_of_no_dimension() -> None:
     """Phases and CX alone mix nothing: the state keeps one amplitude, with its phase; no gate at all leaves zeros."""
     builder = CircuitBuilder(9)
@@ -133,11 +90,11 @@ def test_a_mixed_space_of_no_dimension() -> None:
         builder.gate("ccx", [wire, (wire + 2) % 9, (wire + 5) % 9])
     circuit, nothing = builder.build(), CircuitBuilder(9).build()
     for shape in SHAPES:
-        assert right(new_plan(circuit, shape), circuit, zero(9))
-        assert right(new_plan(nothing, shape), nothing, zero(9))
+        assert right(new_plan(circuit, shape), circuit, zero_state(9))
+        assert right(new_plan(nothing, shape), nothing, zero_state(9))
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_conditions_that_become_one() -> None:
     """Two controls that agree in all of the state are one, and two that never agree are none."""
     for flipped in (False, True):
@@ -151,7 +108,7 @@ def test_conditions_that_become_one() -> None:
         builder.gate("ccx", [0, 5, 6])
         circuit = builder.build()
         for shape in SHAPES:
-            assert right(new_plan(circuit, shape), circuit, zero(circuit.num_qubits))
+            assert right(new_plan(circuit, shape), circuit, zero_state(circuit.num_qubits))
 
 
 # --- what it gains ----------------------------------------------------------------------------------------------------
@@ -180,10 +137,10 @@ def test_only_what_pays_is_tried() -> None:
 
 
 def test_a_plan_that_is_tried_is_left_where_it_takes_longer() -> None:
-    """Of small circuits that are tried some have plans over subspaces and others have not, and all are right."""
+    """Of small circuits that are tried some have plans in a CNOT frame and others have not, and all are right."""
     shape, linear = replace(CPU, start=1), 0
     for seed in range(30):
         plan = new_plan(circuit := drawn(seed, 9, 60), shape)
-        assert right(plan, circuit, zero(9)), seed
+        assert right(plan, circuit, zero_state(9)), seed
         linear += is_linear(plan)
     assert 0 < linear < 30

@@ -1,4 +1,4 @@
-"""Plans over subspaces: the same amplitudes, whatever CX a circuit has, and fewer sweeps."""
+"""Plans in a CNOT frame: the same amplitudes, whatever CX a circuit has, and fewer sweeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning import compiled
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
@@ -23,7 +22,7 @@ from qsim_ex.steps import Layout, Plan, Shape
 GPU = Shape(tile=5, registers=2, low=2, edge=2, most_blocks=None, dense=2, start=2, linear=True)
 CPU = replace(GPU, tile=6, registers=6, edge=0, most_blocks=3, dense=3, item_work=2.0)
 NARROW = replace(GPU, tile=4, edge=1, most_blocks=3)
-"""Small machines whose tiles may be subspaces."""
+"""Small machines whose tiles may be spanned by directions."""
 
 
 def drawn(seed: int, wires: int, gates: int) -> Circuit:
@@ -59,7 +58,7 @@ def plan_of(circuit: Circuit, shape: Shape) -> Plan:
 
 
 def is_linear(plan: Plan) -> bool:
-    """Whether a plan is over subspaces."""
+    """Whether a plan is in a CNOT frame."""
     return plan.made_from[-1] == "linear"
 
 
@@ -68,17 +67,11 @@ def right(plan: Plan, circuit: Circuit, psi: np.ndarray) -> bool:
     return bool(np.linalg.norm(literal.after(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12)
 
 
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every linear plan that there is."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-
-
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("floats", [False, True])
 @pytest.mark.parametrize(("shape", "least"), [(GPU, 16), (CPU, 16), (NARROW, 1)])
 def test_any_linear_plan_is_right(shape: Shape, least: int, floats: bool) -> None:
-    """A plan over subspaces does what its circuit says, from any state, on any machine, and ends in a plain layout.
+    """A plan in a CNOT frame does what its circuit says, from any state, on any machine, and ends in a plain layout.
 
     Where register blocks are few and narrow, hardly any circuit fits into them.
     """
@@ -92,10 +85,10 @@ def test_any_linear_plan_is_right(shape: Shape, least: int, floats: bool) -> Non
     assert linear >= least
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("shape", [GPU, CPU])
 def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
-    """On a state that is there, and where layouts stay, a plan over subspaces ends as the one on bits does."""
+    """On a state that is there, and where layouts stay, a plan in a CNOT frame ends as the one on bits does."""
     for seed in range(16):
         circuit = drawn(seed, 9, 60)
         plan, on_bits = (plan_of(circuit, replace(shape, linear=linear).staying()) for linear in (True, False))
@@ -108,7 +101,7 @@ def test_a_circuit_that_comes_again_ends_where_it_began(shape: Shape) -> None:
     assert plan_of(cx_alone.build(), shape.staying()).end == Layout.identity(9)
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_cx_alone() -> None:
     """A circuit of CX alone is what makes the layout plain in the end; without gates there is no sweep."""
     builder, rng = CircuitBuilder(10), np.random.default_rng(0)
@@ -121,7 +114,7 @@ def test_cx_alone() -> None:
     assert plan_of(CircuitBuilder(10).build(), GPU).steps == ()
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_wires_that_only_change_places_need_no_sweep() -> None:
     """Three CX that are a SWAP behind a condition that cancels leave wires on other bits, which costs nothing."""
     builder = CircuitBuilder(9)

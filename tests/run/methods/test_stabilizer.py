@@ -19,7 +19,7 @@ from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.saves import Save
 from qsim_ex.options import Progress
-from qsim_ex.run import stim_samples
+from qsim_ex.run import sampled_answers, stim_samples
 from qsim_ex.stabilizer import gates
 from qsim_ex.stabilizer.translation import translated
 
@@ -150,6 +150,15 @@ def test_readout_errors_are_those_of_state_vectors() -> None:
         exact = Simulator(method="density_matrix").run(circuit, 400_000, seed=1, readout=readout).counts()
         found = STABILIZER.run(circuit, 4000, seed=2, readout=readout).counts()
         assert probability(found, {bits: count / 400_000 for bits, count in exact.items()}) > 1e-5
+
+
+def test_misreadings_at_the_end_leave_the_true_bits() -> None:
+    """A seed finds the same true bits with a readout error that nothing reads before the end, and without."""
+    circuit = drawn(5, midway=False)
+    error = ReadoutError((0,), confusion([[0.8, 0.2], [0.2, 0.8]], 1))
+    plain, read = (STABILIZER.run(circuit, 500, seed=9, readout=of).bits() for of in ((), (error,)))
+    np.testing.assert_array_equal(plain[:, 1:], read[:, 1:])
+    assert 0.1 < (plain[:, 0] != read[:, 0]).mean() < 0.3
 
 
 def test_observables_are_those_before_the_measurements_at_the_end() -> None:
@@ -297,12 +306,12 @@ def test_automatic_chooses_it_where_a_state_vector_costs_much() -> None:
 
 def test_the_choice_depends_on_the_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate that is not Clifford, small parts, or options about amplitudes leave the state vector."""
-    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 14)
-    assert chosen(ghz(12)) == "stabilizer"
-    assert chosen(ghz(12).gate("t", [3])) == "statevector"
-    assert chosen(ghz(12), device_wires=11, device="cpu") == "statevector"
-    apart = CircuitBuilder(12, 12)
-    for wire in range(0, 12, 2):
+    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 20)
+    assert chosen(ghz(18)) == "stabilizer"
+    assert chosen(ghz(18).gate("t", [3])) == "statevector"
+    assert chosen(ghz(18), device_wires=17, device="cpu") == "statevector"
+    apart = CircuitBuilder(18, 18)
+    for wire in range(0, 18, 2):
         apart.gate("h", [wire]).gate("cx", [wire, wire + 1])
     assert chosen(apart) == "statevector"
 
@@ -389,3 +398,18 @@ def test_bindings_have_numbers_of_their_own() -> None:
     assert [found[k].counts() for k in range(2)] == [{0: 20}, {1: 20}]
     with pytest.raises(errors.NotSupported, match="'rx' on wires 0"):
         STABILIZER.run_batch(builder.build(), operands, shots=20, seeds=1)
+
+
+@pytest.mark.parametrize("how", ["single", "list", "c_single"])
+def test_values_are_put_in_some_at_a_time(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few tableaus are made at a time, each shot has its own, and a single one is the first shot's."""
+    builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0])
+    circuit = builder.save("state", "stabilizer", how=how).build()
+    usual = STABILIZER.run(circuit, 30, seed=4)
+    monkeypatch.setattr(sampled_answers, "_VALUES", 60)  # three tableaus
+    result = STABILIZER.run(circuit, 30, seed=4)
+    bits = result.bits()[:, 0]
+    each = {"single": [(bits[0], result.saved["state"])], "list": zip(bits, result.saved["state"], strict=True)}
+    for bit, tableau in each.get(how, result.saved["state"].items() if how == "c_single" else []):
+        assert is_kept(np.eye(4, dtype=np.complex128)[3 * bit], tableau)
+    np.testing.assert_equal(result.saved["state"], usual.saved["state"])

@@ -4,7 +4,7 @@
 // (its first two entries are 0 and 1). Rearranging a matrix only rearranges places; multiplying appends new ones, except
 // where the right factor is a product that nothing else takes: then the new product stands in its place. In this form,
 // which takes few bytes, a CPU runs the program (planner/coefficients/bind.cpp). `listed` gives all numbers places of their
-// own, and lists the places of all factors, as qsim_ex.steps.numbers has them.
+// own, and lists the places of all factors, as qsim_ex.steps.coefficients has them.
 #pragma once
 
 #include "planner/piece.hpp"

@@ -1,4 +1,4 @@
-// Dense matrices on four bits for the tensor cores; see qsim_ex.kernels.cuda.write.tensor, which this file reads like.
+// Dense matrices on four bits for the tensor cores; the C++ form of qsim_ex.kernels.cuda.write.tensor.
 #pragma once
 
 #include <array>

@@ -1,9 +1,10 @@
 // Where in memory a state that is there lies behind each sweep, found forwards from a plain layout to a plain one.
 //
-// Told by what each index bit flips, and not by where each direction lies, layouts change in a simple way: a sweep adds to
-// the direction of an index bit any direction of its tile. So each bit has a way to go, from its own direction to that of
-// a bit of the work, and what lies between has to be a sum of directions of tiles. Two things keep it from going straight
-// there: the lowest bits are the lanes that the next sweep wants, and directions of several bits must stay independent.
+// Here a layout is the list of directions of the index bits: what each of them flips. A sweep changes this list in a simple
+// way, since it can add any direction of its tile to the direction of an index bit. In the end each index bit has to have
+// the direction of a bit of the work, so the difference has to be a sum of directions of tiles. Two things keep it from
+// going straight there: the lowest bits are the lanes that the next sweep wants, and directions of several bits must stay
+// independent.
 #pragma once
 
 #include "planner/linear/growth.hpp"

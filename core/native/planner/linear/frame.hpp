@@ -2,7 +2,7 @@
 //
 // For each bit q of the work the frame keeps a direction (the stored bits that flip when q flips), a parity (the stored
 // bits whose sum is q) and a flip. A CX from c to t adds the parity of c to that of t, and the direction of t to that of
-// c. What is left is named once and for all in the bits that are stored at the start: tiles move amplitudes, not frames.
+// c. The work that is left is written in the bits that are stored at the start; moving amplitudes does not change the frame.
 #pragma once
 
 #include "planner/algebra.hpp"
@@ -18,7 +18,7 @@ struct Framed {
     std::uint32_t first = 0;
     std::uint8_t num_conditions = 0;
     Mask values = 0;  // of its conditions
-    Mask flips = 0;   // which of the mixed bits are inverted
+    Mask flips = 0;  // which of the mixed bits are inverted
     Mask read_flips = 0;
     Mask moved = 0, read = 0;  // the bits of its directions, and of its parities
 

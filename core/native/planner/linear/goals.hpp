@@ -1,6 +1,6 @@
 // Which bit of the work each index bit becomes in the end, and what tiles have to have for that.
 //
-// Any place will do for a bit of the work, where layouts may change. So those are matched that are nearest.
+// Where layouts may change, a bit of the work may end on any index bit. So each one ends on the nearest that is left.
 #pragma once
 
 #include "planner/algebra.hpp"

@@ -1,4 +1,4 @@
-// The choice of directions to bring near: locality.hpp of the room above with subspaces in place of sets of bits.
+// The choice of directions to bring near: planner/locality.hpp with subspaces in place of sets of bits.
 //
 // A piece of work may run when the directions that it mixes are near, and nothing that it does not commute with waits
 // before it. Its *reason* is the least subspace that lets it run. A greedy choice adds the reason that lets most work run

@@ -1,6 +1,6 @@
-// Layouts that are linear maps over GF(2): CX moves nothing, and a tile is a subspace of directions.
-//
 // From work to sweeps in a CNOT frame that end in a plain layout, for a new state and for one that is there.
+//
+// Layouts are linear maps over GF(2), so CX moves nothing, and a tile is a subspace, spanned by directions.
 //
 // Tiles are chosen forwards (growth.hpp). The layouts between them are found backwards for a new state, whose first layout
 // may be any (backward.hpp), and forwards for a state that is there, which begins in a plain one (forward.hpp). Then each

@@ -1,7 +1,7 @@
 // From stages with far parities back to work on bits: CX make each direction a bit when a piece mixes it.
 //
-// The bits are new names: a map says which of them flip with each bit of the frame. A CX between names changes the map,
-// and only its target has to be near. So a far bit is never the target of one, and keeps its parity during its stage.
+// A map says which bits flip with each bit of the frame. A CX between bits changes the map, and only its target has to be
+// near. So a far bit is never the target of one, and keeps its parity during its stage.
 // Before the next stage, CX make each parity that will be far a bit. What is exchanged or migrated are bits, as ever.
 //
 // A full state is written forwards, and CX make its end plain. A new state is written backwards from a plain end: any map

@@ -1,4 +1,4 @@
-// From the work of a sweep to its items: tables of commuting diagonals, slots for numbers.
+// From the work of a sweep to its items: tables of commuting diagonals, slots for coefficients.
 #pragma once
 
 #include "planner/tiles/sweep.hpp"

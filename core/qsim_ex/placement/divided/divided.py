@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
-from qsim_ex.errors import NotSupported, StateError
+from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import PIECE, NormCheck, Placement
 from qsim_ex.placement.bits import move_bits
@@ -33,10 +33,20 @@ from qsim_ex.steps.plan import Plan
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
 
-__all__ = ["Divided", "NearSubState"]
+__all__ = ["Divided", "NearSubState", "narrowed"]
 
 MARGINAL_WIRES = 26
 """The most wires of one marginal: 512 MiB on the host; shots of 38 wires need one visit for the highest wires."""
+
+
+def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
+    """Return levels with `local` local bits for a state of `num_wires` wires; raise `NotSupported` if that is none.
+
+    count, holders: how many devices or processes share the state, for the message.
+    """
+    if local < 1:
+        raise NotSupported(f"{num_wires} wires on {count} {holders} leave no local wire. Use fewer {holders}.")
+    return replace(levels, local=local, slice=min(levels.slice, local - 1))
 
 
 class Divided(DividedAmplitudes):
@@ -102,6 +112,21 @@ class Divided(DividedAmplitudes):
         levels = self.levels
         change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
+
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def _check_plan(self, plan: Plan) -> None:
+        """Raise `PlanError` for a plan that was made for another state."""
+        if (plan.levels, plan.start, plan.fresh) != (self.planning_levels, self.layout, self.fresh):
+            raise PlanError(
+                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
+            )
+
+    def _end_plan(self, plan: Plan) -> None:
+        """Take the layout at the end of a plan; raise `PlanError` if other bits are fresh than it says."""
+        if self.fresh != plan.left:
+            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
+        self.layout = plan.end
 
     # --- direct access to memory -------------------------------------------------------------------------------------
 

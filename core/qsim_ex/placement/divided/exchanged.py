@@ -65,10 +65,7 @@ class Exchanged(Divided):
         work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
         Raises `PlanError` for a plan that was made for another state.
         """
-        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError(
-                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
-            )
+        self._check_plan(plan)
         shares = shares_of(work)
         done = 0
         alike = begins_alike(plan.stages, plan.num_wires, plan.levels)
@@ -81,9 +78,7 @@ class Exchanged(Divided):
             work_on(live, stage.steps, shares, done, tick)
             self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
-        if self.fresh != plan.left:
-            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
-        self.layout = plan.end
+        self._end_plan(plan)
 
     def _move(self, stage: Stage, tick: Callable[[], None]) -> None:
         """Make the motion at the beginning of a stage."""

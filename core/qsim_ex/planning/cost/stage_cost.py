@@ -54,7 +54,7 @@ class Rates:
         if count == 1:
             return self
         each = {name: getattr(self, name) / count for name in ("memory", "fma", "interpreted", "host", "host_both")}
-        within = each["memory"] / 4  # a trade reads and writes both pieces
+        within = each["memory"] / 4  # an exchange reads and writes both pieces
         return replace(self, peer=within, **each)
 
 
@@ -213,7 +213,7 @@ def _stage(
 
 
 def _alike(first: StageCost, then: StageCost, steps: int, levels: Levels, rates: Rates) -> tuple[StageCost, StageCost]:
-    """Return the cost of a beginning that all devices make, and of the stage before which each keeps its own part."""
+    """Return the cost of a beginning that all devices compute alike, and of the stage before which they divide it."""
     devices = 1 << levels.peers
     waiting = (devices - 1) * rates.launch
     made = replace(
@@ -242,7 +242,7 @@ def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, r
 def _exchange(
     motion: Exchange, fresh: int, levels: Levels, itemsize: int, rates: Rates, windows: int
 ) -> dict[str, Any]:
-    """Return the bytes and seconds of an exchange; `fresh` is the mask after it, when each pair has traded places."""
+    """Return the bytes and seconds of an exchange; `fresh` is the mask of fresh positions after it."""
     ours = mask_of(tuple(local for local, _ in motion.swaps))
     theirs = mask_of(tuple(device for _, device in motion.swaps))
     # A device bit now was the local position before: pieces go to values of one mask, come from those of the other.
@@ -275,7 +275,7 @@ def _exchange(
 
 
 def _farther(levels: Levels) -> list[int]:
-    """Return for each layer the mask of the device bits of farther layers; one layer where all devices are as far."""
+    """Return for each layer the mask of the device bits of farther layers; one if all devices are equally far."""
     first, all_bits = levels.local, (1 << levels.local + levels.peers) - 1
     found = []
     for layer in levels.layers:
@@ -285,7 +285,7 @@ def _farther(levels: Levels) -> list[int]:
 
 
 def _partners(free: int, held: int, farther: Sequence[int]) -> list[int]:
-    """Return for each layer with how many others the busiest device trades.
+    """Return for each layer the number of devices with which the busiest one exchanges amplitudes.
 
     Its partners differ from it in any of the `free` bits. In bits that are only in `held`, all partners are 0, and the
     busiest device is 1.
@@ -301,7 +301,7 @@ def _partners(free: int, held: int, farther: Sequence[int]) -> list[int]:
 
 
 def _pairs(goes: int, came: int, farther: Sequence[int]) -> list[int]:
-    """Return for each layer how many pairs of devices, from one to another, trade, of those alike in other bits."""
+    """Return for each layer how many ordered pairs of devices exchange, among those whose other bits are equal."""
     both, either = goes & came, goes ^ came
     counts, before = [], 1 << both.bit_count()  # from each device to itself
     for beyond in farther:

@@ -24,19 +24,19 @@ from qsim_ex.steps.step import (
 )
 
 DENSE_BLOCK = 0.72
-"""The share of `Shape.block` that a matrix on tensor cores takes the interpreter; its register block counts too."""
+"""The interpreter's cost of a matrix on tensor cores, as a share of `Shape.block`, besides its register block."""
 
 PAIR = pattern("r00i0ri00ir0i00r")
 """The pattern of RXX, RYY and their products, which kernels write in several forms (decision 0034)."""
 
 _CROWD, _CROWDED = 25, 0.012
-"""A sweep with more than so many pairs takes by this share longer for each one beyond: its instructions do not fit into
-the nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
+"""Beyond so many pairs a sweep takes longer by this share for each one more, since its instructions do not fit into the
+nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
 
 REGISTER_BLOCK, TABLE, PERMUTE = 13.0, 10.0, 6.0
-"""What the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block with
-its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28 wires
-(decision 0027)."""
+"""By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
+with its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28
+wires (decision 0027)."""
 
 
 @dataclass(frozen=True, slots=True)

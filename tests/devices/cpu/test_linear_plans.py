@@ -1,4 +1,4 @@
-"""The CPU's kernels do what plans over subspaces say."""
+"""The CPU's kernels do what plans in a CNOT frame say."""
 
 from __future__ import annotations
 
@@ -6,24 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planning.linear.test_new_state import by_value, new_plan, zero
+from planning.linear.test_new_state import new_plan
 from planning.linear.test_schedule import CPU, drawn, is_linear, plan_of
+from support.literal_executor import in_order
 from support.states import random_state
 
 from qsim_ex import reference
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning import compiled
 from qsim_ex.planning.planner import bind
 from qsim_ex.steps import Shape
 
 
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every linear plan that there is."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-
-
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_the_cpu_runs_linear_plans() -> None:
     """The CPU's kernels do what such a plan says, with whole vectors as lanes, and with lanes anywhere in memory."""
     for low, bound, dtype in ((5, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
@@ -34,11 +28,10 @@ def test_the_cpu_runs_linear_plans() -> None:
         assert sum(bool(sweep.load) for sweep in plan.sweeps) > 1
         for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
             device.run(buffer, 13, step, numbers)
-        after = buffer[[plan.end.index(value) for value in range(psi.size)]]
-        assert np.linalg.norm(after - reference.simulate(circuit, psi)) <= bound
+        assert np.linalg.norm(in_order(buffer, plan.end) - reference.simulate(circuit, psi)) <= bound
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 def test_the_cpu_runs_plans_of_new_states() -> None:
     """The CPU's kernels do what such a plan says; memory that nothing has written may hold anything."""
     for low, bound, dtype in ((4, 1e-5, np.complex64), (1, 1e-12, np.complex128)):
@@ -51,4 +44,4 @@ def test_the_cpu_runs_plans_of_new_states() -> None:
             assert is_linear(plan)
             for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
                 device.run(buffer, 13, step, numbers)
-            assert np.linalg.norm(by_value(buffer, plan) - reference.simulate(circuit, zero(13))) <= bound
+            assert np.linalg.norm(in_order(buffer, plan.end) - reference.simulate(circuit)) <= bound

@@ -1,4 +1,4 @@
-"""Plans over subspaces on the GPU device, which have CX moved by addresses: drawn sweeps and whole circuits, on an
+"""Plans in a CNOT frame on the GPU device, which have CX moved by addresses: drawn sweeps and whole circuits, on an
 emulated GPU and on the real one.
 """
 
@@ -21,7 +21,6 @@ from qsim_ex.deployment.assign import on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
-from qsim_ex.planning import compiled
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.state.vector import StateVector
@@ -33,8 +32,8 @@ SWEEP_BOUND = {np.complex64: 2e-5, np.complex128: 1e-12}
 BOUND = {np.complex64: 1e-5, np.complex128: 1e-12}
 
 
-class Subspaces(GpuDevice):
-    """A GPU whose plans may be over subspaces, with dense blocks on tensor cores however small a state is."""
+class LinearGpu(GpuDevice):
+    """A GPU whose plans may be in a CNOT frame, with dense blocks on tensor cores however small a state is."""
 
     def shape(self, dtype):
         """The GPU's shape, with both switches on."""
@@ -45,9 +44,9 @@ class Subspaces(GpuDevice):
 def gpu(request):
     """An emulated GPU, and the real one."""
     if request.param == "emulated":
-        return Subspaces.on(EmulatedRuntime(tensor=True))
+        return LinearGpu.on(EmulatedRuntime(tensor=True))
     try:
-        return Subspaces()
+        return LinearGpu()
     except (DeviceError, MissingPackage) as error:
         pytest.skip(str(error))
 
@@ -56,15 +55,6 @@ def gpu(request):
 def dtype(request):
     """Both precisions."""
     return request.param
-
-
-@pytest.fixture
-def always(monkeypatch):
-    """Take every plan over subspaces that there is, whatever it is predicted to take."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-    make_plan.cache_clear()
-    yield
-    make_plan.cache_clear()
 
 
 def filled(gpu, psi):
@@ -130,11 +120,11 @@ CIRCUITS = {
 }
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("name", CIRCUITS)
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("new", [True, False], ids=["new", "full"])
-def test_a_plan_over_subspaces(gpu, name, compile, dtype, new):
+def test_a_plan_in_a_cnot_frame(gpu, name, compile, dtype, new):
     """Kernels of such plans make the state that the circuit's definition makes, from |0…0⟩ in memory that may hold
     anything, and from any state.
     """
@@ -159,7 +149,7 @@ def test_a_plan_over_subspaces(gpu, name, compile, dtype, new):
     assert np.linalg.norm(found - want) < BOUND[dtype] * np.linalg.norm(want)
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("compile", ["always", "never", "auto"])
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_states_as_users_have_them(gpu, compile, precision):
@@ -174,8 +164,8 @@ def test_states_as_users_have_them(gpu, compile, precision):
             assert state.apply(more).to_numpy() == pytest.approx(after, abs=1e-5)
 
 
-def test_which_plans_are_over_subspaces(dtype):
-    """On a GPU circuits full of CX have plans over subspaces, of new states and of others; other circuits do not."""
+def test_which_plans_are_in_a_cnot_frame(dtype):
+    """On a GPU circuits full of CX have plans in a CNOT frame, of new states and of others; other circuits do not."""
     shape = GpuDevice.on(EmulatedRuntime()).shape(dtype)
     for family, linear in (("cx_only", True), ("qaoa", False)):
         circuit = circuit_of(FAMILIES[family](22), 22)
