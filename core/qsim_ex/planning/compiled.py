@@ -286,7 +286,9 @@ class _Planner:
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed coefficient program, which this object keeps."""
         out = np.empty(2 * len(LISTED), dtype=np.int64)
-        function("plan_listed")(self.handle, out.ctypes.data)
+        listed = unchecked("plan_listed")
+        if listed(self.handle, out.ctypes.data) == REFUSED:
+            raise refusal(listed)
         return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:
