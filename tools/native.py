@@ -113,13 +113,12 @@ def build_tests(compiler: str = "", sanitize: str = "") -> Path:
     """
     architecture = platform.machine()
     made = [*objects(architecture, compiler, sanitize), *objects(architecture, compiler, sanitize, tests=True)]
-    if sanitize:  # whose runtime has operators new and delete of its own
-        made = [one for one in made if one.name != "runtime.o"]
     command, _ = _commands(architecture, compiler)
     program = _folder(architecture, compiler, sanitize) / "tests"
-    _run(
-        [*command, *([f"-fsanitize={sanitize}"] if sanitize else []), *map(str, made), "-lpthread", "-o", str(program)]
-    )
+    own = [f"-fsanitize={sanitize}"] if sanitize else []
+    if sanitize == "thread":  # whose runtime for C++ has operators new and delete, which those of the library replace
+        own += ["--driver-mode=gcc", "-lstdc++", "-lm"]
+    _run([*command, *map(str, made), *own, "-lpthread", "-o", str(program)])
     return program
 
 

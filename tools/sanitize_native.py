@@ -58,9 +58,9 @@ SANITIZERS = {"address,undefined": "asan", "thread": "tsan"}
 """Each choice of sanitizers, and the folder of what is built with it."""
 
 OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=0",  # Python itself frees little at its end
+    "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0",  # Python itself frees little at its end
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0:die_after_fork=0",
+    "TSAN_OPTIONS": "allocator_may_return_null=1:halt_on_error=1:report_signal_unsafe=0:die_after_fork=0",
     "PYTHONMALLOC": "malloc",  # so that memory of Python is checked too
     "OPENBLAS_NUM_THREADS": "1",
 }
@@ -100,7 +100,7 @@ def run(sanitize: str, tests: Sequence[str]) -> int:
     folder = native.ROOT / "build" / SANITIZERS[sanitize]
     library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
     program = native.build_tests(COMPILER, sanitize)
-    alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": "detect_leaks=1"}
+    alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": OPTIONS["ASAN_OPTIONS"].replace("leaks=0", "leaks=1")}
     if status := subprocess.run(["setarch", "-R", str(program)], env=alone, check=False).returncode:
         return status
     ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))

@@ -12,12 +12,12 @@
 // QX_DIGEST: the digest of the sources, as qsim_ex.native.library computes it.
 extern "C" __attribute__((visibility("default"))) const char* qx_digest() { return QX_TEXT(QX_DIGEST); }
 
-// Returns the rows of exports.def as lines of three words, the last of which may be empty: sort, name, and arguments.
+// Returns the rows of exports.def as lines: sort, name, arguments, and what memory is for; the last two may be empty.
 extern "C" __attribute__((visibility("default"))) const char* qx_exports() {
     return
-#define QX_FUNCTION(name, kinds) "function " #name " " #kinds "\n"
-#define QX_OBJECTS(name, kinds) "objects " #name " " #kinds "\n"
-#define QX_KERNEL(name, kinds) "kernel " #name " " #kinds "\n"
+#define QX_FUNCTION(name, kinds, ...) "function " #name " " #kinds " " __VA_ARGS__ "\n"
+#define QX_OBJECTS(name, kinds, ...) "objects " #name " " #kinds " " __VA_ARGS__ "\n"
+#define QX_KERNEL(name, kinds, ...) "kernel " #name " " #kinds " " __VA_ARGS__ "\n"
 #include "exports.def"
         ;
 }

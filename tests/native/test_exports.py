@@ -15,23 +15,24 @@ from qsim_ex.native import library
 
 SOURCES = ROOT / "core/native"
 COMPILER = next(filter(None, map(shutil.which, ("g++", "clang++"))), "")
-TABLE = re.findall(r"^QX_(\w+)\((\w+), ?(\w*)\)$", (SOURCES / "exports.def").read_text(), re.MULTILINE)
+ROW = re.compile(r'^QX_(\w+)\((\w+), ?(\w*)(?:, "(.+)")?\)$', re.MULTILINE)
+TABLE = ROW.findall((SOURCES / "exports.def").read_text())
 
 
 def test_the_library_carries_the_table_and_has_each_of_its_functions() -> None:
     """Every row of exports.def stands in the library, and its function is there; a kernel is there for each set."""
-    assert library._exports() == {name: (sort.lower(), kinds) for sort, name, kinds in TABLE}
-    for sort, name, kinds in TABLE:
+    assert library._exports() == {name: (sort.lower(), kinds, purpose) for sort, name, kinds, purpose in TABLE}
+    for sort, name, kinds, _ in TABLE:
         for chosen in library.instruction_sets() if sort == "KERNEL" else ("",):
             assert len(library.function(name, chosen).argtypes) == len(kinds)
 
 
 def test_functions_that_take_objects_hold_the_lock() -> None:
     """A row with an object is one of QX_OBJECTS, whose functions belong to the library that holds Python's lock."""
-    assert all(sort == "OBJECTS" for sort, _, kinds in TABLE if "o" in kinds)
-    flags = {name: library.function(name)._flags_ for sort, name, _ in TABLE if sort != "KERNEL"}
+    assert all(sort == "OBJECTS" for sort, _, kinds, _ in TABLE if "o" in kinds)
+    flags = {name: library.function(name)._flags_ for sort, name, *_ in TABLE if sort != "KERNEL"}
     held = {name for name, flag in flags.items() if flag & ctypes._FUNCFLAG_PYTHONAPI}
-    assert held == {name for sort, name, _ in TABLE if sort == "OBJECTS"}
+    assert held == {name for sort, name, *_ in TABLE if sort == "OBJECTS"}
 
 
 @pytest.mark.skipif(not COMPILER, reason="needs g++ or clang++")

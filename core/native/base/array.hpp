@@ -3,10 +3,9 @@
 // processor lacks. So everything here, and in every header of such sources, belongs to one source alone.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 
-#include "base/int.hpp"
+#include "base/refusal.hpp"
 
 namespace qx {
 namespace {
@@ -24,7 +23,7 @@ class Array {
     Array(Array&& other) noexcept : at_(other.at_), size_(other.size_) { other.at_ = nullptr; }
     Array(const Array&) = delete;
     Array& operator=(const Array&) = delete;
-    ~Array() { std::free(at_); }
+    ~Array() { free_aligned_memory(at_); }
 
     Item& operator[](Int k) { return at_[k]; }
     const Item& operator[](Int k) const { return at_[k]; }
@@ -36,11 +35,9 @@ class Array {
 
     // Makes the array larger; its items are kept.
     void grow(Int size) {
-        const auto bytes = (static_cast<std::size_t>(size) * sizeof(Item) + 64) / 64 * 64;
-        auto* made = static_cast<Item*>(std::aligned_alloc(64, bytes));
-        if (!made) std::abort();
+        auto* made = static_cast<Item*>(aligned_memory(static_cast<std::size_t>(size) * sizeof(Item)));
         if (size_) std::memcpy(static_cast<void*>(made), at_, static_cast<std::size_t>(size_) * sizeof(Item));
-        std::free(at_);
+        free_aligned_memory(at_);
         at_ = made;
         size_ = size;
     }

@@ -17,9 +17,9 @@ struct Object;
 namespace qx::exports {
 
 // The letters of exports.def for each function, by its name.
-#define QX_FUNCTION(name, kinds) inline constexpr char name[] = #kinds;
-#define QX_OBJECTS(name, kinds) inline constexpr char name[] = #kinds;
-#define QX_KERNEL(name, kinds) inline constexpr char name##_of_each_set[] = #kinds;
+#define QX_FUNCTION(name, kinds, ...) inline constexpr char name[] = #kinds;
+#define QX_OBJECTS(name, kinds, ...) inline constexpr char name[] = #kinds;
+#define QX_KERNEL(name, kinds, ...) inline constexpr char name##_of_each_set[] = #kinds;
 #include "exports.def"
 #undef QX_FUNCTION
 #undef QX_OBJECTS

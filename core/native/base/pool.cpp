@@ -68,6 +68,7 @@ struct alignas(64) Slot {
     const void* function = nullptr;
     Int chunks = 0;
     Int deadline = 0;  // 0: none
+    std::size_t scratch = 0;
     alignas(64) std::atomic<Int> next{0};
 
     static constexpr std::uint32_t helper = 1u << 16, tickets = helper - 1;
@@ -89,7 +90,7 @@ struct alignas(64) Slot {
             if ((seen & tickets) == 0) return false;
         } while (!state.compare_exchange_weak(seen, seen - 1 + helper));
         if ((seen & tickets) > 1) call_helpers();
-        if (!expired()) work();
+        if (!expired() && (!scratch || qx::scratch(scratch))) work();
         state.fetch_sub(helper);
         if (sleepers.load() != 0) wake(state, 1);
         return true;
@@ -170,6 +171,7 @@ void make_key() { pthread_key_create(&key, free); }
 }  // namespace
 
 Int share(const Sharing& sharing, void (*call)(const void*, Int), const void* function) {
+    if (sharing.scratch && !scratch(sharing.scratch)) return refused;
     Slot alone;
     Int helpers = sharing.chunks - sharing.first - 1;
     if (helpers > sharing.threads - 1) helpers = sharing.threads - 1;
@@ -179,6 +181,7 @@ Int share(const Sharing& sharing, void (*call)(const void*, Int), const void* fu
     slot.function = function;
     slot.chunks = sharing.chunks;
     slot.deadline = sharing.microseconds ? now() + sharing.microseconds * 1000 : 0;
+    slot.scratch = sharing.scratch;
     slot.next.store(sharing.first, std::memory_order_relaxed);
     if (found) {
         start(helpers);
@@ -197,9 +200,9 @@ Int share(const Sharing& sharing, void (*call)(const void*, Int), const void* fu
 char* scratch(std::size_t bytes) {
     if (own.bytes < bytes) {
         pthread_once(&once, make_key);
-        free(own.memory);
         void* memory = nullptr;
-        if (posix_memalign(&memory, 4096, bytes) != 0) abort();
+        if (refuses() || posix_memalign(&memory, 4096, bytes) != 0) return refused_bytes() = bytes, nullptr;
+        free(own.memory);
         own = {static_cast<char*>(memory), bytes};
         pthread_setspecific(key, memory);
     }

@@ -10,9 +10,11 @@ namespace {
 // `threads` threads for about so many microseconds.
 struct Ranges {
     Int size, each, chunk, threads, microseconds;
+    std::size_t scratch = 0;  // as in Sharing
 };
 
-// Calls `work(first, last)` for ranges that make up all items; returns the chunk to go on with, 0 if all are done.
+// Calls `work(first, last)` for ranges that make up all items; returns the chunk to go on with, 0 if all are done, or
+// `refused`.
 template <class Work>
 Int in_ranges(const Ranges& ranges, const Work& work) {
     constexpr Int most = 1 << 18, chunks_each = 8;  // amplitudes of a chunk; chunks of a thread, to end together
@@ -21,7 +23,8 @@ Int in_ranges(const Ranges& ranges, const Work& work) {
     if (ranges.threads == 1) length = most / ranges.each;
     if (length < 1) length = 1;
     const Int chunks = (ranges.size + length - 1) / length;
-    const Int next = share({ranges.chunk, chunks, ranges.threads, ranges.microseconds}, [&](Int chunk) {
+    const Sharing sharing{ranges.chunk, chunks, ranges.threads, ranges.microseconds, ranges.scratch};
+    const Int next = share_allocating(sharing, [&](Int chunk) {
         const Int first = chunk * length, last = first + length;
         work(first, last < ranges.size ? last : ranges.size);
     });

@@ -3,7 +3,6 @@
 // Columns are named by *bases*, the indices at which all row bits are 0; row r is `offsets[r]` further on. `single`
 // says whether amplitudes are complex64 or complex128.
 
-#include "base/array.hpp"
 #include "base/export.hpp"
 #include "base/index_bits.hpp"
 #include "base/ranges.hpp"
@@ -34,12 +33,16 @@ Int shared(void* state, Int single, const qx::Ranges& ranges, const Work& work) 
     });
 }
 
+// The scratch memory of `permute_tiles`.
+std::size_t permutation_bytes(Int bits) { return (sizeof(Double) + 2 * sizeof(Int)) << bits; }
+
 template <class Number>
 void permute_tiles(Number* state, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int first, Int last) {
     const Int size = Int{1} << bits;
-    qx::Array<Int> places(size, 0), origin(size, 0);
-    qx::Array<Number> aside(size);
-    Int shift = 0;
+    auto* aside = reinterpret_cast<Number*>(qx::scratch(permutation_bytes(bits)));
+    auto* places = reinterpret_cast<Int*>(aside + size);
+    Int *origin = places + size, shift = 0;
+    places[0] = origin[0] = 0;
     for (Int k = 0; k < bits; ++k) {
         shift |= (flip >> k & 1) << sources[k];
         for (Int x = 0; x < Int{1} << k; ++x) {
@@ -144,9 +147,9 @@ QX_EXPORT(exchange, (void* state, Int single, const Int* columns, Int here, Int 
 }
 
 // Moves bits inside tiles: in tile coordinates new bit k is old bit sources[k], XOR bit k of `flip`.
-// tile: the `bits` index bits of a tile, ascending; free: mask of all others.
+// tile: the `bits` index bits of a tile, ascending; free: mask of all others. `refused` before anything is changed.
 QX_EXPORT(permute_tiles, (void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free,
                           Int size, Int each, Int chunk, Int threads, Int slice)) {
-    return shared(state, single, {size, each, chunk, threads, slice},
+    return shared(state, single, {size, each, chunk, threads, slice, permutation_bytes(bits)},
                   [=](auto* of, Int first, Int last) { permute_tiles(of, tile, sources, bits, flip, free, first, last); });
 }

@@ -134,7 +134,9 @@ QX_EXPORT(enqueue, (Launch driver, Int stream, Int state, Int tables, Int first,
                 else qx::pivot(raw, room + at[4], records, records + c);
                 break;
             }
-            case BIND: qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0); break;
+            case BIND:  // without tables, so that nothing is allocated
+                qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
+                break;
         }
     }
 }

@@ -288,6 +288,8 @@ QX_EXPORT_SET(pauli_transfer, (const qx::narrow_density::Complex* kraus, qx::Int
 
 // Computes the probabilities of the bindings from number `first` up to `last`.
 QX_EXPORT_SET(narrow_density, (const qx::narrow_density::Request* request, qx::Int first, qx::Int last)) {
-    for (qx::Int binding = first; binding < last; ++binding) qx::narrow_density::run(*request, binding);
-    return 0;
+    return qx::guarded([&] {
+        for (qx::Int binding = first; binding < last; ++binding) qx::narrow_density::run(*request, binding);
+        return 0;
+    });
 }

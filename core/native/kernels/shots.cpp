@@ -6,6 +6,7 @@
 
 #include "base/export.hpp"
 #include "base/interned.hpp"
+#include "base/refusal.hpp"
 
 namespace {
 
@@ -28,11 +29,7 @@ Int above(const double* values, Int size, double target, Int from) {
     return from;
 }
 
-}  // namespace
-
-// Writes the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order.
-QX_EXPORT(shots_ascending, (const double* numbers, Int count, Int* order)) {
-    const auto size = static_cast<std::size_t>(count);
+void ascend(const double* numbers, std::size_t size, Int* order) {
     std::vector<Key> keys(size), sorted(size);
     Int begins[digits * buckets] = {};
     for (std::size_t k = 0; k < size; ++k) {
@@ -50,7 +47,28 @@ QX_EXPORT(shots_ascending, (const double* numbers, Int count, Int* order)) {
         keys.swap(sorted);
     }
     for (std::size_t k = 0; k < size; ++k) order[k] = keys[k].place;
-    return 0;
+}
+
+Int count(const Int* values, Int size, Int* distinct, Int* counts) {
+    qx::plan::Memo known;
+    qx::plan::Index count = 0;
+    for (Int k = 0; k < size; ++k) {
+        qx::plan::Index& number = known[static_cast<std::uint64_t>(values[k])];
+        if (number == qx::plan::Memo::none) {
+            distinct[count] = values[k];
+            counts[count] = 0;
+            number = count++;
+        }
+        ++counts[number];
+    }
+    return count;
+}
+
+}  // namespace
+
+// Writes the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order.
+QX_EXPORT(shots_ascending, (const double* numbers, Int size, Int* order)) {
+    return qx::guarded([&] { return ascend(numbers, static_cast<std::size_t>(size), order), 0; });
 }
 
 // Writes where each running sum of weights ends.
@@ -77,16 +95,5 @@ QX_EXPORT(shots_choose, (const double* ends, Int size, const double* targets, In
 
 // Writes the distinct values, in the order in which they come first, and how often each comes; returns how many there are.
 QX_EXPORT(shots_count, (const Int* values, Int size, Int* distinct, Int* counts)) {
-    qx::plan::Memo known;
-    qx::plan::Index count = 0;
-    for (Int k = 0; k < size; ++k) {
-        qx::plan::Index& number = known[static_cast<std::uint64_t>(values[k])];
-        if (number == qx::plan::Memo::none) {
-            distinct[count] = values[k];
-            counts[count] = 0;
-            number = count++;
-        }
-        ++counts[number];
-    }
-    return count;
+    return qx::guarded([&] { return count(values, size, distinct, counts); });
 }

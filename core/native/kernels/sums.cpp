@@ -226,10 +226,12 @@ void search(const Real* state, const Search& of, Int first, Int last, Int* found
 
 QX_EXPORT_SET(marginals, (const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk,
                           Int threads, Int slice)) {
-    const Bins bins(*of);
-    return qx::in_ranges({size, each, chunk, threads, slice}, [=, &bins](Int first, Int last) {
-        if (single) marginals(static_cast<const float*>(state), *of, bins, first, last, out);
-        else marginals(static_cast<const double*>(state), *of, bins, first, last, out);
+    return qx::guarded([&] {
+        const Bins bins(*of);
+        return qx::in_ranges({size, each, chunk, threads, slice}, [=, &bins](Int first, Int last) {
+            if (single) marginals(static_cast<const float*>(state), *of, bins, first, last, out);
+            else marginals(static_cast<const double*>(state), *of, bins, first, last, out);
+        });
     });
 }
 
@@ -267,11 +269,13 @@ QX_EXPORT_SET(paulis, (const void* state, Int single, const Paulis* of, double* 
 
 // The sums of one small state, which is one unit, for some X-parts. out: [all z of all parts].
 QX_EXPORT_SET(small_paulis, (const void* state, Int single, const Paulis* const* parts, Int count, double* out)) {
-    for (Int k = 0; k < count; out += 2 * parts[k++]->num_zs) {
-        if (single) paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
-        else paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
-    }
-    return 0;
+    return qx::guarded([&] {
+        for (Int k = 0; k < count; out += 2 * parts[k++]->num_zs) {
+            if (single) paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
+            else paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
+        }
+        return 0;
+    });
 }
 
 // Items are runs of targets.

@@ -49,16 +49,19 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     std::size_t with_coefficients = space + program.coefficients * sizeof(Real);
 
     // Coefficients that many tiles share are looked up once, behind the caller's workspace.
+    char* mine = scratch(with_coefficients);
+    if (!mine) return refused;
     const Real* shared = nullptr;
     if (call.number_rows == 1) {
-        Real* out = reinterpret_cast<Real*>(scratch(with_coefficients) + space);
+        Real* out = reinterpret_cast<Real*>(mine + space);
         expand<Real>(program, call.numbers, out);
         shared = out;
     }
+    const std::size_t each = shared ? space : with_coefficients;
     Int streamed = streamed_bits<Real>(geometry, call, tiles);
     auto run_units = [&](Int first, Int last) {
         FlushSubnormals flushing;
-        char* memory = scratch(shared ? space : with_coefficients);
+        char* memory = scratch(each);
         Interpreter<Real> interpreter(program, memory, streamed);
         Real* own = reinterpret_cast<Real*>(memory + space);
         for (Int row = first / tiles; row * tiles < last; ++row) {
@@ -75,7 +78,7 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     if (size > units / (chunks_each * threads)) size = units / (chunks_each * threads);
     if (size < 1) size = 1;
     Int chunks = (units + size - 1) / size;
-    Int next = share({first_chunk, chunks, threads, microseconds},
+    Int next = share({first_chunk, chunks, threads, microseconds, each},
                      [&](Int chunk) { run_units(chunk * size, (chunk + 1) * size < units ? (chunk + 1) * size : units); });
     return next < chunks ? next : 0;
 }
@@ -83,7 +86,8 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
 }  // namespace
 }  // namespace qx::QX_SET
 
-// Runs a sweep from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done.
+// Runs a sweep from a chunk on, 0 at first, for about so many microseconds; returns the chunk to go on with, 0 if done, or
+// `refused` before anything is changed.
 QX_EXPORT_SET(run_sweep_single, (const qx::Program* program, char* state, qx::Int rows, const double* numbers,
                                  qx::Int number_rows, qx::Int number_count, qx::Int high, qx::Int cached_bytes,
                                  qx::Int first, qx::Int threads, qx::Int microseconds)) {

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/export.hpp"
+#include "base/owned.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 #include "planner/thresholds.hpp"
@@ -233,9 +234,8 @@ void Planner::take(StageAttempt& made) {
     }
 }
 
-const CoefficientArrays& Planner::listed() {
+void Planner::list() {
     if (!listed_) listed_ = std::make_unique<CoefficientArrays>(program_.listed(*context, steps.packed));
-    return *listed_;
 }
 
 }  // namespace qx::plan
@@ -245,6 +245,7 @@ const CoefficientArrays& Planner::listed() {
 namespace {
 
 using namespace qx::plan;
+using qx::Owned;
 
 // Gives memory that planning has freed back to the system, which free() does with the largest blocks alone.
 void trim() {
@@ -277,12 +278,8 @@ std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
     return out;
 }
 
-}  // namespace
-
-// Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
-QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
+// Returns a new planner that has read the beginning of a circuit; null after a Python exception. See `plan_begin`.
+Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
     auto reader = std::make_unique<Reader>(ops, types);
     const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]),
@@ -317,25 +314,19 @@ QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::
     std::vector<Mask> lows;
     for (qx::Int k = 0; k < given[15] && fitted.rules.has(Rule::lowest); ++k)
         lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
-    std::unique_ptr<Planner> made(new Planner(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
-                                              std::move(lows), Promise{rates[9], rates[10], rates[11]},
-                                              on_levels(address<qx::Int>(given[20]), rates + 12)));
-    return made->read() ? reinterpret_cast<qx::Int>(made.release()) : 0;
+    auto made = std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
+                                          std::move(lows), Promise{rates[9], rates[10], rates[11]},
+                                          on_levels(address<qx::Int>(given[20]), rates + 12));
+    return made->read() ? made.release() : nullptr;
 }
 
-// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
-// reads.
-QX_EXPORT(plan_read, (qx::Int planner)) { return reinterpret_cast<Planner*>(planner)->read() ? 0 : -1; }
-
-// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
-// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
-QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
-    auto* made = reinterpret_cast<Planner*>(planner);
+// Goes on for about so many milliseconds; returns what `plan_advance` does.
+qx::Int advanced(Planner& made, qx::Int milliseconds) {
     qx::Int end = now() + milliseconds;
     for (;;) {
-        Planner::State state = made->advance();
+        Planner::State state = made.advance();
         if (state == Planner::State::done) {
-            if (made->is_large()) trim();
+            if (made.is_large()) trim();
             return 0;
         }
         if (state == Planner::State::read) return 2;
@@ -346,10 +337,31 @@ QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
     }
 }
 
+}  // namespace
+
+// Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
+// as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
+// seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
+QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
+    return Owned<Planner>::make([&] { return begun(ops, types, given, rates); });
+}
+
+// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
+// reads.
+QX_EXPORT(plan_read, (qx::Int planner)) {
+    return Owned<Planner>::change(planner, [](Planner& made) { return made.read() ? 0 : -1; });
+}
+
+// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
+// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
+QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
+    return Owned<Planner>::change(planner, [&](Planner& made) { return advanced(made, milliseconds); });
+}
+
 // Writes the address and the length of each array of a finished plan, and then numbers, the last of which is the address of
 // its `PlanSteps`; the planner keeps all until it is freed.
 QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
-    auto* made = reinterpret_cast<Planner*>(planner);
+    Planner* made = &Owned<Planner>::at(planner);
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
@@ -371,7 +383,7 @@ QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
 // Writes of a finished plan on several levels address and length of `Planner::stages`, whether parities are far, and which
 // index bits are fresh in the end.
 QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
-    auto* made = reinterpret_cast<Planner*>(planner);
+    Planner* made = &Owned<Planner>::at(planner);
     out[0] = reinterpret_cast<qx::Int>(made->stages.data()), out[1] = static_cast<qx::Int>(made->stages.size());
     out[2] = made->parities, out[3] = static_cast<qx::Int>(made->left);
     return 0;
@@ -380,44 +392,50 @@ QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
 // Writes the address and the length of each array of the coefficient program as qsim_ex.steps.numbers has it. It is called
 // with the interpreter's lock held, so that one thread alone makes them.
 QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
-    const CoefficientArrays& made = reinterpret_cast<Planner*>(planner)->listed();
-    auto write = [&](const auto& values) {
-        *out++ = reinterpret_cast<qx::Int>(values.data());
-        *out++ = static_cast<qx::Int>(values.size());
-    };
-    write(made.program), write(made.places), write(made.incidence), write(made.packed);
-    return 0;
+    return Owned<Planner>::extend(planner, [&](Planner& plan) {
+        plan.list();
+        auto write = [&](const auto& values) {
+            *out++ = reinterpret_cast<qx::Int>(values.data());
+            *out++ = static_cast<qx::Int>(values.size());
+        };
+        const CoefficientArrays& made = plan.listed();
+        write(made.program), write(made.places), write(made.incidence), write(made.packed);
+        return 0;
+    });
 }
 
 // Returns an encoder of the sweeps of a plan (its `PlanSteps`), for a state of 2^num_bits amplitudes and vectors of
 // 2^lane_bits real numbers of `real_bytes` bytes.
 QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
     auto* plan = reinterpret_cast<const PlanSteps*>(steps);
-    return reinterpret_cast<qx::Int>(new Encoder(*plan->context, plan->steps, static_cast<int>(num_bits),
-                                                 static_cast<int>(lane_bits), static_cast<int>(real_bytes)));
+    return Owned<Encoder>::make([&] {
+        return new Encoder(*plan->context, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
+                           static_cast<int>(real_bytes));
+    });
 }
 
 // Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
 QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
-    auto* made = reinterpret_cast<Encoder*>(encoder);
-    for (qx::Int end = now() + milliseconds; made->advance();)
-        if (now() >= end) return 1;
-    return 0;
+    return Owned<Encoder>::change(encoder, [&](Encoder& made) {
+        for (qx::Int end = now() + milliseconds; made.advance();)
+            if (now() >= end) return 1;
+        return 0;
+    });
 }
 
 // Writes where the programs of encoded sweeps begin, one behind the other, and the bytes of all.
 QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
-    const EncodedSweeps& made = reinterpret_cast<Encoder*>(encoder)->sweeps();
+    const EncodedSweeps& made = Owned<Encoder>::at(encoder).sweeps();
     out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
     return 0;
 }
 
 QX_EXPORT(plan_free_encoded, (qx::Int encoder)) {
-    delete reinterpret_cast<Encoder*>(encoder);
+    Owned<Encoder>::drop(encoder);
     return 0;
 }
 
 QX_EXPORT(plan_free, (qx::Int planner)) {
-    delete reinterpret_cast<Planner*>(planner);
+    Owned<Planner>::drop(planner);
     return 0;
 }

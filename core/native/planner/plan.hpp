@@ -71,8 +71,9 @@ class Planner : public PlanSteps {
     Mask left = 0;
 
     const CoefficientProgram& program() const { return program_; }
-    // The coefficient program with all its places, made when it is asked for first.
-    const CoefficientArrays& listed();
+    // The coefficient program with all its places, once `list` has made it.
+    const CoefficientArrays& listed() const { return *listed_; }
+    void list();
 
   private:
     bool has(Rule rule) const { return shape_.rules.has(rule); }

@@ -1,6 +1,7 @@
 // The gates of a circuit of Cirq, read from its operations, which are objects of Python: qsim_ex.frameworks.cirq_reader
 // has the rules.
 
+#include <utility>
 #include <vector>
 
 #include "base/export.hpp"
@@ -113,39 +114,44 @@ class Qubits {
 QX_EXPORT(cirq_gates,
           (Object* operations, Int count, const Int* types, Int num_types, Object* gate, Object* qubits, const Rule* rules,
            Int num_rules, const Case* cases, const Int* num_wires, Object* distinct, qx::Arrays* out)) {
-    qx::GateWriter write(*out);
-    Qubits numbered(distinct);
-    Memo known;  // gates, by their addresses: the operations hold them
-    std::vector<Gate> gates;
-    for (Int k = 0; k < count; ++k) {
-        Object* operation = call.list_item(operations, k);
-        Object* on = call.attribute(operation, qubits);
-        std::uint64_t key = 0;
-        Int size = on ? numbered.put(on, key) : -1;
-        held(on);
-        if (size < 0) return -1;
-        if (numbered.size() > qx::most_wires) return 1;
-        const std::uint64_t wires = size <= qx::most_wires_of_a_gate ? key : 0;
-        Int type = type_of(operation), of = 0;
-        while (of < num_types && types[of] != type) ++of;
-        if (of == num_types) {
-            write.other(wires);
-            continue;
+    return qx::guarded([&] {
+        qx::GateWriter write(*out);
+        Qubits numbered(distinct);
+        Memo known;  // gates, by their addresses: the operations hold them
+        std::vector<Gate> gates;
+        Object* on = nullptr;
+        const auto give_back = [&] { held(std::exchange(on, nullptr)); };
+        const qx::Undo end(give_back);
+        for (Int k = 0; k < count; ++k) {
+            Object* operation = call.list_item(operations, k);
+            on = call.attribute(operation, qubits);
+            std::uint64_t key = 0;
+            Int size = on ? numbered.put(on, key) : -1;
+            give_back();
+            if (size < 0) return -1;
+            if (numbered.size() > qx::most_wires) return 1;
+            const std::uint64_t wires = size <= qx::most_wires_of_a_gate ? key : 0;
+            Int type = type_of(operation), of = 0;
+            while (of < num_types && types[of] != type) ++of;
+            if (of == num_types) {
+                write.other(wires);
+                continue;
+            }
+            Object* its = held(call.attribute(operation, gate));
+            if (!its) return -1;
+            Index& number = known[address(its)];
+            if (number == Memo::none) {
+                number = static_cast<Index>(gates.size());
+                gates.push_back(read(its, rules, rules + num_rules, cases));
+            }
+            const Gate& found = gates[number];
+            if (found.row == Gate::none || num_wires[found.row] != size) {
+                write.other(wires);
+                continue;
+            }
+            for (Int j = 0; j < found.num_parameters; ++j) write.parameter(found.parameters[j]);
+            write.gate(key | found.row);
         }
-        Object* its = held(call.attribute(operation, gate));
-        if (!its) return -1;
-        Index& number = known[address(its)];
-        if (number == Memo::none) {
-            number = static_cast<Index>(gates.size());
-            gates.push_back(read(its, rules, rules + num_rules, cases));
-        }
-        const Gate& found = gates[number];
-        if (found.row == Gate::none || num_wires[found.row] != size) {
-            write.other(wires);
-            continue;
-        }
-        for (Int j = 0; j < found.num_parameters; ++j) write.parameter(found.parameters[j]);
-        write.gate(key | found.row);
-    }
-    return 0;
+        return 0;
+    });
 }

@@ -13,6 +13,7 @@ using qx::plan::Mask;
 using qx::plan::unit;
 using qx::python::call;
 using qx::python::Object;
+using qx::python::put;
 
 constexpr Int fields = 7, mixes = 0, reads = 1, when = 2, operand = 4;  // of an operation
 constexpr Int not_yet = -1, own = -2;                                     // for the place of a row's operands
@@ -53,7 +54,7 @@ struct Maker {
     // Makes a named tuple of values, whose reference it takes; returns null after an exception.
     Object* named(Object* type, Object* values) const {
         Object* arguments = call.new_tuple(1);
-        if (!arguments) return nullptr;
+        if (!arguments) return call.decrease(values), nullptr;
         call.set_tuple_item(arguments, 0, values);
         Object* made = make(type, arguments, nullptr);
         call.decrease(arguments);
@@ -116,7 +117,7 @@ struct Part {
         for (Int field = 0; field < fields; ++field) {
             Object* value = field == operand ? call.new_integer(place + at) : values[field];
             if (field != operand) call.increase(value);
-            call.set_tuple_item(made, field, value);  // it takes the reference
+            if (!put(made, field, value)) return call.decrease(made), nullptr;
         }
         return maker.named(maker.op, made);
     }
@@ -132,7 +133,8 @@ struct Part {
         Object* made = call.new_tuple(size);
         for (Int k = 0; made && k < size; ++k) {
             Int argument = qx::python::integer(arguments, k);
-            call.set_tuple_item(made, k, call.new_integer(single ? wires.at[argument] : wires.moved(argument)));
+            if (!put(made, k, call.new_integer(single ? wires.at[argument] : wires.moved(argument))))
+                return call.decrease(made), nullptr;
         }
         return made;
     }
@@ -141,7 +143,8 @@ struct Part {
         Object* made = call.new_tuple(2);
         if (!made) return nullptr;
         for (Int k = 0; k < 2; ++k)
-            call.set_tuple_item(made, k, call.new_integer(wires.moved(qx::python::integer(condition, k))));
+            if (!put(made, k, call.new_integer(wires.moved(qx::python::integer(condition, k)))))
+                return call.decrease(made), nullptr;
         return maker.named(maker.when, made);
     }
 };
@@ -162,17 +165,18 @@ struct Gate {
     bool append(Object* list, Int place, const Maker& maker) const {
         for (const Part& part : parts) {
             Object* made = part.operation(place, maker);
-            if (!made || call.append(list, made)) return false;
-            call.decrease(made);
+            const bool appended = made && !call.append(list, made);
+            if (made) call.decrease(made);
+            if (!appended) return false;
         }
         return true;
     }
     bool append_shared(Object* list, Int place, const Maker& maker) {
         for (std::size_t k = 0; k < parts.size(); ++k) {
             if (k == shared.size()) {
-                Object* made = parts[k].operation(place, maker);
-                if (!made) return false;
-                shared.push_back(made);
+                shared.push_back(nullptr);  // there is room for a reference before there is one
+                shared[k] = parts[k].operation(place, maker);
+                if (!shared[k]) return false;
             }
             if (call.append(list, shared[k])) return false;
         }
@@ -180,7 +184,8 @@ struct Gate {
     }
     void drop() {
         for (Part& part : parts) part.drop();
-        for (Object* op : shared) call.decrease(op);
+        for (Object* op : shared)
+            if (op) call.decrease(op);
     }
 };
 
@@ -230,26 +235,34 @@ void group(const Gates& gates, Int size) {
     }
 }
 
+// See `operations_append`.
+Int append(Object* list, Object* ops, Gates& gates, const Maker& maker) {
+    Mask touched = 0;
+    for (Int k = 0; gates.on_arguments && k < gates.num_keys; ++k) {
+        Wires wires(gates.keys[k]);
+        if (!wires.are_right(gates.rows[row_of(gates.keys[k])].qubits, gates.num_qubits)) return 1;
+        touched |= wires.mask;
+    }
+    gates.touched = static_cast<Int>(touched);
+    std::vector<Gate> known(static_cast<std::size_t>(gates.num_keys));
+    const Int size = gates.size;
+    {
+        const auto drop = [&] {
+            for (Gate& gate : known) gate.drop();
+        };
+        const qx::Undo dropping(drop);
+        if (!append_all(list, ops, gates, maker, known)) return -1;
+    }
+    group(gates, size);
+    return 0;
+}
+
 }  // namespace
 
 // Appends the operations of gates to a list. ops: tuples of operations that count their operands from 0. Returns -1 after an
 // exception, and 1, having appended nothing, if the wires of a key are none of a circuit's.
 QX_EXPORT(operations_append, (Object* list, Object* op_type, Object* when_type, Object* always, Object* tuple_type,
                               Object* ops, Gates* gates)) {
-    Mask touched = 0;
-    for (Int k = 0; gates->on_arguments && k < gates->num_keys; ++k) {
-        Wires wires(gates->keys[k]);
-        if (!wires.are_right(gates->rows[row_of(gates->keys[k])].qubits, gates->num_qubits)) return 1;
-        touched |= wires.mask;
-    }
-    gates->touched = static_cast<Int>(touched);
     auto make = reinterpret_cast<qx::python::New>(call.slot(tuple_type, qx::python::new_slot));
-    const Maker maker{op_type, when_type, always, make};
-    std::vector<Gate> known(static_cast<std::size_t>(gates->num_keys));
-    const Int size = gates->size;
-    const bool right = append_all(list, ops, *gates, maker, known);
-    for (Gate& gate : known) gate.drop();
-    if (!right) return -1;
-    group(*gates, size);
-    return 0;
+    return qx::guarded([&] { return append(list, ops, *gates, {op_type, when_type, always, make}); });
 }

@@ -15,15 +15,17 @@ QX_EXPORT(python_functions, (const qx::Int* addresses)) {
 // Numbers the distinct objects of a list, by their addresses; writes the number of each object and where each distinct one
 // comes first. Returns how many are distinct.
 QX_EXPORT(objects_number, (qx::python::Object* list, qx::Int size, qx::plan::Index* numbers, qx::Int* first)) {
-    qx::plan::Memo known;
-    qx::plan::Index count = 0;
-    for (qx::Int k = 0; k < size; ++k) {
-        qx::plan::Index& number = known[reinterpret_cast<std::uint64_t>(qx::python::call.list_item(list, k))];
-        if (number == qx::plan::Memo::none) {
-            first[count] = k;
-            number = count++;
+    return qx::guarded([&] {
+        qx::plan::Memo known;
+        qx::plan::Index count = 0;
+        for (qx::Int k = 0; k < size; ++k) {
+            qx::plan::Index& number = known[reinterpret_cast<std::uint64_t>(qx::python::call.list_item(list, k))];
+            if (number == qx::plan::Memo::none) {
+                first[count] = k;
+                number = count++;
+            }
+            numbers[k] = number;
         }
-        numbers[k] = number;
-    }
-    return count;
+        return count;
+    });
 }

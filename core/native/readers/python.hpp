@@ -3,7 +3,9 @@
 // interpreter's lock.
 #pragma once
 
-#include "base/int.hpp"
+#include <vector>
+
+#include "base/refusal.hpp"
 
 namespace qx::python {
 
@@ -39,6 +41,34 @@ using New = Object* (*)(Object* type, Object* positional, Object* named);
 constexpr int new_slot = 65;
 
 inline Functions call;
+
+// New references to objects, which are given back when this ends, and also when memory is refused before.
+class References {
+  public:
+    // Keeps what `make()` returns, null too, and returns it; it is made once there is room for it.
+    template <class Make>
+    Object* keep(const Make& make) {
+        objects_.push_back(nullptr);
+        return objects_.back() = make();
+    }
+    Object* operator[](std::size_t place) const { return objects_[place]; }
+    std::size_t size() const { return objects_.size(); }
+
+  private:
+    void give_back() const {
+        for (Object* object : objects_)
+            if (object) call.decrease(object);
+    }
+
+    std::vector<Object*> objects_;
+    Undo undo_{[](const void* it) { static_cast<const References*>(it)->give_back(); }, this};
+};
+
+// Puts a new reference into a new tuple; returns false for null, which an exception left.
+inline bool put(Object* tuple, Int place, Object* value) {
+    if (value) call.set_tuple_item(tuple, place, value);
+    return value != nullptr;
+}
 
 inline Int integer(Object* tuple, Int place) { return call.integer(call.tuple_item(tuple, place)); }
 

@@ -31,6 +31,7 @@ class Heap {
     Heap();
     Object* add(Object made) {
         all_.push_back(std::make_unique<Object>(std::move(made)));
+        all_.back()->items.reserve(room);
         return all_.back().get();
     }
     Object* integer(long long value) { return add({nullptr, static_cast<double>(value), std::to_string(value)}); }
@@ -44,6 +45,9 @@ class Heap {
     }
 
   private:
+    // Readers append to lists in `guarded`, whose end would free what is allocated there: Python's memory is none of theirs.
+    static constexpr std::size_t room = 1000;
+
     std::vector<std::unique_ptr<Object>> all_;
 };
 

@@ -31,16 +31,12 @@ struct Functions {
 
 constexpr std::uint8_t standard_gate = 0, barrier = 1, measurement = 3, real_number = 1;
 
-}  // namespace
-
-// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1
-// where a parameter is no finite real number, and for wires that are too many.
-QX_EXPORT(qiskit_gates, (const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
-                         Int num_names, qx::Arrays* out)) {
-    const Functions& call = *reinterpret_cast<const Functions*>(functions);
+// See `qiskit_gates`.
+Int read(const void* circuit, Int count, const Functions& call, const char* names, const Int* ends, Int num_names,
+         qx::Arrays& out) {
     qx::plan::Interned rows;
     for (Int k = 0, at = 0; k < num_names; at = ends[k++]) rows.of({names + at, static_cast<std::size_t>(ends[k] - at)});
-    qx::GateWriter write(*out);
+    qx::GateWriter write(out);
     for (Int k = 0; k < count; ++k) {
         View view;
         call.view(circuit, static_cast<std::size_t>(k), &view);
@@ -74,4 +70,14 @@ QX_EXPORT(qiskit_gates, (const void* circuit, Int count, const Int* functions, c
         write.gate(wires | row);
     }
     return 0;
+}
+
+}  // namespace
+
+// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1
+// where a parameter is no finite real number, and for wires that are too many.
+QX_EXPORT(qiskit_gates, (const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
+                         Int num_names, qx::Arrays* out)) {
+    return qx::guarded(
+        [&] { return read(circuit, count, *reinterpret_cast<const Functions*>(functions), names, ends, num_names, *out); });
 }

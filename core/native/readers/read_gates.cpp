@@ -1,7 +1,5 @@
 #include "readers/read_gates.hpp"
 
-#include <vector>
-
 #include "base/export.hpp"
 #include "readers/python.hpp"
 
@@ -18,8 +16,7 @@ Object* tuple_of(std::uint64_t wires) {
     Object* made = call.new_tuple(size);
     for (Int place = 0; made && place < size; ++place, wires >>= 14) {
         Object* wire = call.new_integer(static_cast<Int>(wires & qx::most_wires) - 1);
-        if (!wire) return call.decrease(made), nullptr;
-        call.set_tuple_item(made, place, wire);
+        if (!qx::python::put(made, place, wire)) return call.decrease(made), nullptr;
     }
     return made;
 }
@@ -41,19 +38,17 @@ QX_EXPORT(keys_moved, (const std::uint64_t* keys, Int count, const Int* to, std:
 // Appends the wires of each key to a list, as a tuple; keys with equal wires get the same one. Returns -1 after an
 // exception.
 QX_EXPORT(keys_wires, (const std::uint64_t* keys, Int count, Object* list)) {
-    qx::plan::Memo known;
-    std::vector<Object*> tuples;
-    bool right = true;
-    for (Int k = 0; right && k < count; ++k) {
-        qx::plan::Index& number = known[keys[k] >> 8];
-        if (number == qx::plan::Memo::none) {
-            Object* made = tuple_of(keys[k] >> 8);
-            if (!made) break;
-            number = static_cast<qx::plan::Index>(tuples.size());
-            tuples.push_back(made);
+    return qx::guarded([&] {
+        qx::plan::Memo known;
+        qx::python::References tuples;
+        for (Int k = 0; k < count; ++k) {
+            qx::plan::Index& number = known[keys[k] >> 8];
+            if (number == qx::plan::Memo::none) {
+                if (!tuples.keep([&] { return tuple_of(keys[k] >> 8); })) return -1;
+                number = static_cast<qx::plan::Index>(tuples.size() - 1);
+            }
+            if (call.append(list, tuples[number])) return -1;
         }
-        right = call.append(list, tuples[number]) == 0;
-    }
-    for (Object* made : tuples) call.decrease(made);
-    return call.error() ? -1 : 0;
+        return 0;
+    });
 }

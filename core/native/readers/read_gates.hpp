@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/interned.hpp"
+#include "base/refusal.hpp"
 
 namespace qx {
 

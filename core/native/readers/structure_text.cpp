@@ -21,22 +21,18 @@ class Texts {
     // Returns the text of an object; after an exception it is empty.
     View operator()(Object* of) {
         return views_[known_(of, [&](Object* object) {
-            Object* text = call.repr(object);
+            Object* text = kept_.keep([&] { return call.repr(object); });
             Int size = 0;
             const char* data = text ? call.text(text, &size) : nullptr;
-            if (text) kept_.push_back(text);
             views_.push_back(data ? View{data, static_cast<std::size_t>(size)} : View{});
             return static_cast<Index>(views_.size() - 1);
         })];
-    }
-    ~Texts() {
-        for (Object* text : kept_) call.decrease(text);
     }
 
   private:
     qx::plan::Known known_;
     std::vector<View> views_;
-    std::vector<Object*> kept_;
+    qx::python::References kept_;
 };
 
 // Writes into a buffer as much as it has room for.
@@ -84,17 +80,19 @@ bool is_of(Object* object, Object* type) {
 // room. Returns the place of the first that is not written, -1 after an exception.
 QX_EXPORT(structure_text,
           (Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room, Int* written)) {
-    Texts text;
-    Writer out(buffer, room);
-    for (Int place = begin; place < end; ++place) {
+    return qx::guarded([&] {
+        Texts text;
+        Writer out(buffer, room);
+        for (Int place = begin; place < end; ++place) {
+            *written = out.size();
+            Object* one = call.tuple_item(instructions, place);
+            if (place) out << ", ";
+            if (is_of(one, op_type)) write_operation(one, text, out);
+            else out << text(one);
+            if (call.error()) return Int{-1};
+            if (!out.fits()) return place;
+        }
         *written = out.size();
-        Object* one = call.tuple_item(instructions, place);
-        if (place) out << ", ";
-        if (is_of(one, op_type)) write_operation(one, text, out);
-        else out << text(one);
-        if (call.error()) return -1;
-        if (!out.fits()) return place;
-    }
-    *written = out.size();
-    return end;
+        return end;
+    });
 }

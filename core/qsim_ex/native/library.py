@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qsim_ex.errors import MissingPackage, OptionError
+from qsim_ex.errors import MissingPackage, OptionError, OutOfMemory
 
 if TYPE_CHECKING:  # the build loads this module without NumPy
     from numpy.typing import NDArray
@@ -84,25 +84,61 @@ def function(name: str, chosen: str = "") -> Callable[..., int]:
     """Return a function of the library, which returns an integer; core/native/exports.def has its arguments.
 
     It runs without Python's interpreter lock, unless the table says that it reads Python's objects; then an exception
-    that it leaves is raised. chosen: for one that is compiled for each instruction set, which one, of
-    `instruction_sets()`; by default `instruction_set()`.
+    that it leaves is raised. So is `OutOfMemory` where it is refused memory. chosen: for one that is compiled for each
+    instruction set, which one, of `instruction_sets()`; by default `instruction_set()`.
     """
-    sort, kinds = _exports()[name]
-    library = _library_of_objects() if sort == "objects" else _library()
-    found = getattr(library, f"qx_{name}" + (f"_{chosen or instruction_set()}" if sort == "kernel" else ""))
-    found.argtypes = [_KINDS[kind] for kind in kinds]
-    found.restype = ctypes.c_int64
+    found = unchecked(name, chosen)
+    if found.purpose:
+        found.errcheck = _checked
     called: Callable[..., int] = found
     return called
 
 
+@cache
+def unchecked(name: str, chosen: str = "") -> Any:
+    """Return a function as `function` does, but one whose caller looks for `REFUSED` and raises `refusal`.
+
+    For loops in which that costs nothing; the look of `function` takes a quarter of a microsecond.
+    """
+    sort, kinds, purpose = _exports()[name]
+    library = _library_of_objects() if sort == "objects" else _library()
+    end = f"_{chosen or instruction_set()}" if sort == "kernel" else ""
+    found: Any = library[f"qx_{name}{end}"]  # a new object, whose `errcheck` is its own
+    found.argtypes = [_KINDS[kind] for kind in kinds]
+    found.restype = ctypes.c_int64
+    found.purpose = purpose
+    return found
+
+
+REFUSED = -(1 << 63)
+"""What a function returns where the system refused it memory; then nothing is left of what it began."""
+
+
+def refusal(function: Any) -> OutOfMemory:
+    """Return the error for a function of the library that was refused memory in this thread."""
+    size = unchecked("refused_bytes")()
+    return OutOfMemory(
+        f"{function.purpose} needs another {size:,} bytes of host memory, which the system refused. Close states that "
+        "are not used, divide the circuit or its shots, or let this process have more memory."
+    )
+
+
+def _checked(returned: int, function: Any, _arguments: tuple[Any, ...]) -> int:
+    if returned == REFUSED:
+        raise refusal(function)
+    return returned
+
+
 @lru_cache(maxsize=1)
-def _exports() -> dict[str, tuple[str, str]]:
-    """Return for each function its sort and its arguments: the rows of core/native/exports.def, which it carries."""
+def _exports() -> dict[str, tuple[str, str, str]]:
+    """Return the rows of core/native/exports.def, which the library carries, by the names of the functions.
+
+    A row has the function's sort, its arguments, and what it needs memory for, "" if it allocates none.
+    """
     found = _library().qx_exports
     found.restype = ctypes.c_char_p
-    rows = [row.split(" ") for row in found().decode().splitlines()]
-    return {name: (sort, kinds) for sort, name, kinds in rows}
+    rows = [row.split(" ", 3) for row in found().decode().splitlines()]
+    return {name: (sort, kinds, purpose) for sort, name, kinds, purpose in rows}
 
 
 def address(array: NDArray[Any]) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeCoefficients, PlanArrays
@@ -253,12 +253,14 @@ class _Planner:
         )
 
     def run(self, local: int) -> None:
-        """Plan to the end; raises `NotSupported` or `PlanError` if that cannot be. local: how many bits are local."""
-        advance = function("plan_advance")
+        """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
+        advance = unchecked("plan_advance")
         while (state := advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
             if state == _WAITS:
                 function("plan_read")(self.handle)
+        if state == REFUSED:
+            raise refusal(advance)
         if state:
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read
@@ -285,7 +287,9 @@ class _Planner:
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed coefficient program, which this object keeps."""
         out = np.empty(2 * len(LISTED), dtype=np.int64)
-        function("plan_listed")(self.handle, out.ctypes.data)
+        listed = unchecked("plan_listed")
+        if listed(self.handle, out.ctypes.data) == REFUSED:
+            raise refusal(listed)
         return [int(number) for number in out.tolist()]
 
     def __del__(self) -> None:

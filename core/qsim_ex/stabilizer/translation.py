@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
@@ -34,14 +33,14 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.final_measurements import moved_to_the_end
 from qsim_ex.stabilizer.blocks import NOWHERE, Blocks, Conditions, both
 from qsim_ex.stabilizer.cliffords import MOST_WIRES, stabilizer_vector
 from qsim_ex.stabilizer.gates import Template, preparation_of, template_of
 from qsim_ex.stabilizer.misreadings import Misreadings
 from qsim_ex.stabilizer.operations import OnWires, Recogniser
 from qsim_ex.stabilizer.parities import ZERO, Condition, Parity, Test, condition_of, value_of
-from qsim_ex.stabilizer.values import KEPT, SavedPoint, Values
+from qsim_ex.stabilizer.questions import at_the_end, is_random
+from qsim_ex.stabilizer.values import SavedPoint, Values
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.classical import Token
@@ -130,7 +129,7 @@ class _Translator:
 
     def everything(self, observables: Sequence[PauliSum]) -> Translation:
         """Translate all instructions; the values of observables are taken before the measurements at the end."""
-        waits = _at_the_end(self.structure) if observables else {}
+        waits = at_the_end(self.structure) if observables else {}
         # Circuits are long, and most of their instructions are gates: those are told apart first.
         for place, instruction in enumerate(self.structure.instructions):
             self.place = place
@@ -335,45 +334,3 @@ class _Translator:
             f"method='stabilizer': expected Clifford gates, Pauli noise, measurements, resets, and Pauli gates under "
             f"conditions, got instruction {self.place}, {named}{on}: {why}; {INSTEAD}."
         )
-
-
-def _at_the_end(structure: Structure) -> dict[int, int]:
-    """Return for the places of measurements the mask of wires whose measurement can be moved to the circuit's end."""
-    instructions, end = structure.instructions, structure.gates_end
-    if structure.has_control_flow:
-        return dict.fromkeys(range(end, len(instructions)), -1)
-    masks = moved_to_the_end(instructions, structure.acted, observed=True, group_of={})
-    return {place: mask for place, mask in enumerate(masks) if isinstance(instructions[place], Measure) and mask}
-
-
-@lru_cache(maxsize=256)
-def is_random(structure: Structure) -> bool:
-    """Return whether something is random before the measurements at the end."""
-    if structure.kinds <= {Op, Permutation, Initialize, SetState, Measure, Save, Begin}:
-        middle = structure.instructions[: structure.gates_end]
-        if not any(type(one) is Measure for one in middle):
-            return False
-        waits = _at_the_end(structure)
-        measures = ((place, one) for place, one in enumerate(middle) if isinstance(one, Measure))
-        return any(not waits.get(place, 0) >> wire & 1 for place, one in measures for wire in one.wires)
-    return True
-
-
-def fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
-    """Return whether gates are Clifford and channels Pauli, and nothing else is sure to be refused; without Stim."""
-    recogniser = Recogniser(operands)
-    for instruction in structure.instructions:
-        match instruction:
-            case Op() | Conditional():
-                op = instruction if isinstance(instruction, Op) else instruction.operation
-                if recogniser.operation(op).images is None:
-                    return False
-            case Channel():
-                if recogniser.channel(instruction) is None:
-                    return False
-            case Save(_, what):
-                if what not in KEPT:
-                    return False
-            case _:
-                pass
-    return True

@@ -288,10 +288,12 @@ class PlanArrays:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
         out = np.empty(4, dtype=np.int64)
         made = function("plan_keys")(self.handle, out.ctypes.data)
-        words, count, ends, sweeps = out.tolist()
-        whole = Memory(self, words, count, "i8").array().tobytes()
-        bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
-        function("plan_free_keys")(made)
+        try:
+            words, count, ends, sweeps = out.tolist()
+            whole = Memory(self, words, count, "i8").array().tobytes()
+            bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
+        finally:
+            function("plan_free_keys")(made)
         parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
         return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
 

@@ -27,18 +27,20 @@ class SweepArrays:
     """
 
     def __init__(self, sweeps: Sequence[Sweep]) -> None:
-        self._free, self.handle = function("sweeps_free"), 0
+        self._free, self._owned = function("sweeps_free"), 0
         self.sweep_places = {number: number for number in range(len(sweeps))}
         written = _Written()
         for sweep in sweeps:
             written.sweep(sweep)
         arrays = written.arrays()
         given = np.array([part for array in arrays for part in (address(array), len(array))], dtype=np.int64)
-        self.handle = function("sweeps_read")(address(given))
+        found = np.zeros(1, dtype=np.int64)
+        self._owned = function("sweeps_read")(address(given), address(found))
+        self.handle = int(found[0])
         self.bytes = sum(array.nbytes for array in arrays)
 
     def __del__(self) -> None:
-        self._free(self.handle)
+        self._free(self._owned)
 
 
 class _Written:

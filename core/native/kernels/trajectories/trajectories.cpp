@@ -366,5 +366,6 @@ void Run::finish(const Group& group) {
 // of the request to go on with. groups: becomes the number of groups of each request at the end.
 QX_EXPORT_SET(trajectories, (const qx::trajectories::Request* requests, qx::Int count, qx::Int* groups, qx::Int first,
                              qx::Int threads, qx::Int slice)) {
-    return qx::share({first, count, threads, slice}, [=](qx::Int k) { groups[k] = qx::trajectories::Run(requests[k])(); });
+    return qx::share_allocating({first, count, threads, slice},
+                                [=](qx::Int k) { groups[k] = qx::trajectories::Run(requests[k])(); });
 }

@@ -7,9 +7,11 @@
 // does not depend on other rows.
 
 #include <cmath>
+#include <span>
 #include <type_traits>
 
 #include "base/export.hpp"
+#include "base/owned.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "planner/plan.hpp"
@@ -188,53 +190,37 @@ void make_table(const Index* factors, Index columns, Index entries, const std::u
     for (Index entry = 0; entry < entries; ++entry) out[entry] = out[entry] * std::exp(sizes(bits + entry * words));
 }
 
-}  // namespace
-
-}  // namespace qx::plan
-
-// Runs the part of a coefficient program that is no tables (or, with `tables`, that part) on a buffer that begins with the
-// operands. program, size: rows of Instruction; places, incidence: what they refer to. roots: e^{2 pi i k / 4096}.
-QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
-                      void* numbers, const void* roots, qx::Int tables)) {
-    using namespace qx::plan;
-    const auto* rows = static_cast<const qx::plan::Instruction*>(program);
-    const auto* at = static_cast<const Index*>(places);
-    auto* buffer = static_cast<Complex*>(numbers);
-    Complex* out = buffer + num_operands;
-    for (const Instruction* row = rows; row < rows + size; ++row) {
-        switch (row->type) {
+// Runs instructions on a buffer; see `plan_bind`.
+void run(std::span<const Instruction> rows, const Index* at, const std::uint64_t* incidence, Complex* buffer, Complex* out,
+         const Complex* roots, bool tables) {
+    for (const Instruction& row : rows) {
+        switch (row.type) {
             case Instruction::product:
-                if (!tables) multiply(*row, at, buffer, out);
-                out += row->count * row->blocks * row->size * row->columns;
+                if (!tables) multiply(row, at, buffer, out);
+                out += row.count * row.blocks * row.size * row.columns;
                 break;
             case Instruction::euler:
-                for (qx::Int k = 0; k < row->count; ++k, out += euler_numbers) {
-                    const Index* of = at + row->at + 4 * k;
-                    if (!tables)
-                        split_rotation(buffer[of[0]], buffer[of[1]], buffer[of[2]], buffer[of[3]], row->blocks, out);
+                for (Int k = 0; k < row.count; ++k, out += euler_numbers) {
+                    const Index* of = at + row.at + 4 * k;
+                    if (!tables) split_rotation(buffer[of[0]], buffer[of[1]], buffer[of[2]], buffer[of[3]], row.blocks, out);
                 }
                 break;
             default: {
-                const auto* bits = static_cast<const std::uint64_t*>(incidence) + row->bits;
-                qx::Int words = row->entries * ((row->factors + 63) / 64);
-                for (qx::Int k = 0; k < row->count; ++k, out += row->entries, bits += words)
+                const std::uint64_t* bits = incidence + row.bits;
+                Int words = row.entries * ((row.factors + 63) / 64);
+                for (Int k = 0; k < row.count; ++k, out += row.entries, bits += words)
                     if (tables)
-                        make_table(at + row->at + k * row->factors, static_cast<Index>(row->factors),
-                                   static_cast<Index>(row->entries), bits, buffer, static_cast<const Complex*>(roots), out);
+                        make_table(at + row.at + k * row.factors, static_cast<Index>(row.factors),
+                                   static_cast<Index>(row.entries), bits, buffer, roots, out);
             }
         }
     }
-    return 0;
 }
 
-// Runs a part of a plan's coefficient program: `count` products, Euler angles and tables from number `begin` on, in their
-// order. made: its numbers that are no operands. Returns how many are left.
-QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count)) {
-    using namespace qx::plan;
-    auto* plan = reinterpret_cast<Planner*>(planner);
-    const CoefficientProgram& program = plan->program();
-    Buffer numbers(static_cast<const Complex*>(operands), program.num_operands(), static_cast<Complex*>(made));
-    Multiplier multiply(*plan->context, numbers);
+// Runs a part of a plan's coefficient program; see `plan_fill`.
+Int fill(const Planner& plan, Buffer& numbers, const Complex* roots, Int begin, Int count) {
+    const CoefficientProgram& program = plan.program();
+    Multiplier multiply(*plan.context, numbers);
     std::size_t early = program.early(), turned = early + program.eulers().size();
     std::size_t tabled = program.products().size() + program.eulers().size(), end = tabled + program.folds().size();
     std::size_t at = static_cast<std::size_t>(begin), last = std::min(end, at + static_cast<std::size_t>(count));
@@ -243,25 +229,55 @@ QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const v
             multiply(program.products()[at]);
         } else if (at < turned) {
             const Euler& euler = program.eulers()[at - early];
-            auto entry = [&](Index k) { return numbers[plan->context->place(euler.matrix, k)]; };
+            auto entry = [&](Index k) { return numbers[plan.context->place(euler.matrix, k)]; };
             split_rotation(entry(0), entry(1), entry(2), entry(3), euler.imaginary, numbers.at(euler.start));
         } else if (at < tabled) {
             multiply(program.products()[at - program.eulers().size()]);
         } else {
             const Fold& fold = program.folds()[at - tabled];
-            make_table(program.factors(fold), fold.factors, fold.entries, program.incidence(fold), numbers,
-                       static_cast<const Complex*>(roots), numbers.at(fold.start));
+            make_table(program.factors(fold), fold.factors, fold.entries, program.incidence(fold), numbers, roots,
+                       numbers.at(fold.start));
         }
     }
-    return static_cast<qx::Int>(end - last);
+    return static_cast<Int>(end - last);
+}
+
+}  // namespace
+
+}  // namespace qx::plan
+
+// Runs the part of a coefficient program that is no tables (or, with `tables`, that part, which allocates) on a buffer that
+// begins with the operands. program, size: rows of Instruction; places, incidence: what they refer to. roots: e^{2 pi i k /
+// 4096}.
+QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                      void* numbers, const void* roots, qx::Int tables)) {
+    using namespace qx::plan;
+    return qx::guarded([&] {
+        auto* buffer = static_cast<Complex*>(numbers);
+        run({static_cast<const Instruction*>(program), static_cast<std::size_t>(size)}, static_cast<const Index*>(places),
+            static_cast<const std::uint64_t*>(incidence), buffer, buffer + num_operands, static_cast<const Complex*>(roots),
+            tables);
+        return 0;
+    });
+}
+
+// Runs a part of a plan's coefficient program: `count` products, Euler angles and tables from number `begin` on, in their
+// order. made: its numbers that are no operands. Returns how many are left.
+QX_EXPORT(plan_fill, (qx::Int planner, const void* operands, void* made, const void* roots, qx::Int begin, qx::Int count)) {
+    using namespace qx::plan;
+    return qx::guarded([&] {
+        const Planner& plan = qx::Owned<Planner>::at(planner);
+        Buffer numbers(static_cast<const Complex*>(operands), plan.program().num_operands(), static_cast<Complex*>(made));
+        return fill(plan, numbers, static_cast<const Complex*>(roots), begin, count);
+    });
 }
 
 // Writes some of a plan's packed numbers: those from `begin` to `end`.
 QX_EXPORT(plan_pack, (qx::Int planner, const void* operands, void* made, qx::Int begin, qx::Int end, void* out)) {
     using namespace qx::plan;
-    auto* plan = reinterpret_cast<Planner*>(planner);
-    Buffer numbers(static_cast<const Complex*>(operands), plan->program().num_operands(), static_cast<Complex*>(made));
+    const Planner& plan = qx::Owned<Planner>::at(planner);
+    Buffer numbers(static_cast<const Complex*>(operands), plan.program().num_operands(), static_cast<Complex*>(made));
     auto* to = static_cast<Complex*>(out);
-    for (qx::Int k = begin; k < end; ++k) *to++ = numbers[plan->steps.packed[static_cast<std::size_t>(k)]];
+    for (qx::Int k = begin; k < end; ++k) *to++ = numbers[plan.steps.packed[static_cast<std::size_t>(k)]];
     return 0;
 }

@@ -1,6 +1,7 @@
 // The sweeps of a plan as byte strings that are equal exactly if the sweeps are, but for labels: kernels are known by them.
 
 #include "base/export.hpp"
+#include "base/owned.hpp"
 #include "planner/steps.hpp"
 
 namespace {
@@ -35,34 +36,40 @@ void append(const Item& item, const PlanContext& context, std::vector<qx::Int>& 
     append(words, pattern.data(), pattern.size());
 }
 
+// Appends the key of each sweep.
+void append(const PlanSteps& plan, SweepKeys& made) {
+    for (const Step& step : plan.steps.steps) {
+        if (step.type != Step::sweep) continue;
+        for (qx::Int word : {step.tile, step.fresh, step.numbers, step.tables, step.num_bits, step.num_loads})
+            made.words.push_back(word);
+        for (qx::Int k = 0; k < step.num_bits; ++k)
+            made.words.push_back(static_cast<qx::Int>(plan.context->words[static_cast<std::size_t>(step.words + k)]));
+        for (qx::Int k = 0; k < step.num_loads; ++k)
+            made.words.push_back(static_cast<qx::Int>(plan.context->words[static_cast<std::size_t>(step.loads + k)]));
+        for (qx::Int k = step.begin; k < step.end; ++k) {
+            const RegisterBlock& block = plan.steps.register_blocks[static_cast<std::size_t>(k)];
+            made.words.push_back(block.registers), made.words.push_back(block.end - block.begin);
+            for (qx::Int j = block.begin; j < block.end; ++j)
+                append(plan.steps.items[static_cast<std::size_t>(j)], *plan.context, made.words);
+        }
+        made.ends.push_back(static_cast<qx::Int>(made.words.size()));
+    }
+}
+
 }  // namespace
 
 // Returns the keys of a finished plan's sweeps; writes the address and the length of the keys' words, and of their ends.
 QX_EXPORT(plan_keys, (qx::Int steps, qx::Int* out)) {
-    const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
-    auto* made = new SweepKeys;
-    for (const Step& step : plan->steps.steps) {
-        if (step.type != Step::sweep) continue;
-        for (qx::Int word : {step.tile, step.fresh, step.numbers, step.tables, step.num_bits, step.num_loads})
-            made->words.push_back(word);
-        for (qx::Int k = 0; k < step.num_bits; ++k)
-            made->words.push_back(static_cast<qx::Int>(plan->context->words[static_cast<std::size_t>(step.words + k)]));
-        for (qx::Int k = 0; k < step.num_loads; ++k)
-            made->words.push_back(static_cast<qx::Int>(plan->context->words[static_cast<std::size_t>(step.loads + k)]));
-        for (qx::Int k = step.begin; k < step.end; ++k) {
-            const RegisterBlock& block = plan->steps.register_blocks[static_cast<std::size_t>(k)];
-            made->words.push_back(block.registers), made->words.push_back(block.end - block.begin);
-            for (qx::Int j = block.begin; j < block.end; ++j)
-                append(plan->steps.items[static_cast<std::size_t>(j)], *plan->context, made->words);
-        }
-        made->ends.push_back(static_cast<qx::Int>(made->words.size()));
-    }
-    *out++ = reinterpret_cast<qx::Int>(made->words.data()), *out++ = static_cast<qx::Int>(made->words.size());
-    *out++ = reinterpret_cast<qx::Int>(made->ends.data()), *out++ = static_cast<qx::Int>(made->ends.size());
-    return reinterpret_cast<qx::Int>(made);
+    return qx::Owned<SweepKeys>::make([&] {
+        auto* made = new SweepKeys;
+        append(*reinterpret_cast<const PlanSteps*>(steps), *made);
+        *out++ = reinterpret_cast<qx::Int>(made->words.data()), *out++ = static_cast<qx::Int>(made->words.size());
+        *out++ = reinterpret_cast<qx::Int>(made->ends.data()), *out++ = static_cast<qx::Int>(made->ends.size());
+        return made;
+    });
 }
 
 QX_EXPORT(plan_free_keys, (qx::Int keys)) {
-    delete reinterpret_cast<SweepKeys*>(keys);
+    qx::Owned<SweepKeys>::drop(keys);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/export.hpp"
+#include "base/owned.hpp"
 
 namespace qx::plan {
 
@@ -35,7 +36,8 @@ Int appended(const Instruction& row) {
 
 }  // namespace
 
-LaunchWriter::LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out)
+LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting,
+                           LaunchArrays& out)
     : plan_(plan), numbers_(plan.listed()), num_operands_(plan.program().num_operands()), programs_(programs),
       setting_(setting), out_(out), real_(setting.itemsize / 2) {
     tables_at_ = num_operands_;
@@ -275,6 +277,7 @@ void LaunchWriter::zero_fill(Mask fresh) {
 namespace {
 
 using namespace qx::plan;
+using qx::Owned;
 
 template <class... Values>
 qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
@@ -288,33 +291,37 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 // length of each of their arrays. tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the
 // last program that may be read.
 QX_EXPORT(plan_programs, (qx::Int steps, qx::Int itemsize, qx::Int tensor, qx::Int room, qx::Int* out)) {
-    const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
-    auto* made = new SweepPrograms;
-    ProgramWriter writer(*plan->context, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
-    for (const Step& step : plan->steps.steps)
-        if (step.type == Step::sweep) writer.encode(step);
-    made->words.resize(made->words.size() + static_cast<std::size_t>(room));
-    written(out, made->words, made->shared, made->tables, made->ends);
-    return reinterpret_cast<qx::Int>(made);
+    return Owned<SweepPrograms>::make([&] {
+        const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
+        auto* made = new SweepPrograms;
+        ProgramWriter writer(*plan->context, plan->steps, static_cast<int>(itemsize), tensor != 0, *made);
+        for (const Step& step : plan->steps.steps)
+            if (step.type == Step::sweep) writer.encode(step);
+        made->words.resize(made->words.size() + static_cast<std::size_t>(room));
+        written(out, made->words, made->shared, made->tables, made->ends);
+        return made;
+    });
 }
 
 QX_EXPORT(plan_free_programs, (qx::Int programs)) {
-    delete reinterpret_cast<SweepPrograms*>(programs);
+    Owned<SweepPrograms>::drop(programs);
     return 0;
 }
 
 // Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns
-// 0 if they cannot be laid out. setting: the integers of LaunchSetting.
+// 0 if they cannot be laid out. The planner has listed its numbers. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches, (qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out)) {
-    auto made = std::make_unique<LaunchArrays>();
-    auto& plan = *reinterpret_cast<Planner*>(planner);
-    if (!LaunchWriter(plan, *reinterpret_cast<const SweepPrograms*>(programs), *setting, *made).write()) return 0;
-    out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
-    *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
-    return reinterpret_cast<qx::Int>(made.release());
+    return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {
+        auto made = std::make_unique<LaunchArrays>();
+        const Planner& plan = Owned<Planner>::at(planner);
+        if (!LaunchWriter(plan, Owned<SweepPrograms>::at(programs), *setting, *made).write()) return nullptr;
+        out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
+        *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
+        return made.release();
+    });
 }
 
 QX_EXPORT(plan_free_launches, (qx::Int launches)) {
-    delete reinterpret_cast<LaunchArrays*>(launches);
+    Owned<LaunchArrays>::drop(launches);
     return 0;
 }

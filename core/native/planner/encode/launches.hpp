@@ -40,7 +40,8 @@ struct LaunchArrays {
 
 class LaunchWriter {
   public:
-    LaunchWriter(Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
+    // The planner has listed its numbers.
+    LaunchWriter(const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
 
     // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes.
     bool write();

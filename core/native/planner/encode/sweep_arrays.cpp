@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/export.hpp"
+#include "base/owned.hpp"
 #include "planner/steps.hpp"
 
 namespace {
@@ -24,11 +25,7 @@ void read(std::vector<Value>& into, const qx::Int*& given) {
     into.assign(array.begin(), array.end());
 }
 
-}  // namespace
-
-// Returns sweeps whose rows stand in arrays; see qsim_ex.steps.sweep_arrays for their order. given: the address and the
-// number of rows of each.
-QX_EXPORT(sweeps_read, (const qx::Int* given)) {
+PlanSteps* read(const qx::Int* given) {
     auto* made = new PlanSteps{{}, std::make_unique<PlanContext>()};
     read(made->steps.steps, given), read(made->steps.register_blocks, given), read(made->steps.items, given);
     read(made->context->words, given), read(made->context->values, given);
@@ -40,10 +37,22 @@ QX_EXPORT(sweeps_read, (const qx::Int* given)) {
         begin = end;
     }
     for (Item& item : made->steps.items) item.pattern = numbers[static_cast<std::size_t>(item.pattern)];
-    return reinterpret_cast<qx::Int>(made);
+    return made;
+}
+
+}  // namespace
+
+// Returns sweeps whose rows stand in arrays; see qsim_ex.steps.sweep_arrays for their order. given: the address and the
+// number of rows of each. steps: becomes the address of the `PlanSteps`.
+QX_EXPORT(sweeps_read, (const qx::Int* given, qx::Int* steps)) {
+    return qx::Owned<PlanSteps>::make([&] {
+        PlanSteps* made = read(given);
+        *steps = reinterpret_cast<qx::Int>(made);
+        return made;
+    });
 }
 
 QX_EXPORT(sweeps_free, (qx::Int sweeps)) {
-    delete reinterpret_cast<PlanSteps*>(sweeps);
+    qx::Owned<PlanSteps>::drop(sweeps);
     return 0;
 }

@@ -315,6 +315,7 @@ Int Writer::steps(Mask free) {
     for (auto [known, at] : steps_at_)
         if (known == free) return at;
     std::vector<Int> integers;
+    integers.reserve(static_cast<std::size_t>(count(free)));
     frame_.steps(free, row_bytes_, integers);
     steps_at_.push_back({free, add(integers)});
     return steps_at_.back().second;

@@ -29,6 +29,7 @@ double work_of(const Piece& piece, PlanContext& context) {
 Index joined_label(const std::vector<Index>& labels, PlanContext& context) {
     std::vector<Index> seen;
     std::vector<char> out;
+    seen.reserve(labels.size()), out.reserve(2 * longest_label);
     for (std::size_t k = labels.size(); k-- > 0;) {
         if (context.labels[labels[k]].empty() || std::find(seen.begin(), seen.end(), labels[k]) != seen.end()) continue;
         if (!seen.empty()) out.insert(out.end(), {'\xc2', '\xb7'});  // a middle dot
@@ -277,14 +278,17 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
         if (pieces[k]->trial != Piece::none) trials_.drop(pieces[k]->trial, pieces[k]->size() * pieces[k]->size());
     if (tried) out.trial = trials_.put(trial, size * size);
     context_.put(out, bits.bit, bits.size, nullptr, 0);
-    std::vector<Index> labels;
-    for (int k = 0; k < number; ++k) labels.push_back(pieces[k]->label);
+    auto joined = [&] {
+        std::vector<Index> labels(static_cast<std::size_t>(number));
+        for (std::size_t k = 0; k < labels.size(); ++k) labels[k] = pieces[k]->label;
+        return joined_label(labels, context_);
+    };
     if (number == 2) {
-        Index& known = labels_[static_cast<std::uint64_t>(labels[0]) << 32 | labels[1]];
-        if (known == Memo::none) known = joined_label(labels, context_);
+        Index& known = labels_[static_cast<std::uint64_t>(pieces[0]->label) << 32 | pieces[1]->label];
+        if (known == Memo::none) known = joined();
         out.label = known;
     } else {
-        out.label = joined_label(labels, context_);
+        out.label = joined();
     }
     return true;
 }

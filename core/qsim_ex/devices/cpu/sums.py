@@ -17,7 +17,7 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.along import Along, along
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, function, structure
+from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -128,7 +128,7 @@ def _run_marginals(
     form = _Marginal(num_bits, width, share, when.mask, when.value, len(bits), address(named))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
     each = (1 << num_bits) // units
-    in_ranges(function("marginals"), *given, size=rows * units, each=each, threads=threads)
+    in_ranges(unchecked("marginals"), *given, size=rows * units, each=each, threads=threads)
     return out
 
 
@@ -142,7 +142,7 @@ def _run_along(state: Buffer, base: int, how: Along, share: int, threads: int) -
     form = _Along(base, len(how.lanes), how.summed, len(how.steps), share, *map(address, lanes))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
     each = 1 << len(how.lanes) + len(how.steps) - share
-    in_ranges(function("along"), *given, size=units, each=each, threads=threads)
+    in_ranges(unchecked("along"), *given, size=units, each=each, threads=threads)
     return out
 
 
@@ -151,7 +151,7 @@ def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int
     out = np.empty((units, 2), dtype=np.float64)
     size = left.size // units
     given = address(left), address(right), _single(left), width, size, address(out)
-    in_ranges(function("inner"), *given, size=units, each=size, threads=threads)
+    in_ranges(unchecked("inner"), *given, size=units, each=size, threads=threads)
     return out
 
 
@@ -163,7 +163,7 @@ def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units
     form, _ = _paulis_form(num_bits, x, zs, units)
     out = np.empty(((state.size >> num_bits) * units, len(zs), 2), dtype=np.float64)
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(function("paulis"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
+    in_ranges(unchecked("paulis"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
     return out
 
 
@@ -173,7 +173,9 @@ def _run_small_paulis(
     """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
     pointers, count, _ = _small_paulis_forms(num_bits, parts)
     out = np.empty(count, dtype=np.complex128)
-    function("small_paulis")(address(state), _single(state), pointers, len(parts), address(out))
+    call = unchecked("small_paulis")
+    if call(address(state), _single(state), pointers, len(parts), address(out)) == REFUSED:
+        raise refusal(call)
     return out
 
 
@@ -203,7 +205,7 @@ def _run_search(
     out, named = np.empty(len(targets), dtype=np.int64), np.array(bits, dtype=np.int64)
     form = _Search(address(named), address(bases), address(runs), address(targets), len(bits))
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(function("search"), *given, size=len(bases), each=1 << len(bits), threads=threads)
+    in_ranges(unchecked("search"), *given, size=len(bases), each=1 << len(bits), threads=threads)
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import address, function, unchecked
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -75,4 +75,4 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
 def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
     before = address(state), BY_DTYPE[state.dtype].native_single
-    in_ranges(function(name), *before, *given, size=size, each=each, threads=threads)
+    in_ranges(unchecked(name), *before, *given, size=size, each=each, threads=threads)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.steps.compiled import Memory, PlanArrays
 
 if TYPE_CHECKING:
@@ -55,9 +55,12 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._free, encode = function("plan_free_encoded"), function("plan_encode")
+        self._free, self._handle = function("plan_free_encoded"), 0
+        encode = unchecked("plan_encode")
         self._handle = function("plan_encode_begin")(arrays.handle, num_bits, lane_bits, real_bytes)
-        while encode(self._handle, _SLICE):
+        while state := encode(self._handle, _SLICE):
+            if state == REFUSED:
+                raise refusal(encode)
             if check is not None:  # and here Python looks for Ctrl-C
                 check()
         out = np.empty(2, dtype=np.int64)

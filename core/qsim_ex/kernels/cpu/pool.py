@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 
 from qsim_ex.kernels import host
+from qsim_ex.native import library
 
 CHUNK_BITS = 18
 """log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C."""
@@ -87,9 +88,10 @@ def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each:
 def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, threads: int) -> None:
     """Call a native function that threads share by ranges (`core/native/base/ranges.hpp`) until all items are done.
 
-    given: its arguments before those of `Ranges`. size: the number of items. each: the amplitudes of an item. Ctrl-C is
-    looked for every `SLICE`.
+    call: of `library.unchecked`. given: its arguments before those of `Ranges`. size: the number of items. each: the
+    amplitudes of an item. Ctrl-C is looked for every `SLICE`. Raises `OutOfMemory`.
     """
     threads, chunk = worth(size * each, threads), 0
     while chunk := call(*given, size, each, chunk, threads, SLICE):
-        pass
+        if chunk == library.REFUSED:
+            raise library.refusal(call)

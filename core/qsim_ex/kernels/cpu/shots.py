@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.pool import in_ranges
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -52,5 +52,8 @@ def tallied(values: Values) -> dict[int, int]:
     """Return how often each value comes; the first to come is first."""
     values = np.ascontiguousarray(values, dtype=np.int64)
     distinct, counts = np.empty((2, len(values)), dtype=np.int64)
-    count = function("shots_count")(address(values), len(values), address(distinct), address(counts))
+    tally = unchecked("shots_count")
+    count = tally(address(values), len(values), address(distinct), address(counts))
+    if count == REFUSED:
+        raise refusal(tally)
     return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))

@@ -22,7 +22,8 @@ LEAST_CACHED = 1 << 26
 @lru_cache(maxsize=8)
 def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
     """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.function`."""
-    return library.function(f"run_sweep_{BY_DTYPE[dtype].name}", chosen)
+    found: Run = library.unchecked(f"run_sweep_{BY_DTYPE[dtype].name}", chosen)
+    return found
 
 
 @lru_cache(maxsize=1)
@@ -50,9 +51,10 @@ class NativeSweep:
         """Run the sweep on states that follow each other in memory, from the address `state` on.
 
         numbers: real and imaginary parts in turn, [1, count] for all states together or [rows, count].
-        high: the value of all index bits outside the states.
+        high: the value of all index bits outside the states. Raises `OutOfMemory` before anything is changed.
         """
         chunk = 0
         where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
         while chunk := self._run(*where, chunk, threads, pool.SLICE):
-            pass
+            if chunk == library.REFUSED:
+                raise library.refusal(self._run)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
-from qsim_ex.native.library import function
+from qsim_ex.native.library import REFUSED, refusal, unchecked
 from qsim_ex.planning.coefficients.step_coefficients import StepCoefficients
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
 from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients
@@ -116,7 +116,9 @@ class _Binder:
     def _run(self, buffer: Complex, *, tables: bool) -> None:
         rows, places, incidence, _ = self._program
         addresses = rows.ctypes.data, len(rows), places.ctypes.data, incidence.ctypes.data
-        function("plan_bind")(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables)
+        bind = unchecked("plan_bind")
+        if bind(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables) == REFUSED:
+            raise refusal(bind)
 
 
 class ProgramArrays(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.steps.compiled import PlanArrays
 
@@ -61,8 +61,10 @@ class StepCoefficients:
         if not made.size:
             return made
         given = arrays.owner.handle, operands, address(made), _roots()
-        fill, at = function("plan_fill"), 0
-        while fill(*given, at, _AT_ONCE):
+        fill, at = unchecked("plan_fill"), 0
+        while left := fill(*given, at, _AT_ONCE):
+            if left == REFUSED:
+                raise refusal(fill)
             at += _AT_ONCE
             check_cancelled()
         return made

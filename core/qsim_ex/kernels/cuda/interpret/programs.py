@@ -45,7 +45,7 @@ class SweepPrograms:
 
     def __init__(self, arrays: PlanArrays | SweepArrays, itemsize: int, tensor: bool) -> None:
         self.arrays, self.itemsize = arrays, itemsize
-        self._free = function("plan_free_programs")
+        self._free, self.handle = function("plan_free_programs"), 0
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
         self.handle = function("plan_programs")(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()

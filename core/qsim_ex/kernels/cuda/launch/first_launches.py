@@ -31,6 +31,7 @@ def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, 
     limits = [most for _, most in BY_VALUE]
     given = np.array([num_bits, programs.itemsize, runtime.room, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
+    plan.owner.listed()  # which native code reads then
     handle = function("plan_launches")(plan.owner.handle, programs.handle, address(given), address(out))
     if not handle:
         return None
