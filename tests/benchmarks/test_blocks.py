@@ -148,7 +148,7 @@ def test_the_whole_benchmark(monkeypatch):
     """Everything is measured except for what is wrong or does not compile, which is reported."""
     monkeypatch.setattr(blocks.sweeps, "measure_ceilings", lambda *_: blocks.sweeps.Ceilings(1e12, 1e13))
     monkeypatch.setattr(blocks, "CEILING_ROUNDS", 1)
-    monkeypatch.setattr(blocks, "PHASES", (2,))
+    monkeypatch.setattr(blocks, "SIZES", (2,))
     monkeypatch.setattr(blocks, "ROUNDS", (1,))
     monkeypatch.setattr(blocks, "KINDS", {name: KINDS[name] for name in ("3xtf32", "3xf16", "6xbf16", "dmma 16x8x16")})
     options = blocks.parser().parse_args(["--n", "12", "--blocks", "1", "--commit", "x"])

@@ -270,8 +270,8 @@ def test_explain_touches_no_memory(qsim_ex):
 def test_explain_in_full(qsim_ex):
     """--full adds each register block with its bits."""
     short, full = (qsim_ex("explain", DATA / "bell3.qasm", *more).out for more in ((), ("--full",)))
-    assert "near" not in short
-    assert re.search(r"near \S+: .*h", full)
+    assert "registers" not in short
+    assert re.search(r"registers \S+: .*h", full)
 
 
 def test_a_loop_that_goes_round_too_often(qsim_ex):

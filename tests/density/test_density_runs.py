@@ -272,5 +272,5 @@ def test_the_explanation_speaks_of_density_matrices() -> None:
 
 def test_a_method_that_does_not_exist_is_refused() -> None:
     """The message names the methods."""
-    with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', got 'stabilizer'"):
-        Simulator(method="stabilizer")
+    with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', 'stabilizer', got 'tensor'"):
+        Simulator(method="tensor")

@@ -25,8 +25,9 @@ from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
-from qsim_ex.program import divide, live, parts, separate, stretch
+from qsim_ex.program import divide, final_measurements, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
+from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
 from qsim_ex.steps import Layout, Plan, Sweep
@@ -359,7 +360,7 @@ def divided_anew(patch: pytest.MonkeyPatch) -> None:
 def overwritten_and_misread(patch: pytest.MonkeyPatch) -> None:
     """A bit that a store overwrites is misread at the end, as if it still were what was measured."""
     divided_anew(patch)
-    method(patch, stretch.Shared, "together", lambda _right, _self, _clbits: set())
+    instead(patch, final_measurements.misread_with, lambda _clbits, _group_of: iter(()))
 
 
 def group_read_again(patch: pytest.MonkeyPatch) -> None:
@@ -368,10 +369,10 @@ def group_read_again(patch: pytest.MonkeyPatch) -> None:
     def wrong(right: Any, self: Any, target: Any, value: Any) -> None:
         right(self, target, value)
         for clbit in target.value if target.op == "bits" else ():
-            self._shared.read.discard(self._shared._group.get(clbit))
+            self._division.read.discard(self._division.group_of.get(clbit))
 
     divided_anew(patch)
-    method(patch, stretch.Stretch, "_store", wrong)
+    method(patch, BasicBlock, "_store", wrong)
 
 
 def read_too_early(patch: pytest.MonkeyPatch) -> None:
@@ -386,8 +387,8 @@ def read_too_early(patch: pytest.MonkeyPatch) -> None:
         return tuple(getattr(self, "true", {}).get(column, column) for column in right(self, token))
 
     divided_anew(patch)
-    method(patch, stretch.Stretch, "_read", read)
-    method(patch, stretch.Stretch, "_columns", columns)
+    method(patch, BasicBlock, "_read_at_once", read)
+    method(patch, BasicBlock, "_columns", columns)
 
 
 # --- density matrices -------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 class Sole:
     """A device that works on one state at a time."""
 
-    kind, name = "cpu", "sole"
+    kind, name, in_host_memory = "cpu", "sole", True
 
     def memory(self) -> tuple[int, int]:
         """Enough."""
