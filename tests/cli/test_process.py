@@ -47,6 +47,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**ENVIRONMENT, "PYTHONPATH": f"{os.environ['PYTHONPATH']}{os.pathsep}{tmp_path}"}
 
 
+def started(environment, *arguments):
+    """Start the program, with its output in pipes."""
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def run(environment: dict[str, str], *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     return subprocess.run(
@@ -73,15 +79,13 @@ def test_exit_code_of_a_refusal(environment):
 def test_interrupt(environment, tmp_path):
     """Ctrl-C in deaf work ends the process within a second, with one line and code 130."""
     path = tmp_path / "long.slow"
-    process = subprocess.Popen(
-        [*COMMAND, "run", str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    began = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with started(environment, "run", path) as process:
+        while not path.exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        began = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
     assert time.perf_counter() - began < PATIENCE
     assert process.returncode == INTERRUPTED
     assert (out, err) == ("", "qsim-ex: interrupted; nothing was kept.\n")
@@ -90,21 +94,15 @@ def test_interrupt(environment, tmp_path):
 def test_interrupt_of_a_run(environment, tmp_path):
     """Ctrl-C in the middle of a run on the CPU ends the process within a second."""
     path = tmp_path / "long.qasm"
-    layer = "h q;\n" + "".join(f"cx q[{k}],q[{k + 1}];\n" for k in range(24))
+    layer = "h q;\nt q;\n" + "".join(f"cx q[{k}],q[{k + 1}];\n" for k in range(24))
     path.write_text(f'OPENQASM 2.0; include "qelib1.inc"; qreg q[25]; creg c[25];\n{layer * 150}measure q -> c;')
-    process = subprocess.Popen(
-        [*COMMAND, "run", str(path), "--device", "cpu"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(3)
-    if process.poll() is not None:
-        pytest.skip("this machine was faster than the interrupt")
-    began = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with started(environment, "run", path, "--device", "cpu") as process:
+        time.sleep(3)
+        if process.poll() is not None:
+            pytest.skip("this machine was faster than the interrupt")
+        began = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
     assert time.perf_counter() - began < PATIENCE
     assert process.returncode == INTERRUPTED
     assert err == "qsim-ex: interrupted; nothing was kept.\n"
