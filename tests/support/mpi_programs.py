@@ -426,6 +426,16 @@ def copies() -> None:
     assert results[0].placement == "single"
 
 
+def clifford() -> None:
+    """A circuit that Stim runs in place of a divided state has the same shots on all ranks, without a seed too."""
+    builder = CircuitBuilder(60, 2).gate("h", [0])
+    for wire in range(59):
+        builder.gate("cx", [wire, wire + 1])
+    found = Simulator().run(builder.measure([0, 59], [0, 1]).build(), 200)
+    assert found.facts["method"] == "stabilizer"
+    same(found.packed)
+
+
 def automatic() -> None:
     """A state that is large enough is divided without being told."""
     wires = 20 + world().size.bit_length() - 1

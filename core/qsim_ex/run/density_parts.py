@@ -23,6 +23,7 @@ from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult
+from qsim_ex.run.over_ranks import with_agreed_seeds
 from qsim_ex.run.pipeline import BatchCall, seeds_of
 
 Floats = NDArray[np.float64]
@@ -52,7 +53,7 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
 
     final: for each part, its wire that holds each of its classical bits at the end. run: runs one part.
     """
-    call = _agreed(call, separation)
+    call = with_agreed_seeds(call, max(2 * len(part.wires) for part in separation.parts))  # all draw the same
     known = seeds_of(call.seeds, call.bound.count, call.options)
     seeds = known or sampling.seeds_of(sampling.fresh_seed(), call.bound.count, "bindings")
     strings = _strings(call.observables, separation)
@@ -82,21 +83,6 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
         seeds=seeds,
         provenance=provenance,
     )
-
-
-def _agreed(call: BatchCall, separation: Separation) -> BatchCall:
-    """Return the call with the seeds of all ranks, if they share the density matrix of a part: all draw the same."""
-    from qsim_ex.comm import connection
-
-    options, largest = call.options, max(2 * len(part.wires) for part in separation.parts)
-    if (
-        connection.planned(options.processes, largest) == 1
-        or connection.ranks_of(options.processes, largest)[0] is None
-    ):
-        return call
-    from qsim_ex.run.over_ranks import agreed_seeds
-
-    return replace(call, seeds=agreed_seeds(call)[1])
 
 
 def part_of(call: BatchCall, part: SeparatePart) -> BatchCall:

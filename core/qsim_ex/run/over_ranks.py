@@ -58,6 +58,14 @@ def agreed_seeds(call: BatchCall) -> tuple[Communicator, tuple[int, ...]]:
     return opened.ranks, seeds_heard(call, call.bound, opened.also[0])
 
 
+def with_agreed_seeds(call: BatchCall, index_bits: int) -> BatchCall:
+    """Return the call with the seeds of all ranks, if they would share a state of so many index bits."""
+    processes = call.options.processes
+    if connection.planned(processes, index_bits) == 1 or connection.ranks_of(processes, index_bits)[0] is None:
+        return call
+    return replace(call, seeds=agreed_seeds(call)[1])
+
+
 def asked_of(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     """Return what tells a call from others; with it go seeds that nobody has given, since those of rank 0 count."""
     known, drawn = _seeds(call, bound)

@@ -278,7 +278,7 @@ class _Translator:
         for pauli, p in errors:  # each is tried if none before it has happened
             letters = pauli.letters(len(channel.wires))
             on = " ".join(f"{a}{w}" for a, w in zip(letters, channel.wires, strict=True) if a != "I")
-            self.lines.append(f"{kind}({min(1.0, p / left):.17g}) {on}")
+            self.lines.append(f"{kind}({p / left if p < left else 1.0:.17g}) {on}")
             left, kind = left - p, "ELSE_CORRELATED_ERROR"
 
     # --- bits --------------------------------------------------------------------------------------------------------

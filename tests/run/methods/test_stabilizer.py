@@ -263,6 +263,13 @@ def test_options_about_amplitudes_are_refused(options: dict[str, Any]) -> None:
         Simulator(method="stabilizer", **options).run(ghz(2).build())
 
 
+def test_a_channel_whose_first_error_is_certain() -> None:
+    """What rounding leaves of a second error behind a certain one is no probability of its own."""
+    matrix = np.array([[1, 1e-10], [1e-10, -1]])
+    builder = CircuitBuilder(1, 1).gate("h", [0]).channel([0.6 * matrix, 0.8 * matrix], [0]).gate("h", [0])
+    assert STABILIZER.run(builder.measure([0], [0]).build(), 100).counts() == {1: 100}
+
+
 def test_misread_bits_that_are_read_early_must_be_flips() -> None:
     """An error of a bit that a condition reads is refused unless it is a flip."""
     builder = ghz(2).measure([0], [0])

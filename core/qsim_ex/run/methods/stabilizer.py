@@ -30,6 +30,7 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.methods.method import RunMethod, Suited
 from qsim_ex.run.outcome import means
+from qsim_ex.run.over_ranks import with_agreed_seeds
 from qsim_ex.run.pipeline import HEAVY, BatchCall, seeds_of
 from qsim_ex.run.request import checked_request
 from qsim_ex.run.sampled_answers import SampledAnswers
@@ -93,7 +94,8 @@ def suits(call: BatchCall) -> Suited | None:
         return None
     what = "Clifford gates and Pauli noise" if random else "Clifford gates"
     why = f"{what} on {structure.num_qubits} wires take less as a stabilizer state than as a state vector of {width}"
-    return Suited("a tableau is saved" if needed else why, lambda: _run(call, began, made))
+    # All ranks have the shots of one, as those that would share the state vector.
+    return Suited("a tableau is saved" if needed else why, lambda: _run(with_agreed_seeds(call, width), began, made))
 
 
 def would_suit(call: BatchCall) -> str | None:
