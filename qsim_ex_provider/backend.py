@@ -29,11 +29,11 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult, in_turn
+from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, in_turn
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
-from qsim_ex_provider.translation.circuits import measures, translate_job, translate_noisy
+from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
@@ -173,12 +173,10 @@ class QsimExBackend(BackendV2):
         base = fresh_job_seed() if base is None else base
         seeds = job_seeds(base, len(translated.owners))
         tasks = []
-        for part, group in enumerate(translated.groups):
-            names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if measures(group.family.template) else None
-            own_seeds = tuple(seeds[place] for place in group.places)
+        for part, (group, named) in enumerate(zip(translated.groups, translated.circuits, strict=True)):
+            own_seeds = tuple([seeds[place] for place in group.places])
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
-            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel, shots))
+            tasks.append(JobTask(named, group, own_options, shots, own_seeds, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
@@ -230,7 +228,7 @@ class QsimExBackend(BackendV2):
 
     def _result(
         self,
-        task_results: Sequence[TaskResult],
+        task_results: Sequence[qsim_ex.BatchResult],
         *,
         job_id: str,
         headers: Sequence[CircuitHeader],

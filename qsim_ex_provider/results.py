@@ -15,7 +15,6 @@ from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.job import TaskResult
 from qsim_ex_provider.saves.kinds import SavedForm
 
 COUNTED = 1 << 13
@@ -127,7 +126,7 @@ class Experiments(Sequence[ExperimentResult]):
 
     def __init__(
         self,
-        task_results: Sequence[TaskResult],
+        task_results: Sequence[BatchResult],
         headers: Sequence[CircuitHeader],
         places: Sequence[ExperimentPlace],
         shots: int,
@@ -168,7 +167,7 @@ class Experiments(Sequence[ExperimentResult]):
     @property
     def time_taken(self) -> float:
         """Seconds of all tasks."""
-        return sum(result.timings["total"] for result in self._task_results)
+        return sum([result.provenance.timings["total"] for result in self._task_results])
 
     def base_seed(self, drawn: int) -> int:
         """Return the seed of the first experiment, which is the base of all: of several processes, that of rank 0.
@@ -178,8 +177,7 @@ class Experiments(Sequence[ExperimentResult]):
         if not self._places:
             return drawn
         place = self._places[0]
-        of_task = self._task_results[place.task]
-        return of_task.seeds[place.member] if isinstance(of_task, BatchResult) else of_task.seed
+        return self._task_results[place.task].seeds[place.member]
 
     def is_untouched(self, number: int) -> bool:
         """Return whether there is an experiment of that number that nobody has read, so that nobody has changed it."""
@@ -202,8 +200,8 @@ class Experiments(Sequence[ExperimentResult]):
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
-        of_task = self._task_results[place.task]
-        result = of_task[place.member] if isinstance(of_task, BatchResult) else of_task
+        batch = self._task_results[place.task]
+        result = batch[place.member]
         if place.task not in self._about:
             self._about[place.task] = result.metadata()
         return ExperimentResult(
@@ -213,21 +211,19 @@ class Experiments(Sequence[ExperimentResult]):
             status="DONE",
             seed=result.seed,
             header=self._headers[place.circuit].header(place.binding),
-            time_taken=result.timings["total"] / (len(of_task) if isinstance(of_task, BatchResult) else 1),
+            time_taken=result.timings["total"] / len(batch),
             metadata={**self._about[place.task], "seed": result.seed},
         )
 
 
-def _counts(result: TaskResult, begin: int, end: int) -> list[dict[int, int]]:
+def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
     """Return `Result.counts` of some bindings of a task at once, since NumPy takes as long for one as for many."""
-    if not isinstance(result, BatchResult):
-        return [{} if result.packed is None else result.counts()]
     members = range(len(result))[begin:end]
     if result.packed is None:
         return [{} for _ in members]
     packed = result.packed[begin:end]
     rows, shots, width = packed.shape
-    if not 0 < width <= 8:
+    if rows == 1 or not 0 < width <= 8:
         return [result[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)
     words[..., :width] = packed

@@ -28,14 +28,12 @@ from qsim_ex.frameworks import (
     ParameterSweepBuilder,
     ReadoutErrors,
     Remembered,
-    Store,
     Values,
     binding_groups,
     digest,
     stacked,
     thresholds,
 )
-from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.columns import Columns, columns_of
@@ -51,14 +49,6 @@ def translate(circuit: QuantumCircuit) -> Circuit:
     Raises errors of `qsim_ex.errors` that name the instruction and its place.
     """
     return translate_noisy(circuit, None).circuit
-
-
-def measures(circuit: Circuit) -> bool:
-    """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(
-        isinstance(one, Measurement) or (isinstance(one, Store) and bool(one.written_bits))
-        for one in reversed(circuit.instructions)
-    )
 
 
 class NoisyCircuit(NamedTuple):
@@ -182,21 +172,19 @@ def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> 
 class TranslatedJob:
     """The circuits of a job of the backend, translated.
 
-    groups: all bindings of all circuits. owners: of each experiment its circuit, and which binding of it. headers: of
-    each circuit.
+    groups: all bindings of all circuits. circuits: of each group the numbers and names of the circuits that its
+    bindings belong to, in increasing order. owners: of each experiment its circuit, and which binding of it. headers:
+    of each circuit.
     """
 
     groups: Sequence[BindingGroup]
+    circuits: Sequence[tuple[tuple[int, str], ...]]
     owners: Sequence[tuple[int, int]]
     headers: Sequence[CircuitHeader]
 
     def key(self, shots: int) -> str:
         """Return a digest of all that the job computes, but for its seed."""
         return digest(shots, *(group.key() for group in self.groups))
-
-    def circuits(self, group: BindingGroup) -> list[int]:
-        """Return the numbers of the circuits that a group's bindings belong to, in increasing order."""
-        return sorted({self.owners[place][0] for place in group.places})
 
 
 def translate_job(
@@ -218,7 +206,10 @@ def translate_job(
         readout_errors += [misread] * len(made)
         owners += [(number, binding) for binding in range(columns.count)]
         headers.append(header_of(circuit, phases, saved))
-    return TranslatedJob(binding_groups(sweeps, readout_errors), owners, headers)
+    groups = binding_groups(sweeps, readout_errors)
+    numbers = [sorted({owners[place][0] for place in group.places}) for group in groups]
+    named = [tuple([(number, circuits[number].name) for number in mine]) for mine in numbers]
+    return TranslatedJob(groups, named, owners, headers)
 
 
 def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Values:
