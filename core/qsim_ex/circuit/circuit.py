@@ -272,6 +272,13 @@ class OperandBuilder:
             self.shared[row.name] = found
         return found
 
+    def shared_ops(self, gate: PlacedGate) -> tuple[Op, ...]:
+        """Return the operations of a gate whose operands are the same for all gates of its row."""
+        offset, new, made = self.constant(gate.row), tuple.__new__, []
+        for mixes, reads, when, of, operand, name, unitary in gate.ops:
+            made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
+        return tuple(made)
+
     def operands(self) -> Complex:
         """Return all operands so far, complex128 [1, size], read only."""
         operands = np.zeros((1, self.size), dtype=np.complex128)

@@ -29,16 +29,13 @@ class Structure:
         self.num_qubits = num_qubits
         self.num_clbits = num_clbits
         self.instructions = instructions
+        self.kinds: frozenset[type] = frozenset(map(type, instructions))
+        """The classes of the instructions."""
 
     @cached_property
     def key(self) -> str:
         """A short digest that is the same in every process."""
         return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
-
-    @cached_property
-    def kinds(self) -> frozenset[type]:
-        """The classes of the instructions."""
-        return frozenset(map(type, self.instructions))
 
     @cached_property
     def distinct(self) -> tuple[Instruction, ...]:

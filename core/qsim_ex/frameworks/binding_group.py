@@ -67,9 +67,7 @@ class BindingGroup:
         chosen = np.isin(own, places)
         if chosen.all():
             return self
-        return replace(
-            self, sweep=self.sweep[chosen], binding=self.binding[chosen], places=own[chosen].tolist()
-        )
+        return replace(self, sweep=self.sweep[chosen], binding=self.binding[chosen], places=own[chosen].tolist())
 
     def key(self) -> str:
         """Return what tells this work from other work: a digest of structure, numbers, places and readout errors."""
