@@ -20,9 +20,9 @@ from support.paths import ROOT
 from support.plain_device import PlainDevice
 
 from qsim_ex.devices import discover
+from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.planning import compiled
-from qsim_ex.planning.planner import make_plan
 from tools import native
 
 # A checkout whose sources were edited gets its library anew, before any test looks for it.
@@ -95,6 +95,6 @@ def dtype(precision: str) -> np.dtype[Any]:
 def every_linear_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Plan in a CNOT frame wherever it can be done, whether it pays or not."""
     monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-    make_plan.cache_clear()
+    plan_of.cache_clear()
     yield
-    make_plan.cache_clear()
+    plan_of.cache_clear()

@@ -104,10 +104,9 @@ def check_far(case: Case) -> str | None:
     """What another kind says of the program, with every plan with far parities."""
     from qsim_ex.execution.prepare import plan_of, plans_of
     from qsim_ex.planning import compiled
-    from qsim_ex.planning.planner import make_plan
 
     def forget() -> None:
-        for kept in (make_plan, plan_of, plans_of):
+        for kept in (plan_of, plans_of):
             kept.cache_clear()
 
     forget()

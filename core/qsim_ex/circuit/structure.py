@@ -8,7 +8,7 @@ wires and random streams.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -233,3 +233,8 @@ def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instructi
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
     key = _Contents((num_qubits, num_clbits, instructions))
     return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))
+
+
+def straight_work(instructions: Iterable[Instruction]) -> Structure:
+    """Return the structure of straight-line work, which is the same object on however many wires it is done."""
+    return structure_of(0, 0, tuple(instructions))

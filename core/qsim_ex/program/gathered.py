@@ -9,6 +9,7 @@ from typing import assert_never
 import numpy as np
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
+from qsim_ex.circuit.structure import straight_work
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.program import GatheredOperands, Segment, Work
 
@@ -27,7 +28,7 @@ def segment_of(choices: tuple[Choice, ...]) -> Segment:
 @lru_cache(maxsize=64)
 def added(wire: int) -> Segment:
     """Return a segment that adds the amplitudes at 1 of a wire to those at 0; its operands are 1, 1, 0, 0."""
-    return Segment((Op((wire,), (), ALWAYS, pattern("rr00"), 0, "add", unitary=False),))
+    return Segment(straight_work([Op((wire,), (), ALWAYS, pattern("rr00"), 0, "add", unitary=False)]))
 
 
 def segment_from(collected: Iterable[Piece]) -> Segment:
@@ -59,7 +60,9 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
                 work.append(piece)
             case _:
                 assert_never(piece)
-    return Segment(tuple(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total))
+    return Segment(
+        straight_work(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total)
+    )
 
 
 class _Taken:

@@ -65,7 +65,7 @@ class RepeatedCircuit:
         """Plan and prepare; only settled work (see `Device.prepare`) is kept for the next run."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
-        plan = plan_of(program.whole, num_wires, start, device.shape(self._dtype), fresh, place=True)
+        plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
         prepared = device.prepare(plan.steps, num_wires, self._dtype, self._options.compile)
         known = _Known(device, plan, prepared, program.touched)
         if getattr(prepared, "settled", False):
