@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import assert_never
+from typing import Literal, assert_never
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
             case Choice():
                 inserted.append(piece)
                 for wires in piece.groups:
-                    work.append(Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed))
+                    work.append(Op(wires, (), ALWAYS, _classes(piece.kind, len(wires)), total, piece.kind, piece.mixed))
                     total += 4 ** len(wires)
             case Conditioned(operation):
                 inserted.append(piece)
@@ -90,9 +90,10 @@ class _Taken:
         return self._places[operand, count]
 
 
-def _classes(choice: Choice, num_wires: int) -> Pattern:
-    """Return the classes of the entries of the chosen matrix, which hold for every matrix of the choice."""
-    match choice.kind:
+@lru_cache(maxsize=64)
+def _classes(kind: Literal["measure", "reset", "channel"], num_wires: int) -> Pattern:
+    """Return the classes of the entries of the chosen matrix, which hold for every matrix of a choice of this kind."""
+    match kind:
         case "measure":
             return _PROJECTION
         case "reset":
@@ -100,4 +101,4 @@ def _classes(choice: Choice, num_wires: int) -> Pattern:
         case "channel":
             return bytes([Entry.COMPLEX]) * (1 << 2 * num_wires)
         case _:
-            assert_never(choice.kind)
+            assert_never(kind)
