@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from qiskit.circuit import QuantumCircuit
@@ -58,6 +57,7 @@ class QsimExBackend(BackendV2):
                 f"expected a provider or None, got {provider!r}; pass options by their names, as in "
                 "QsimExBackend(device='cpu')."
             )
+        self._thread = OneThread()  # so that jobs run in the order of their submission and share no memory
         self._width = WIDTH
         self._device_target: Target | None = None
         self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
@@ -174,7 +174,7 @@ class QsimExBackend(BackendV2):
         seeds = job_seeds(base, len(translated.owners))
         tasks = []
         for part, (group, named) in enumerate(zip(translated.groups, translated.circuits, strict=True)):
-            own_seeds = tuple([seeds[place] for place in group.places])
+            own_seeds = tuple(map(seeds.__getitem__, group.places))
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
             tasks.append(JobTask(named, group, own_options, shots, own_seeds, cancel))
         job_id = str(uuid.uuid4())
@@ -220,11 +220,6 @@ class QsimExBackend(BackendV2):
         """
         chosen = run_options.run_options(self.options, options)
         return qsim_ex.Simulator(chosen.engine).state(translate_noisy(circuit, _noise_of(chosen)).circuit)
-
-    @cached_property
-    def _thread(self) -> concurrent.futures.Executor:
-        """An executor of one thread, so that jobs run in the order of their submission and share no memory."""
-        return OneThread()
 
     def _result(
         self,

@@ -218,12 +218,14 @@ class Experiments(Sequence[ExperimentResult]):
 
 def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
     """Return `Result.counts` of some bindings of a task at once, since NumPy takes as long for one as for many."""
-    members = range(len(result))[begin:end]
+    members = range(len(result.seeds))[begin:end]
     if result.packed is None:
-        return [{} for _ in members]
+        return [{}] * len(members)
     packed = result.packed[begin:end]
     rows, shots, width = packed.shape
-    if rows == 1 or not 0 < width <= 8:
+    if rows == 1:
+        return [result[begin].counts()]
+    if not 0 < width <= 8:
         return [result[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)
     words[..., :width] = packed

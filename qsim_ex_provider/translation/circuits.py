@@ -107,7 +107,8 @@ def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns |
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     translator = Translator(builder, emit, noise=noise)
     translator.whole(circuit, columns)
-    return NoisyCircuit(builder.build(), translator.readout_errors, translator.saved)
+    misread = translator.readout_errors
+    return NoisyCircuit(builder.build(), misread, translator.saved)
 
 
 def _with_delays(circuit: QuantumCircuit, noise: Noise | None) -> QuantumCircuit:
@@ -207,9 +208,13 @@ def translate_job(
         owners += [(number, binding) for binding in range(columns.count)]
         headers.append(header_of(circuit, phases, saved))
     groups = binding_groups(sweeps, readout_errors)
-    numbers = [sorted({owners[place][0] for place in group.places}) for group in groups]
-    named = [tuple([(number, circuits[number].name) for number in mine]) for mine in numbers]
-    return TranslatedJob(groups, named, owners, headers)
+    named: list[dict[tuple[int, str], None]] = []  # of each group, in order
+    for group in groups:
+        named.append({})
+        for place in group.places:
+            number = owners[place][0]
+            named[-1][number, circuits[number].name] = None
+    return TranslatedJob(groups, list(map(tuple, named)), owners, headers)
 
 
 def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Values:
