@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -94,6 +94,35 @@ class LazyData(ExperimentResultData):
         value = self.__dict__["_forms"][name].of(saved[name])
         self.__dict__[name] = value
         return value
+
+
+class LazyExperiment(ExperimentResult):
+    """One circuit's outcome, whose metadata are made when they are first read: they count the costs of all plans."""
+
+    def __init__(self, make_metadata: Callable[[], dict[str, Any]], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._make_metadata = make_metadata
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "metadata" and "metadata" not in self._metadata:
+            self._metadata["metadata"] = self._make_metadata()
+        return super().__getattr__(name)
+
+    def __repr__(self) -> str:
+        """Return what Qiskit shows of an experiment, with the metadata."""
+        _ = self.metadata
+        return str(super().__repr__())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has the metadata, and not the other experiments of the job.
+        _ = self.metadata
+        return {name: value for name, value in self.__dict__.items() if name != "_make_metadata"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the experiment as a dictionary, with the metadata."""
+        _ = self.metadata
+        found: dict[str, Any] = super().to_dict()
+        return found
 
 
 def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
@@ -202,9 +231,8 @@ class Experiments(Sequence[ExperimentResult]):
         place = self._places[number]
         batch = self._task_results[place.task]
         result = batch[place.member]
-        if place.task not in self._about:
-            self._about[place.task] = result.metadata()
-        return ExperimentResult(
+        return LazyExperiment(
+            partial(self._metadata, result, place.task),
             shots=self._shots,
             success=True,
             data=LazyData(result, self._memory, self._headers[place.circuit].saved),
@@ -212,8 +240,13 @@ class Experiments(Sequence[ExperimentResult]):
             seed=result.seed,
             header=self._headers[place.circuit].header(place.binding),
             time_taken=result.timings["total"] / len(batch),
-            metadata={**self._about[place.task], "seed": result.seed},
         )
+
+    def _metadata(self, result: EngineResult, task: int) -> dict[str, Any]:
+        """Return the metadata of one of the experiments of a task."""
+        if task not in self._about:
+            self._about[task] = result.metadata()
+        return {**self._about[task], "seed": result.seed}
 
 
 def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
