@@ -55,9 +55,8 @@ def assert_alike(counts: Mapping[Bits, int], wanted: Mapping[Record, float]) -> 
 
 def _after(op: cirq.Operation, record: Record, density: Any, qubits: Any) -> Iterator[tuple[Record, Any]]:
     """Yield what an operation adds to a record, and the density matrix after it times the probability of that."""
-    last = dict(record)
-    if op.classical_controls:  # of which there are keys alone
-        if not all(any(last[str(control)]) for control in op.classical_controls):
+    if op.classical_controls:
+        if not all(control.resolve(_stored(record)) for control in op.classical_controls):
             yield (), density
             return
         op = op.without_classical_controls()
@@ -75,6 +74,14 @@ def _after(op: cirq.Operation, record: Record, density: Any, qubits: Any) -> Ite
                 yield ((gate.key, (bit,)),), _between(projection, op.qubits, density, qubits)
         case _:
             yield (), sum(_between(matrix, op.qubits, density, qubits) for matrix in cirq.kraus(op))
+
+
+def _stored(record: Record) -> cirq.ClassicalDataDictionaryStore:
+    """Return a record as Cirq's conditions read it."""
+    store = cirq.ClassicalDataDictionaryStore()
+    for key, bits in record:
+        store.record_measurement(cirq.MeasurementKey.parse_serialized(key), bits, cirq.LineQubit.range(len(bits)))
+    return store
 
 
 def _read(gate: cirq.MeasurementGate, actual: Bits) -> dict[Bits, float]:
