@@ -11,7 +11,13 @@ TABLES: Mapping[str, str] = {
     "Gate": f"{ENGINE}circuit/gate.py",
     "PlacementKind": f"{ENGINE}placement/kinds.py",
     "Options": f"{ENGINE}options/__init__.py",
-    "Precision": f"{ENGINE}precision.py",
+    "Precision": f"{ENGINE}precision/row.py",
+    "Tolerances": f"{ENGINE}precision/row.py",
+    "Storage": f"{ENGINE}precision/storage.py",
+    "CudaStorage": f"{ENGINE}precision/storage.py",
+    "LaunchGeometry": f"{ENGINE}precision/gpu.py",
+    "TensorCores": f"{ENGINE}precision/gpu.py",
+    "FittedCosts": f"{ENGINE}precision/gpu.py",
 }
 """The classes of rows, and where they stand: a field of such a class is a column."""
 
