@@ -33,6 +33,7 @@ from qsim_ex.placement.ranks import Ranks, needs
 from qsim_ex.placement.ranks_over_host import RanksOverHost
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps import Layout, Levels, Plan
 
 NAME = "ranks in threads"
@@ -50,7 +51,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     ):
         return
     levels = request.levels(local)
-    size = sum(map(sum, needs(levels, request.options.dtype.itemsize)[:1]))
+    size = sum(map(sum, needs(levels, STORAGE[request.options.dtype])[:1]))
     yield Deployment(NAME, request.num_wires, levels, request.places, 1, None, size, 0, "")
 
 

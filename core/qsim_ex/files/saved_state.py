@@ -26,6 +26,7 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class SavedState:
             return None
         file = self.file
         file.seek(self.offsets[first])
-        size = self.piece * self.dtype.itemsize
+        size = STORAGE[self.dtype].nbytes(self.piece)
         body = bytearray(_FRAME.size + size)
         check = bytearray(_CHECK.size)
         if file.readinto(body) != len(body) or file.readinto(check) != len(check):  # type: ignore[attr-defined]
@@ -179,7 +180,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
 
 def framed_bytes(piece: int, dtype: np.dtype[Any]) -> int:
     """Return the bytes of a piece in a file."""
-    return _FRAME.size + piece * dtype.itemsize + _CHECK.size
+    return _FRAME.size + STORAGE[dtype].nbytes(piece) + _CHECK.size
 
 
 def write_piece(file: BinaryIO, first: int, values: Amplitudes) -> float:

@@ -25,6 +25,7 @@ from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -49,7 +50,7 @@ def _in_bits(
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Yield one buffer on one device."""
-    yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+    yield single(request.num_wires, STORAGE[request.options.dtype], request.devices[0], "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
@@ -148,7 +149,7 @@ class Single:
 
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment in one piece, as before."""
-        return single(self.num_wires, self.dtype.itemsize, before.devices[0], before.reason)
+        return single(self.num_wires, STORAGE[self.dtype], before.devices[0], before.reason)
 
     # --- work ----------------------------------------------------------------------------------------------------
 

@@ -235,7 +235,7 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     from qsim_ex.precision import SINGLE
 
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
-    within = H200.launch, H200.exchange, SINGLE.exchange_work, SINGLE.permuted_work
+    within = H200.launch, H200.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 

@@ -44,7 +44,7 @@ def adopt(
             f"array: {num_wires} wires{of}: expected a contiguous array of shape {shape}, got {array.shape}."
         )
     if not array.flags.c_contiguous:
-        apart = [step // array.dtype.itemsize for step in array.strides]
+        apart = [precision.storage.count(step) for step in array.strides]
         raise StateError(
             f"array: expected a contiguous array of shape {shape}, got one whose neighbours along each axis are "
             f"{apart} amplitudes apart; pass a contiguous copy."

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu.sums import offsets_of
 from qsim_ex.kernels.cpu import blocks
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -105,6 +106,6 @@ def _columns(
     free = ((1 << num_bits) - 1) & ~mask_of(tuple(bits)) & ~when.mask
     total = 1 << free.bit_count()
     rows = rows or 1 << len(bits)
-    step = max(1, min(total, _WORKSPACE // (rows * buffer.itemsize)))
+    step = max(1, min(total, STORAGE[buffer.dtype].count(_WORKSPACE // rows)))
     for first in range(0, total, step):
         work(blocks.bases(free, when.value, first, min(step, total - first)))

@@ -210,4 +210,4 @@ def _run_search(
 
 
 def _single(state: Buffer) -> bool:
-    return BY_DTYPE[state.dtype].native_single
+    return BY_DTYPE[state.dtype].storage.native_single

@@ -62,7 +62,7 @@ def run(
     """
     every = (_Request * len(parts))()
     out, out_shots, out_counts, out_outcomes = address(states), address(shots), address(counts), address(outcomes)
-    single = BY_DTYPE[states.dtype].native_single
+    single = BY_DTYPE[states.dtype].storage.native_single
     for request, part in zip(every, parts, strict=True):
         ctypes.pointer(request)[0] = part.tables.fields
         request.first, request.shots, request.single = part.first, part.shots, single

@@ -27,6 +27,7 @@ from qsim_ex.placement.divided.visited import NearSubState
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -110,7 +111,7 @@ class Divided(DividedAmplitudes):
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment on the same devices."""
         levels = self.levels
-        change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
+        change = STORAGE[self.dtype].nbytes((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
 
     # --- plans -------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
 
 PIECE_BYTES = 1 << 25
@@ -53,14 +54,14 @@ _SHARE = 6
 """A staging piece is at most 1/2^6 of a sub state vector; there are two for each message under way, out and in."""
 
 
-def staging_piece(levels: Levels, itemsize: int, most: int = MESSAGE_BYTES) -> int:
+def staging_piece(levels: Levels, storage: Storage, most: int = MESSAGE_BYTES) -> int:
     """Return the number of amplitudes of one staging piece: those of one message."""
-    return max(1, min(most // itemsize, 1 << max(levels.local - _SHARE, 0)))
+    return max(1, min(storage.count(most), 1 << max(levels.local - _SHARE, 0)))
 
 
-def staging(levels: Levels, itemsize: int) -> int:
+def staging(levels: Levels, storage: Storage) -> int:
     """Return the bytes of host memory in which a rank stages what it sends and receives."""
-    return 2 * _FLYING * itemsize * staging_piece(levels, itemsize)
+    return storage.nbytes(2 * _FLYING * staging_piece(levels, storage))
 
 
 _OwnTrade = tuple[Trade, int]
@@ -91,12 +92,12 @@ class RankLinks:
     def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
         self._devices = tuple(devices)
-        self._itemsize = dtype.itemsize
-        size = dtype.itemsize << levels.local
+        self._storage = storage = STORAGE[dtype]
+        size = storage.nbytes(1 << levels.local)
         self._shares = all(isinstance(device, SharesMemory) and size >= device.shares_from for device in devices)
         large = self._shares and not all(device.in_host_memory for device in devices)
-        self.piece = (mapped.PIECE_BYTES if large else PIECE_BYTES) // dtype.itemsize
-        self._message = staging_piece(levels, dtype.itemsize)
+        self.piece = storage.count(mapped.PIECE_BYTES if large else PIECE_BYTES)
+        self._message = staging_piece(levels, storage)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self.queues: list[CopyQueue] = [device.copy_queue() for device in devices]
         self._inside: Links | None = None
@@ -106,7 +107,7 @@ class RankLinks:
         self._offers: list[SharedBuffer] = []
         self._mapped: MappedMemory | None = None
         self._nccl: NcclRanks | None = None
-        self._nccl_message = staging_piece(levels, dtype.itemsize, NCCL_BYTES)
+        self._nccl_message = staging_piece(levels, storage, NCCL_BYTES)
         self._near: tuple[Any, Any] = (None, None)
         self.how = ""
         self.sent: Counter[tuple[int, int]] = Counter()
@@ -198,7 +199,7 @@ class RankLinks:
             for k, number in enumerate(trade.devices):
                 if number in mine and trade.sent[k]:
                     pair = places[number], places[trade.devices[1 - k]]
-                    self.sent[pair] += trade.parts[k].size * self._itemsize
+                    self.sent[pair] += self._storage.nbytes(trade.parts[k].size)
         if self._inside is not None:
             self._exchange_inside(self._inside, mine, schedule, tick)
         if (memory := self._mapped) is not None:
@@ -265,7 +266,7 @@ class RankLinks:
         def with_whom(one: _OwnTrade) -> _With:
             trade, k = one
             end, other = mine[trade.devices[k]], places[trade.devices[1 - k]] // each
-            large = trade.parts[0].size * self._itemsize >= DIRECT_BYTES
+            large = self._storage.nbytes(trade.parts[0].size) >= DIRECT_BYTES
             return end, other, large and isinstance(end.buffer, np.ndarray) and all(trade.sent) and reaches(other)
 
         if each > 1:
@@ -275,7 +276,7 @@ class RankLinks:
             group: list[_OwnTrade] = []
             for one in some:
                 group.append(one)
-                if sum(trade.parts[0].size for trade, _ in group) * self._itemsize >= GROUP_BYTES:
+                if self._storage.nbytes(sum(trade.parts[0].size for trade, _ in group)) >= GROUP_BYTES:
                     yield found, group
                     group = []
             if group:

@@ -20,6 +20,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM
 
@@ -113,7 +114,7 @@ class Schedule:
             found[e, d] += back * trade.parts[1].size
         return +found
 
-    def describe(self, itemsize: int) -> str:
+    def describe(self, storage: Storage) -> str:
         """Return one line for people: how the devices meet, and how many bytes the busiest link carries."""
         sent = self.sent()
         if not sent:
@@ -124,8 +125,10 @@ class Schedule:
             how = f"in {self.partners} rounds, in each of which every device meets one partner"
         else:
             how = f"each with {self.partners} partners at the same time"
-        busiest = human(max(sent.values()) * itemsize)
-        return f"devices trade {how}; {human(sent.total() * itemsize)} in all, at most {busiest} from one to another"
+        busiest = human(storage.nbytes(max(sent.values())))
+        return (
+            f"devices trade {how}; {human(storage.nbytes(sent.total()))} in all, at most {busiest} from one to another"
+        )
 
 
 @lru_cache(maxsize=64)

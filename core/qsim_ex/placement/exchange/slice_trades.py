@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Index
+from qsim_ex.precision import STORAGE
 
 MESSAGE_BYTES = 1 << 23
 """The most bytes of one message, unless a slice has more."""
@@ -47,7 +48,7 @@ class SliceTrades:
 
     def allocate(self, device: Any, dtype: np.dtype[Any]) -> None:
         """Allocate the staging memory; raises `OutOfMemory`."""
-        size = self._at_once * self._slice_bytes // dtype.itemsize
+        size = STORAGE[dtype].count(self._at_once * self._slice_bytes)
         out, into = (device.host_memory(size, dtype)[0] for _ in range(2))
         self._staging = out, into
 

@@ -15,6 +15,7 @@ from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Scenario
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.plan import Plan
 
 MOST_SLICES = 1 << 16
@@ -48,8 +49,8 @@ def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> Copie
 class _Nothing:
     """An array without memory, which has only a size."""
 
-    def __init__(self, size: int, itemsize: int) -> None:
-        self.size, self.nbytes = size, size * itemsize
+    def __init__(self, size: int, storage: Storage) -> None:
+        self.size, self.nbytes = size, storage.nbytes(size)
 
     def __getitem__(self, _: Any) -> _Nothing:
         return self
@@ -96,7 +97,7 @@ class _Idle(Copies):
         return self.allocate(num_amplitudes, dtype), "plain"
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> _Nothing:
-        return _Nothing(num_amplitudes, np.dtype(dtype).itemsize)
+        return _Nothing(num_amplitudes, STORAGE[np.dtype(dtype)])
 
     def begin(self, buffer: Any) -> None:
         """Do nothing."""

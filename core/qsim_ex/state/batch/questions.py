@@ -18,6 +18,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.precision import STORAGE
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
@@ -143,14 +144,14 @@ class BatchedQuestions(MemoryOwner):
         with self._guard:
             wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)
             found = basis.values(values, self.num_wires)
-            self._fits_host("an array of amplitudes", self.rows * len(found) * self.dtype.itemsize)
+            self._fits_host("an array of amplitudes", STORAGE[self.dtype].nbytes(self.rows * len(found)))
             return self._states.gather(found, wires)
 
     def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
         """Return amplitudes of basis values from `start` to before `stop` (default: the end), new, [rows, values]."""
         with self._guard:
             stop = self._range(start, 1 << self.num_wires if stop is None else stop)
-            self._fits_host("a copy of the amplitudes", self.rows * (stop - start) * self.dtype.itemsize)
+            self._fits_host("a copy of the amplitudes", STORAGE[self.dtype].nbytes(self.rows * (stop - start)))
             return self._states.read(start, stop)
 
     def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
