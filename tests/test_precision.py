@@ -16,6 +16,7 @@ from qsim_ex.files import header
 from qsim_ex.kernels.cuda.write.register_layout import REGISTERS
 from qsim_ex.options import Options
 from qsim_ex.precision import BY_DTYPE, BY_REAL, PRECISIONS, STORAGE, Precision, PrecisionName
+from qsim_ex.precision.storage import CudaStorage
 
 rows = pytest.mark.parametrize("row", PRECISIONS.values(), ids=list(PRECISIONS))
 
