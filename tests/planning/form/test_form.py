@@ -38,7 +38,7 @@ def test_the_form_of_a_gate_is_the_gate(name: str) -> None:
 
 
 @settings(max_examples=200)
-@given(strategies.circuits())
+@given(strategies.circuits().filter(lambda circuit: circuit.structure.only_gates))
 def test_the_form_of_a_drawn_circuit_is_the_circuit(circuit: Circuit) -> None:
     """Drawn gates, matrices and permutations under drawn controls have a form that does the same."""
     assert distance(circuit, form_of(circuit)) < 1e-11

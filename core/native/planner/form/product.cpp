@@ -167,9 +167,12 @@ class Finder {
                 if (std::fabs(one.v[k] * n[(k + 1) % 3] - one.v[(k + 1) % 3] * n[k]) > tolerance_) return false;
         int axis = 2;
         Turn to_axis;  // turns Z into the axis, if it is no axis itself
-        for (int k = 0; k < 3; ++k)
-            if (std::fabs(n[static_cast<std::size_t>(k)]) > 1 - 1e-15) axis = k;
-        const bool is_axis = std::fabs(n[static_cast<std::size_t>(axis)]) > 1 - 1e-15;
+        bool is_axis = false;
+        for (int k = 0; k < 3 && !is_axis; ++k) {
+            const double one = n[static_cast<std::size_t>((k + 1) % 3)], other = n[static_cast<std::size_t>((k + 2) % 3)];
+            is_axis = std::hypot(one, other) <= tolerance_;
+            if (is_axis) axis = k;
+        }
         if (n[static_cast<std::size_t>(axis)] < 0) n = {-n[0], -n[1], -n[2]};
         if (!is_axis) {
             to_axis = Turn::about(2, std::atan2(n[1], n[0])) * Turn::about(1, std::atan2(std::hypot(n[0], n[1]), n[2]));

@@ -102,6 +102,8 @@ TEST_CASE("a gate under controls is the same however its matrix was given") {
         CHECK(checked({1, 0, 2, drawn.below(4), about}, drawn) == 4);
         const std::vector<Complex> any = matrix(1, {{{0, 1}, drawn.angle()}, {{1, 0}, drawn.angle()}}, drawn.angle());
         CHECK(checked({1, 0, 1, 1, any}, drawn) <= 7);
+        const std::vector<Complex> tilted = matrix(1, {{{1, 1}, 1.0}, {{0, 1}, 1e-9 * drawn.angle()}});
+        CHECK(checked({1, 0, 1, 1, tilted}, drawn) <= 7);
         CHECK(checked({1, 1, 0, 0, joined(any, matrix(1, {{{1, 0}, drawn.angle()}}))}, drawn) <= 14);
     }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/sorting.hpp"
+
 namespace qx::form {
 
 namespace {
@@ -148,7 +150,7 @@ int StabilizerState::first_phase() const {
         for (std::size_t j = k + 1; j < kernel.size(); ++j) kernel[j] = std::min(kernel[j], kernel[j] ^ kernel[k]);
         for (std::size_t j = 0; j < k; ++j) kernel[j] = std::min(kernel[j], kernel[j] ^ kernel[k]);
     }
-    std::sort(kernel.begin(), kernel.end());
+    plan::sort_ascending(kernel);
     for (std::size_t k = kernel.size(); k--;) basis = std::min(basis, basis ^ kernel[k]);
     const Product p = pulled({basis, 0});
     const Mask a = p.pauli.x;

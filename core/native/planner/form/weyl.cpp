@@ -60,7 +60,9 @@ double turn_plane(Real& columns, Real* parts, std::size_t p, std::size_t q) {
         const double difference = (*part)[p][p] - (*part)[q][q], twice = 2 * (*part)[p][q];
         on += difference * difference - twice * twice, off += 2 * difference * twice;
     }
-    const double angle = 0.5 * std::atan2(off, on + std::hypot(on, off)), c = std::cos(angle), s = std::sin(angle);
+    constexpr double rounding = 1e-30;  // of squares
+    if (std::hypot(on, off) < rounding) return 0;
+    const double angle = std::atan2(off, on) / 4, c = std::cos(angle), s = std::sin(angle);
     for (Real* part : {parts, parts + 1}) {
         for (auto& row : *part) {
             const double a = row[p], b = row[q];
@@ -88,12 +90,13 @@ Real eigenvectors(const Matrix& symmetric) {
             parts[0][r][c] = mean.real(), parts[1][r][c] = mean.imag();
         }
     }
-    constexpr int most_rounds = 60;
+    constexpr int most_rounds = 16;
+    constexpr double enough = 1e-9;  // since what is left is its square
     for (int round = 0; round < most_rounds; ++round) {
         double most = 0;
         for (std::size_t p = 0; p < 3; ++p)
             for (std::size_t q = p + 1; q < 4; ++q) most = std::fmax(most, std::fabs(turn_plane(columns, parts, p, q)));
-        if (most < 1e-16) break;
+        if (most < enough) break;
     }
     if (determinant(columns) < 0)
         for (auto& row : columns) row[0] = -row[0];

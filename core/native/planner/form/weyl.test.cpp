@@ -68,3 +68,14 @@ TEST_CASE("a matrix is its decomposition to 1e-14, also where its angles are equ
         CHECK(error(matrix) < 1e-14);
     }
 }
+
+TEST_CASE("a matrix with one entry in each row is its decomposition, though its square is far from diagonal") {
+    Drawn drawn(2, 2);
+    for (int k = 0; k < 500; ++k) {
+        std::size_t rows[] = {0, 1, 2, 3};
+        for (std::size_t j = 3; j; --j) std::swap(rows[j], rows[drawn.below(j + 1)]);
+        Complex matrix[16] = {};
+        for (std::size_t row = 0; row < 4; ++row) matrix[4 * row + rows[row]] = std::polar(1.0, k % 2 ? drawn.angle() : 0);
+        CHECK(error(matrix) < 1e-14);
+    }
+}
