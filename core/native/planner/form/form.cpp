@@ -24,7 +24,7 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance)
     : reader_(std::move(reader)), operands_(operands), tolerance_(tolerance), frame_(wires),
-      layers_(new Layers(frame_, tolerance)) {}
+      layers_(new Layers(frame_, tolerance, true)) {}
 
 bool Form::read() {
     row_ = mixes_ = reads_ = 0;
@@ -130,11 +130,12 @@ void Form::add_block(const Instruction& of) {
     layers_->add_block(images, instruction_);
 }
 
-// Adds all items in the order of their layers again, some at a time: what has merged may let others merge.
+// Adds all items in the order of their layers again, some at a time: what has merged, or is about other axes, may let others
+// merge. In the end nothing changes any more, so that layers are as they have to be.
 void Form::add_again() {
     if (!before_) {
         before_ = std::move(layers_);
-        layers_ = std::make_unique<Layers>(frame_, tolerance_);
+        layers_ = std::make_unique<Layers>(frame_, tolerance_, axes_);
         frame_.passed.emplace(frame_.tableau.wires());
         layer_ = 0, ++rounds_;
     }
@@ -158,7 +159,9 @@ void Form::add_again() {
         }
     if (layer_ < before_->size()) return;
     before_.reset();
-    if (!layers_->changes() || rounds_ == most_rounds) finish();
+    if ((!axes_ && !layers_->changes()) || rounds_ == most_rounds) return finish();
+    axes_ = axes_ && layers_->num_items() < size_;
+    size_ = layers_->num_items();
 }
 
 void Form::finish() {

@@ -81,6 +81,8 @@ class Form {
     std::unique_ptr<Layers> layers_, before_;
     std::size_t layer_ = 0;  // of `before_`, that is added next
     int rounds_ = 0;
+    bool axes_ = true;  // whether turns are written about the axes that come first, which goes on while it helps
+    std::size_t size_ = ~std::size_t{0};  // of the list before
 };
 
 }  // namespace qx::form

@@ -53,11 +53,24 @@ std::size_t Layers::highest(const Pauli& pauli) const {
     return out;
 }
 
+// Tells whether a layer has something, but for one item, that does not commute with a string.
+bool Layers::blocks(std::size_t layer, const Pauli& pauli, Index but) const {
+    if (layers_[layer].commutes(pauli)) return false;
+    if (but == none || items_[but].layer != layer) return true;
+    for (const Index member : layers_[layer].members) {
+        const Item& item = items_[member];
+        if (member != but && !item.is_block() && anticommute(item.pauli, pauli)) return true;
+        for (Index k = 0; k < item.count; ++k)
+            if (anticommute(generators_[item.first + k].pauli, pauli)) return true;
+    }
+    return false;
+}
+
 // Returns the first layer behind all of the first `end` that have something that does not commute with a string.
-std::size_t Layers::depth(const Pauli& pauli, std::size_t end) const {
+std::size_t Layers::depth(const Pauli& pauli, std::size_t end, Index but) const {
     std::size_t layer = std::min(end, highest(pauli));
     for (std::size_t looked = 0; layer && looked < looked_at; --layer, ++looked)
-        if (!layers_[layer - 1].commutes(pauli)) return layer;
+        if (blocks(layer - 1, pauli, but)) return layer;
     return layer;
 }
 
@@ -215,19 +228,41 @@ bool Layers::move_away(std::size_t from, Index but) {
     return true;
 }
 
-// Writes a turn of a virtual qubit anew, unless that is how it is written.
+// Finds the axes about which a turn is shortest, if the first rotation merges with one before it; of several ways the one
+// whose first axis comes first. Returns whether it is shorter than it was.
+bool Layers::shorter(const Run& run, const Turn& turn, const Pauli* axes, const std::array<int, 3>& order,
+                     Rotations& out) const {
+    constexpr int before = 3;
+    int least = before + 1;
+    for (const int axis : order) {
+        const Rotations found = rotations_from(turn, axis, tolerance_);
+        int length = found.num_generic;
+        if (length) {
+            const Pauli& first = axes[found.generic[0].axis];
+            const Index name = known_name(first);
+            Index equal = name == none ? none : last_[name];
+            if (equal == run.first) equal = items_[equal].before;
+            if (equal != none && items_[equal].layer == depth(first, items_[run.second].layer, run.first)) --length;
+        }
+        if (length < least) least = length, out = found;
+    }
+    return least < before;
+}
+
+// Writes a turn of a virtual qubit anew if that makes it shorter, or if it is to be about the axes that come first.
 bool Layers::rewrite(const Run& run) {
     const Item first = items_[run.first], second = items_[run.second];
-    SignedPauli last = third(run.third, second.pauli);
+    const SignedPauli last = third(run.third, second.pauli);
     Pauli axes[] = {run.third, second.pauli, last.pauli};  // X, Y and Z of the virtual qubit
     const int own = last.negative ? 1 : 0, other = 1 - own;
     if (last.negative) std::swap(axes[0], axes[1]);
     std::array<int, 3> order{0, 1, 2};
     std::sort(order.begin(), order.end(), [&](int a, int b) { return axes[a] < axes[b]; });
     const bool again = first.pauli == run.third;
-    if (again && order[0] == own && order[1] == other) return false;
     const Turn whole = Turn::about(own, run.angle) * Turn::about(other, second.angle) * Turn::about(again ? own : 2, first.angle);
-    const Rotations found = fewest_rotations(whole, order, tolerance_);
+    Rotations found;
+    const bool in_order = again && order[0] == own && order[1] == other;
+    if (!shorter(run, whole, axes, order, found) && (in_order || !axes_)) return false;
     if (!move_away(second.layer, run.second)) return false;
     ++changes_;
     remove(run.first);

@@ -28,8 +28,10 @@ class Layers {
   public:
     static constexpr Index none = ~Index{0};
 
-    // Quarter turns go into the frame. tolerance: up to which an angle is 0.
-    Layers(Frame& frame, double tolerance) : frame_(frame), tolerance_(tolerance) {}
+    // Quarter turns go into the frame. tolerance: up to which an angle is 0. axes: whether turns of virtual qubits are
+    // written about the axes that come first also where that makes them no shorter. Two turns may have a rotation in common,
+    // and then each would change the other again and again.
+    Layers(Frame& frame, double tolerance, bool axes) : frame_(frame), tolerance_(tolerance), axes_(axes) {}
 
     // Adds exp(-i angle/2 P).
     void add(const Pauli& pauli, double angle) { add(pauli, angle, true); }
@@ -39,6 +41,7 @@ class Layers {
     // Puts the layers in order, each by its Pauli strings.
     void sort();
     std::size_t size() const { return layers_.size(); }
+    std::size_t num_items() const { return items_.size() - free_.size(); }
     const std::vector<Index>& layer(std::size_t number) const { return layers_[number].members; }
     const Item& item(Index number) const { return items_[number]; }
     const SignedPauli* generators(const Item& item) const { return generators_.data() + item.first; }
@@ -66,7 +69,8 @@ class Layers {
     };
 
     std::size_t highest(const Pauli& pauli) const;
-    std::size_t depth(const Pauli& pauli, std::size_t end) const;
+    std::size_t depth(const Pauli& pauli, std::size_t end, Index but = none) const;
+    bool blocks(std::size_t layer, const Pauli& pauli, Index but) const;
     Index name_of(const Pauli& pauli);
     Index known_name(const Pauli& pauli) const;
     // The last rotation about a string, if it stands in a layer.
@@ -81,10 +85,12 @@ class Layers {
     Index only_neighbour(const Pauli& pauli, std::size_t layer) const;
     bool find_run(const Pauli& pauli, double angle, std::size_t layer, Run& out) const;
     bool move_away(std::size_t from, Index but);
+    bool shorter(const Run& run, const Turn& turn, const Pauli* axes, const std::array<int, 3>& order, Rotations& out) const;
     bool rewrite(const Run& run);
 
     Frame& frame_;
     double tolerance_;
+    bool axes_;
     std::vector<Layer> layers_;
     std::vector<Item> items_;
     std::vector<SignedPauli> generators_;

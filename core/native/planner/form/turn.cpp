@@ -60,27 +60,6 @@ SplitAngle split(Axis& about, double angle, double tolerance) {
     return split_angle(angle, tolerance);
 }
 
-Rotations rotations(const Turn& turn, int axis, double tolerance) {
-    Euler of = angles(turn, axis);
-    if (std::fabs(std::sin(of.second / 2)) <= tolerance) of = {of.first + of.third, 0, 0};
-    else if (std::fabs(std::cos(of.second / 2)) <= tolerance) of = {of.first - of.third, 2 * quarter, 0};
-    if (!snap(of.first, of.third, of.second, tolerance)) snap(of.third, of.first, of.second, tolerance);
-    Axis a{axis};
-    const SplitAngle first = split(a, of.first, tolerance);
-    Axis between = turned({(axis + 1) % 3}, a, first.quarters);
-    const SplitAngle second = split(between, of.second, tolerance);
-    Axis last = turned(a, between, second.quarters);
-    const SplitAngle third = split(last, of.third + first.quarters * (quarter + quarter_low), tolerance);
-    Rotations out;
-    const auto add = [&](const Axis& about, const SplitAngle& angle) {
-        if (angle.rest != 0) out.generic[at(out.num_generic++)] = {about.axis, angle.rest};
-    };
-    add(a, first), add(between, second), add(last, third);
-    if (third.quarters) out.clifford[at(out.num_clifford++)] = {last.axis, third.quarters};
-    if (second.quarters) out.clifford[at(out.num_clifford++)] = {between.axis, second.quarters};
-    return out;
-}
-
 }  // namespace
 
 SplitAngle split_angle(double angle, double tolerance) {
@@ -119,10 +98,31 @@ double Turn::distance(const Turn& o) const {
     return std::fabs(w - o.w) + std::fabs(v[0] - o.v[0]) + std::fabs(v[1] - o.v[1]) + std::fabs(v[2] - o.v[2]);
 }
 
+Rotations rotations_from(const Turn& turn, int axis, double tolerance) {
+    Euler of = angles(turn, axis);
+    if (std::fabs(std::sin(of.second / 2)) <= tolerance) of = {of.first + of.third, 0, 0};
+    else if (std::fabs(std::cos(of.second / 2)) <= tolerance) of = {of.first - of.third, 2 * quarter, 0};
+    if (!snap(of.first, of.third, of.second, tolerance)) snap(of.third, of.first, of.second, tolerance);
+    Axis a{axis};
+    const SplitAngle first = split(a, of.first, tolerance);
+    Axis between = turned({(axis + 1) % 3}, a, first.quarters);
+    const SplitAngle second = split(between, of.second, tolerance);
+    Axis last = turned(a, between, second.quarters);
+    const SplitAngle third = split(last, of.third + first.quarters * (quarter + quarter_low), tolerance);
+    Rotations out;
+    const auto add = [&](const Axis& about, const SplitAngle& angle) {
+        if (angle.rest != 0) out.generic[at(out.num_generic++)] = {about.axis, angle.rest};
+    };
+    add(a, first), add(between, second), add(last, third);
+    if (third.quarters) out.clifford[at(out.num_clifford++)] = {last.axis, third.quarters};
+    if (second.quarters) out.clifford[at(out.num_clifford++)] = {between.axis, second.quarters};
+    return out;
+}
+
 Rotations fewest_rotations(const Turn& turn, const std::array<int, 3>& order, double tolerance) {
-    Rotations best = rotations(turn, order[0], tolerance);
+    Rotations best = rotations_from(turn, order[0], tolerance);
     for (std::size_t k = 1; k < 3; ++k) {
-        Rotations other = rotations(turn, order[k], tolerance);
+        Rotations other = rotations_from(turn, order[k], tolerance);
         if (other.num_generic < best.num_generic) best = other;
     }
     return best;

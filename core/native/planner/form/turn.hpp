@@ -53,9 +53,11 @@ struct Rotations {
     int num_generic = 0, num_clifford = 0;
 };
 
-// Returns the fewest rotations that make up a turn to within `tolerance`, which the turn is judged by and not its angles:
-// the outer angles of a small turn about an axis between are nobody's business. Of several choices of axes that one is
-// taken whose first axis comes first in `order`.
+// Returns rotations that make up a turn to within `tolerance`, which the turn is judged by and not its angles: the outer
+// angles of a small turn about an axis between are nobody's business. The first of them is about `axis`.
+Rotations rotations_from(const Turn& turn, int axis, double tolerance);
+
+// Returns the fewest, of equal choices the one whose first axis comes first in `order`.
 Rotations fewest_rotations(const Turn& turn, const std::array<int, 3>& order, double tolerance);
 
 }  // namespace qx::form
