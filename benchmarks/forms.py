@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from benchmarks.engine import circuit_of
@@ -27,12 +27,12 @@ BASES: dict[str, tuple[tuple[str, ...], int]] = {
 }
 """For each basis its gates, and the level at which circuits are transpiled."""
 
-_LARGE = ("grover",)
+LARGE = ("grover",)
 """Families that have more than ten thousand gates once they are transpiled."""
 
 
-def transpiled(gates: list[Gate], wires: int, basis: str) -> Circuit:
-    """Return gates in a basis, with the phase that the transpiler says."""
+def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str], level: int) -> Circuit:
+    """Return gates in a basis as Qiskit's transpiler writes them at some level, with the phase that it says."""
     from qiskit import QuantumCircuit, transpile
     from qiskit.circuit.library import ZGate
 
@@ -44,8 +44,7 @@ def transpiled(gates: list[Gate], wires: int, basis: str) -> Circuit:
             circuit.append(ZGate().control(len(gate.wires) - 1, annotated=False), list(gate.wires))
         else:
             getattr(circuit, gate.name)(*gate.params, *gate.wires)
-    names, level = BASES[basis]
-    made = transpile(circuit, basis_gates=list(names), optimization_level=level, seed_transpiler=1)
+    made = transpile(circuit, basis_gates=list(basis), optimization_level=level, seed_transpiler=1)
     builder = CircuitBuilder(wires)
     builder.gate("global_phase", (), float(made.global_phase))
     for each in made.data:
@@ -58,8 +57,8 @@ def written(family: Callable[[int], list[Gate]], wires: int) -> Iterator[tuple[s
     """Yield a family as it is written, and in each basis."""
     gates = family(wires)
     yield "as", circuit_of(gates, wires)
-    for basis in BASES:
-        yield basis, transpiled(gates, wires, basis)
+    for basis, (names, level) in BASES.items():
+        yield basis, transpiled(gates, wires, names, level)
 
 
 def row(circuits: Iterator[tuple[str, Circuit]], tolerance: float) -> str:
@@ -78,7 +77,7 @@ def row(circuits: Iterator[tuple[str, Circuit]], tolerance: float) -> str:
 def main() -> None:
     """Print a row for each family."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=FAMILIES, default=[name for name in FAMILIES if name not in _LARGE])
+    parser.add_argument("--only", nargs="*", choices=FAMILIES, default=[name for name in FAMILIES if name not in LARGE])
     parser.add_argument("--wires", type=int, default=28)
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     given = parser.parse_args()

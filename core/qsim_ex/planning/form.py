@@ -30,7 +30,10 @@ _WAITS, _NO_FORM = 2, -1
 
 @dataclass(frozen=True, slots=True)
 class Pauli:
-    """A Pauli string: masks of the wires that have X, and Z; a wire in both has Y. negative: whether it is −1 times that."""
+    """A Pauli string: masks of the wires that have X, and Z; a wire in both has Y.
+
+    negative: whether it is −1 times that.
+    """
 
     x: int
     z: int
@@ -55,8 +58,9 @@ class PauliRotation:
 class DenseBlock:
     """An instruction of which no rotations are known, between the rotations of its layer and those behind.
 
-    instruction: its place in the circuit. generators: the images of X of each wire that it mixes, of Z of each of these,
-    and of Z of the parities that it reads and of its controls: its matrix acts on these as on the wires themselves.
+    instruction: its place in the circuit.
+    generators: the images of X of each wire that it mixes, of Z of each of these, and of Z of the parities that it
+        reads and of its controls; its matrix acts on these as on the wires themselves.
     """
 
     instruction: int
@@ -79,8 +83,8 @@ class Clifford:
 class Form:
     """e^{i phase} C … R₂ R₁ for rotations and blocks R in the order of their layers, and a Clifford operator C.
 
-    key: a number of 64 bits that depends on Pauli strings, layers and blocks, and on which angles are ±π/4: the same for
-        the same list, in every process.
+    key: a number of 64 bits that depends on Pauli strings, layers and blocks, and on which angles are ±π/4; the same
+        for the same list in every process.
     """
 
     num_wires: int
@@ -93,7 +97,8 @@ class Form:
     @property
     def num_layers(self) -> int:
         """The number of layers."""
-        return max((item.layer + 1 for item in (*self.rotations, *self.blocks)), default=0)
+        items: tuple[PauliRotation | DenseBlock, ...] = (*self.rotations, *self.blocks)
+        return max((item.layer + 1 for item in items), default=0)
 
 
 def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
@@ -171,7 +176,8 @@ class _Made:
             num_wires=wires,
             rotations=tuple(PauliRotation(Pauli(x, z), angle, layer) for (x, z), angle, layer in turned),
             blocks=tuple(
-                DenseBlock(number, tuple(next(generators) for _ in range(count)), layer) for number, count, layer in rows
+                DenseBlock(number, tuple(next(generators) for _ in range(count)), layer)
+                for number, count, layer in rows
             ),
             clifford=Clifford(tuple(images[:wires]), tuple(images[wires:])),
             phase=float(angles[-1]),
