@@ -17,7 +17,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary, wires_of
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.form import Clifford, Form, Pauli, PauliRotation, form_of
+from qsim_ex.planning.form import Clifford, Form, PauliMasks, PauliRotation, form_of
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout
 from tools.golden_counts import FAMILIES, MACHINES
@@ -43,7 +43,7 @@ def _rotate(builder: CircuitBuilder, rotation: PauliRotation) -> None:
         builder.gate(name, wires)
 
 
-def _before(image: Pauli, name: str, wires: tuple[int, ...]) -> Pauli:
+def _before(image: PauliMasks, name: str, wires: tuple[int, ...]) -> PauliMasks:
     """Return G†PG for H, S and CX."""
     x, z, negative = image.x, image.z, image.negative
     if name == "cx":
@@ -51,12 +51,12 @@ def _before(image: Pauli, name: str, wires: tuple[int, ...]) -> Pauli:
         both = (x >> control) & (z >> target) & ~((x >> target) ^ (z >> control)) & 1
         x ^= (x >> control & 1) << target
         z ^= (z >> target & 1) << control
-        return Pauli(x, z, negative ^ bool(both))
+        return PauliMasks(x, z, negative ^ bool(both))
     (wire,) = wires
     has_x, has_z = x >> wire & 1, z >> wire & 1
     if name == "h":
-        return Pauli(x ^ (has_x ^ has_z) << wire, z ^ (has_x ^ has_z) << wire, negative ^ bool(has_x & has_z))
-    return Pauli(x, z ^ has_x << wire, negative ^ bool(has_x & ~has_z & 1))  # S†XS = −Y, S†YS = X
+        return PauliMasks(x ^ (has_x ^ has_z) << wire, z ^ (has_x ^ has_z) << wire, negative ^ bool(has_x & has_z))
+    return PauliMasks(x, z ^ has_x << wire, negative ^ bool(has_x & ~has_z & 1))  # S†XS = −Y, S†YS = X
 
 
 class _Synthesis:
@@ -67,7 +67,7 @@ class _Synthesis:
         self.gates: list[tuple[str, tuple[int, ...]]] = []
         for wire in range(len(self.xs)):
             self._to_x(wire, self.xs)
-            if self.zs[wire] != Pauli(0, 1 << wire, self.zs[wire].negative):
+            if self.zs[wire] != PauliMasks(0, 1 << wire, self.zs[wire].negative):
                 self._before("h", wire)
                 self._to_x(wire, self.zs)  # gates that leave Z of the wire as it is
                 self._before("h", wire)
@@ -78,7 +78,7 @@ class _Synthesis:
                 for name in "hssh":
                     self._before(name, wire)
 
-    def _to_x(self, wire: int, images: list[Pauli]) -> None:
+    def _to_x(self, wire: int, images: list[PauliMasks]) -> None:
         """Let the image of a wire be X there, or its negative."""
         for other in wires_of(images[wire].x | images[wire].z):
             if not images[wire].x >> other & 1:

@@ -11,12 +11,12 @@ import numpy as np
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op, Permutation
-from qsim_ex.planning.form import Clifford, DenseBlock, Form, Pauli
+from qsim_ex.planning.form import Clifford, DenseBlock, Form, PauliMasks
 
 Vector = np.ndarray
 
 
-def apply_pauli(psi: Vector, pauli: Pauli) -> Vector:
+def apply_pauli(psi: Vector, pauli: PauliMasks) -> Vector:
     """Return P psi: of each wire X, Y or Z, all of them, and the sign."""
     index = np.arange(psi.size)
     flipped = psi[index ^ pauli.x]  # X^x; below, Z^z before it, and i for each Y = iXZ
@@ -70,7 +70,7 @@ def _apply_block(psi: Vector, circuit: Circuit, block: DenseBlock) -> Vector:
     xs, zs = block.generators[:mixes], block.generators[mixes:]
     out = np.zeros_like(psi)
     for x, z in product(range(1 << mixes), range(1 << wires)):
-        own = np.array([apply_pauli(column, Pauli(x, z)) for column in np.eye(1 << wires)]).T
+        own = np.array([apply_pauli(column, PauliMasks(x, z)) for column in np.eye(1 << wires)]).T
         coefficient = np.trace(own.conj().T @ matrix) / (1 << wires)
         if abs(coefficient) < 1e-14:
             continue

@@ -29,7 +29,7 @@ _WAITS, _NO_FORM = 2, -1
 
 
 @dataclass(frozen=True, slots=True)
-class Pauli:
+class PauliMasks:
     """A Pauli string: masks of the wires that have X, and Z; a wire in both has Y.
 
     negative: whether it is −1 times that.
@@ -49,7 +49,7 @@ class Pauli:
 class PauliRotation:
     """exp(−i angle/2 P), of an angle above −π/4 and up to π/4. Rotations in one layer commute."""
 
-    pauli: Pauli
+    pauli: PauliMasks
     angle: float
     layer: int
 
@@ -64,7 +64,7 @@ class DenseBlock:
     """
 
     instruction: int
-    generators: tuple[Pauli, ...]
+    generators: tuple[PauliMasks, ...]
     layer: int
 
 
@@ -75,8 +75,8 @@ class Clifford:
     Its phase is such that the first amplitude of C|0…0⟩ that is not 0 is positive.
     """
 
-    x_images: tuple[Pauli, ...]
-    z_images: tuple[Pauli, ...]
+    x_images: tuple[PauliMasks, ...]
+    z_images: tuple[PauliMasks, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +169,12 @@ class _Made:
         layers, rest = numbers[:num_rotations].tolist(), numbers[num_rotations:]
         rows, signs = rest[: 3 * num_blocks].reshape(-1, 3).tolist(), rest[3 * num_blocks :].tolist()
         masks = strings.view(np.uint64).tolist()
-        signed = [Pauli(x, z, bool(sign)) for (x, z), sign in zip(masks[num_rotations:], signs, strict=True)]
+        signed = [PauliMasks(x, z, bool(sign)) for (x, z), sign in zip(masks[num_rotations:], signs, strict=True)]
         generators, images = iter(signed[:num_generators]), signed[num_generators:]
         turned = zip(masks, angles.tolist(), layers, strict=False)
         return Form(
             num_wires=wires,
-            rotations=tuple(PauliRotation(Pauli(x, z), angle, layer) for (x, z), angle, layer in turned),
+            rotations=tuple(PauliRotation(PauliMasks(x, z), angle, layer) for (x, z), angle, layer in turned),
             blocks=tuple(
                 DenseBlock(number, tuple(next(generators) for _ in range(count)), layer)
                 for number, count, layer in rows

@@ -53,7 +53,8 @@ bool Form::add(const Instruction& of) {
                               [&] {
                                   Mask out = 0;
                                   int place = 0;
-                                  each(of.row->when.mask, [&](int wire) { out |= (of.row->when.value >> wire & 1) << place++; });
+                                  each(of.row->when.mask,
+                                       [&](int wire) { out |= (of.row->when.value >> wire & 1) << place++; });
                                   return out;
                               }(),
                               operands_ + of.row->operand};
@@ -221,7 +222,8 @@ qx::Int advanced(Form& made, qx::Int milliseconds) {
 
 // Returns the form in the making of a tuple of operations on so many wires, at most 64; 0 if they cannot be read, and then a
 // Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers, which stay where they are.
-QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance)) {
+QX_EXPORT(form_begin,
+          (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance)) {
     return Owned<Form>::make([&]() -> Form* {
         auto reader = std::make_unique<qx::plan::Reader>(ops, types);
         auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands),
@@ -249,8 +251,8 @@ QX_EXPORT(form_counts, (qx::Int form, qx::Int* out)) {
     return 0;
 }
 
-// Writes what a form is made of. strings: X and Z of each rotation, of each generator, and of the images of each X and each Z;
-// numbers: the layer of each rotation; instruction, number of generators and layer of each block; whether generators are
+// Writes what a form is made of. strings: X and Z of each rotation, of each generator, and of the images of each X and each
+// Z; numbers: the layer of each rotation; instruction, number of generators and layer of each block; whether generators are
 // negative, and whether images are. angles: those of rotations, and the phase.
 QX_EXPORT(form_write, (qx::Int form, qx::Int* strings, qx::Int* numbers, double* angles)) {
     const Form& made = Owned<Form>::at(form);

@@ -174,8 +174,7 @@ void Layers::add(const Pauli& pauli, double angle, bool looks) {
 
 void Layers::put_block(Item item) {
     std::size_t layer = 0;
-    for (Index k = 0; k < item.count; ++k)
-        layer = std::max(layer, depth(generators_[item.first + k].pauli, layers_.size()));
+    for (Index k = 0; k < item.count; ++k) layer = std::max(layer, depth(generators_[item.first + k].pauli, layers_.size()));
     put(item, layer);
 }
 
@@ -259,7 +258,8 @@ bool Layers::rewrite(const Run& run) {
     std::array<int, 3> order{0, 1, 2};
     std::sort(order.begin(), order.end(), [&](int a, int b) { return axes[a] < axes[b]; });
     const bool again = first.pauli == run.third;
-    const Turn whole = Turn::about(own, run.angle) * Turn::about(other, second.angle) * Turn::about(again ? own : 2, first.angle);
+    const Turn whole =
+        Turn::about(own, run.angle) * Turn::about(other, second.angle) * Turn::about(again ? own : 2, first.angle);
     Rotations found;
     const bool in_order = again && order[0] == own && order[1] == other;
     if (!shorter(run, whole, axes, order, found) && (in_order || !axes_)) return false;

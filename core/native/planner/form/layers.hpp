@@ -13,7 +13,8 @@ namespace qx::form {
 
 using plan::Memo;
 
-// exp(-i angle/2 P), or a block, which has generators in the place of P: all Pauli strings of its matrix are products of them.
+// exp(-i angle/2 P), or a block, which has generators in the place of P: all Pauli strings of its matrix are products of
+// them.
 struct Item {
     Pauli pauli;
     double angle = 0;

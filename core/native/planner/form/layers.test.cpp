@@ -94,7 +94,8 @@ TEST_CASE("what stands in one layer commutes, and does not commute with somethin
             for (const Pauli& one : strings[layer]) {
                 for (const Pauli& other : strings[layer]) CHECK(!anticommute(one, other));
                 const auto& before = strings[layer ? layer - 1 : 0];
-                const bool stuck = std::any_of(before.begin(), before.end(), [&](const Pauli& p) { return anticommute(p, one); });
+                const bool stuck =
+                    std::any_of(before.begin(), before.end(), [&](const Pauli& p) { return anticommute(p, one); });
                 CHECK((!layer || stuck));
             }
     }
@@ -104,7 +105,8 @@ TEST_CASE("rotations in another order, in which only those that commute have cha
     for (unsigned seed = 0; seed < 100; ++seed) {
         Drawn drawn(seed, 7);
         std::vector<Added> all;
-        for (int k = 0; k < 30; ++k) all.push_back({{drawn.below(128), drawn.below(4) ? 0 : 1 + drawn.below(127)}, 0.2 + 0.01 * k});
+        for (int k = 0; k < 30; ++k)
+            all.push_back({{drawn.below(128), drawn.below(4) ? 0 : 1 + drawn.below(127)}, 0.2 + 0.01 * k});
         for (Added& one : all)
             if (one.pauli.is_identity()) one.pauli.z = 1;
         Listed before(7, all);

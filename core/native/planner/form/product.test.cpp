@@ -119,7 +119,8 @@ TEST_CASE("one wire is at most three rotations, two wires at most fifteen, and C
         for (int wires = 1; wires < 4; ++wires) {
             std::vector<std::pair<Pauli, double>> turns;
             for (int j = 0; j < 12; ++j)
-                turns.push_back({Drawn(static_cast<unsigned>(j + k), wires).pauli(), half_pi * static_cast<double>(drawn.below(8))});
+                turns.push_back(
+                    {Drawn(static_cast<unsigned>(j + k), wires).pauli(), half_pi * static_cast<double>(drawn.below(8))});
             CHECK(checked({wires, 0, 0, 0, matrix(wires, turns, drawn.angle())}, drawn) == 0);
         }
     }

@@ -80,8 +80,7 @@ Turn Turn::of(const Complex* m, double& phase) {
     phase = std::arg(m[0] * m[3] - m[1] * m[2]) / 2;
     const Complex by = std::polar(1.0, -phase);
     const Complex a = m[0] * by, b = m[1] * by, c = m[2] * by, d = m[3] * by;
-    Turn out{(a.real() + d.real()) / 2,
-             {-(b.imag() + c.imag()) / 2, (c.real() - b.real()) / 2, (d.imag() - a.imag()) / 2}};
+    Turn out{(a.real() + d.real()) / 2, {-(b.imag() + c.imag()) / 2, (c.real() - b.real()) / 2, (d.imag() - a.imag()) / 2}};
     const double norm = std::sqrt(out.w * out.w + out.v[0] * out.v[0] + out.v[1] * out.v[1] + out.v[2] * out.v[2]);
     out.w /= norm;
     for (double& one : out.v) one /= norm;
@@ -89,9 +88,10 @@ Turn Turn::of(const Complex* m, double& phase) {
 }
 
 Turn Turn::operator*(const Turn& o) const {
-    return {w * o.w - v[0] * o.v[0] - v[1] * o.v[1] - v[2] * o.v[2],
-            {w * o.v[0] + v[0] * o.w + v[1] * o.v[2] - v[2] * o.v[1], w * o.v[1] + v[1] * o.w + v[2] * o.v[0] - v[0] * o.v[2],
-             w * o.v[2] + v[2] * o.w + v[0] * o.v[1] - v[1] * o.v[0]}};
+    return {
+        w * o.w - v[0] * o.v[0] - v[1] * o.v[1] - v[2] * o.v[2],
+        {w * o.v[0] + v[0] * o.w + v[1] * o.v[2] - v[2] * o.v[1], w * o.v[1] + v[1] * o.w + v[2] * o.v[0] - v[0] * o.v[2],
+         w * o.v[2] + v[2] * o.w + v[0] * o.v[1] - v[1] * o.v[0]}};
 }
 
 double Turn::distance(const Turn& o) const {

@@ -20,7 +20,8 @@ constexpr double half = 0.70710678118654752440;
 constexpr Complex i{0, 1};
 
 // The magic basis: its columns are (00 + 11), i (00 - 11), i (01 + 10) and (01 - 10), over √2.
-const Matrix magic{{{{half, i * half, 0, 0}}, {{0, 0, i * half, half}}, {{0, 0, i * half, -half}}, {{half, -i * half, 0, 0}}}};
+const Matrix magic{
+    {{{half, i * half, 0, 0}}, {{0, 0, i * half, half}}, {{0, 0, i * half, -half}}, {{half, -i * half, 0, 0}}}};
 
 template <class A, class B>
 Matrix product(const A& a, const B& b) {

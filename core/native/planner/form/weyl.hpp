@@ -5,8 +5,8 @@
 
 namespace qx::form {
 
-// e^{i phase} (after[1] ⊗ after[0]) exp(i (a XX + b YY + c ZZ)) (before[1] ⊗ before[0]), for a, b, c = `angles`; wire 0 is the
-// least significant bit. Where one angle alone is no multiple of π/4, it is c.
+// e^{i phase} (after[1] ⊗ after[0]) exp(i (a XX + b YY + c ZZ)) (before[1] ⊗ before[0]), for a, b, c = `angles`; wire 0 is
+// the least significant bit. Where one angle alone is no multiple of π/4, it is c.
 struct Weyl {
     double phase = 0;
     Turn before[2], after[2];
