@@ -15,9 +15,10 @@ from benchmarks.engine import circuit_of
 from benchmarks.forms import BASES, LARGE, transpiled
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliString
 from qsim_ex.circuit.ops import Unitary, wires_of
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.form import Clifford, Form, PauliMasks, PauliRotation, form_of
+from qsim_ex.planning.form import Clifford, Form, PauliRotation, form_of
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout
 from tools.golden_counts import FAMILIES, MACHINES
@@ -43,20 +44,20 @@ def _rotate(builder: CircuitBuilder, rotation: PauliRotation) -> None:
         builder.gate(name, wires)
 
 
-def _before(image: PauliMasks, name: str, wires: tuple[int, ...]) -> PauliMasks:
+def _before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
     """Return G†PG for H, S and CX."""
-    x, z, negative = image.x, image.z, image.negative
+    x, z, sign = image.x, image.z, image.coefficient
     if name == "cx":
         control, target = wires
         both = (x >> control) & (z >> target) & ~((x >> target) ^ (z >> control)) & 1
         x ^= (x >> control & 1) << target
         z ^= (z >> target & 1) << control
-        return PauliMasks(x, z, negative ^ bool(both))
+        return PauliString(x, z, -sign if both else sign)
     (wire,) = wires
     has_x, has_z = x >> wire & 1, z >> wire & 1
     if name == "h":
-        return PauliMasks(x ^ (has_x ^ has_z) << wire, z ^ (has_x ^ has_z) << wire, negative ^ bool(has_x & has_z))
-    return PauliMasks(x, z ^ has_x << wire, negative ^ bool(has_x & ~has_z & 1))  # S†XS = −Y, S†YS = X
+        return PauliString(x ^ (has_x ^ has_z) << wire, z ^ (has_x ^ has_z) << wire, -sign if has_x & has_z else sign)
+    return PauliString(x, z ^ has_x << wire, -sign if has_x & ~has_z & 1 else sign)  # S†XS = −Y, S†YS = X
 
 
 class _Synthesis:
@@ -67,18 +68,18 @@ class _Synthesis:
         self.gates: list[tuple[str, tuple[int, ...]]] = []
         for wire in range(len(self.xs)):
             self._to_x(wire, self.xs)
-            if self.zs[wire] != PauliMasks(0, 1 << wire, self.zs[wire].negative):
+            if self.zs[wire] != PauliString(0, 1 << wire, self.zs[wire].coefficient):
                 self._before("h", wire)
                 self._to_x(wire, self.zs)  # gates that leave Z of the wire as it is
                 self._before("h", wire)
-            if self.xs[wire].negative:
+            if self.xs[wire].coefficient == -1:
                 self._before("s", wire)
                 self._before("s", wire)
-            if self.zs[wire].negative:
+            if self.zs[wire].coefficient == -1:
                 for name in "hssh":
                     self._before(name, wire)
 
-    def _to_x(self, wire: int, images: list[PauliMasks]) -> None:
+    def _to_x(self, wire: int, images: list[PauliString]) -> None:
         """Let the image of a wire be X there, or its negative."""
         for other in wires_of(images[wire].x | images[wire].z):
             if not images[wire].x >> other & 1:

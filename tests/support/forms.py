@@ -10,18 +10,19 @@ from itertools import product
 import numpy as np
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliString
 from qsim_ex.circuit.ops import Op, Permutation
-from qsim_ex.planning.form import Clifford, DenseBlock, Form, PauliMasks
+from qsim_ex.planning.form import Clifford, DenseBlock, Form
 
 Vector = np.ndarray
 
 
-def apply_pauli(psi: Vector, pauli: PauliMasks) -> Vector:
-    """Return P psi: of each wire X, Y or Z, all of them, and the sign."""
+def apply_pauli(psi: Vector, pauli: PauliString) -> Vector:
+    """Return P psi: of each wire X, Y or Z, all of them, and the coefficient."""
     index = np.arange(psi.size)
     flipped = psi[index ^ pauli.x]  # X^x; below, Z^z before it, and i for each Y = iXZ
     signs = 1 - 2 * (np.bitwise_count((index ^ pauli.x) & pauli.z) & 1).astype(float)
-    return (1j ** (pauli.x & pauli.z).bit_count()) * (-1 if pauli.negative else 1) * signs * flipped
+    return (1j ** (pauli.x & pauli.z).bit_count()) * pauli.coefficient * signs * flipped
 
 
 def clifford_matrix(clifford: Clifford) -> np.ndarray:
@@ -70,7 +71,7 @@ def _apply_block(psi: Vector, circuit: Circuit, block: DenseBlock) -> Vector:
     xs, zs = block.generators[:mixes], block.generators[mixes:]
     out = np.zeros_like(psi)
     for x, z in product(range(1 << mixes), range(1 << wires)):
-        own = np.array([apply_pauli(column, PauliMasks(x, z)) for column in np.eye(1 << wires)]).T
+        own = np.array([apply_pauli(column, PauliString(x, z)) for column in np.eye(1 << wires)]).T
         coefficient = np.trace(own.conj().T @ matrix) / (1 << wires)
         if abs(coefficient) < 1e-14:
             continue

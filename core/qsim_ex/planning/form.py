@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliString
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
@@ -29,27 +30,10 @@ _WAITS, _NO_FORM = 2, -1
 
 
 @dataclass(frozen=True, slots=True)
-class PauliMasks:
-    """A Pauli string: masks of the wires that have X, and Z; a wire in both has Y.
-
-    negative: whether it is −1 times that.
-    """
-
-    x: int
-    z: int
-    negative: bool = False
-
-    def label(self, num_wires: int) -> str:
-        """Return a letter for each wire, the highest wire first as in Qiskit, behind a minus sign if it is negative."""
-        letters = ("IXZY"[(self.x >> wire & 1) + 2 * (self.z >> wire & 1)] for wire in reversed(range(num_wires)))
-        return "-" * self.negative + "".join(letters)
-
-
-@dataclass(frozen=True, slots=True)
 class PauliRotation:
     """exp(−i angle/2 P), of an angle above −π/4 and up to π/4. Rotations in one layer commute."""
 
-    pauli: PauliMasks
+    pauli: PauliString
     angle: float
     layer: int
 
@@ -60,23 +44,23 @@ class DenseBlock:
 
     instruction: its place in the circuit.
     generators: the images of X of each wire that it mixes, of Z of each of these, and of Z of the parities that it
-        reads and of its controls; its matrix acts on these as on the wires themselves.
+        reads and of its controls, Pauli strings with coefficients 1 and −1; its matrix acts on these as on the wires.
     """
 
     instruction: int
-    generators: tuple[PauliMasks, ...]
+    generators: tuple[PauliString, ...]
     layer: int
 
 
 @dataclass(frozen=True, slots=True)
 class Clifford:
-    """A Clifford operator C on all wires: C†XC for each wire, and C†ZC.
+    """A Clifford operator C on all wires: C†XC for each wire, and C†ZC, Pauli strings with coefficients 1 and −1.
 
     Its phase is such that the first amplitude of C|0…0⟩ that is not 0 is positive.
     """
 
-    x_images: tuple[PauliMasks, ...]
-    z_images: tuple[PauliMasks, ...]
+    x_images: tuple[PauliString, ...]
+    z_images: tuple[PauliString, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +83,12 @@ class Form:
         """The number of layers."""
         items: tuple[PauliRotation | DenseBlock, ...] = (*self.rotations, *self.blocks)
         return max((item.layer + 1 for item in items), default=0)
+
+
+def label(string: PauliString, num_wires: int) -> str:
+    """Return a letter for each wire, the highest wire first as in Qiskit, behind a minus sign if it is negative."""
+    letters = ("IXZY"[(string.x >> wire & 1) + 2 * (string.z >> wire & 1)] for wire in reversed(range(num_wires)))
+    return "-" * (string.coefficient == -1) + "".join(letters)
 
 
 def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
@@ -169,12 +159,14 @@ class _Made:
         layers, rest = numbers[:num_rotations].tolist(), numbers[num_rotations:]
         rows, signs = rest[: 3 * num_blocks].reshape(-1, 3).tolist(), rest[3 * num_blocks :].tolist()
         masks = strings.view(np.uint64).tolist()
-        signed = [PauliMasks(x, z, bool(sign)) for (x, z), sign in zip(masks[num_rotations:], signs, strict=True)]
+        signed = [
+            PauliString(x, z, -1.0 if sign else 1.0) for (x, z), sign in zip(masks[num_rotations:], signs, strict=True)
+        ]
         generators, images = iter(signed[:num_generators]), signed[num_generators:]
         turned = zip(masks, angles.tolist(), layers, strict=False)
         return Form(
             num_wires=wires,
-            rotations=tuple(PauliRotation(PauliMasks(x, z), angle, layer) for (x, z), angle, layer in turned),
+            rotations=tuple(PauliRotation(PauliString(x, z), angle, layer) for (x, z), angle, layer in turned),
             blocks=tuple(
                 DenseBlock(number, tuple(next(generators) for _ in range(count)), layer)
                 for number, count, layer in rows

@@ -19,7 +19,7 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.errors import Cancelled, NotSupported, OutOfMemory
 from qsim_ex.native.library import function
 from qsim_ex.planning.cancellation import cancelled_by
-from qsim_ex.planning.form import Form, form_of
+from qsim_ex.planning.form import Form, form_of, label
 from tools.golden_counts import FAMILIES
 
 
@@ -116,7 +116,7 @@ def test_angles_are_those_of_one_binding() -> None:
     builder = CircuitBuilder(2)
     builder.gate("rzz", (0, 1), 0.3).gate("rz", (0,), 0.2).gate("rzz", (0, 1), np.pi / 2 - 0.3).gate("rx", (1,), np.pi)
     form = form_of(builder.build())
-    assert [rotation.pauli.label(2) for rotation in form.rotations] == ["IZ"]
+    assert [label(rotation.pauli, 2) for rotation in form.rotations] == ["IZ"]
 
 
 @pytest.mark.parametrize("fault", ["a sign of an image", "an angle", "a phase", "a string", "the order of layers"])
@@ -136,7 +136,7 @@ def test_planted_faults_are_caught(fault: str) -> None:
     match fault:
         case "a sign of an image":
             image, *images = form.clifford.x_images
-            turned = replace(image, negative=not image.negative)
+            turned = replace(image, coefficient=-image.coefficient)
             form = replace(form, clifford=replace(form.clifford, x_images=(turned, *images)))
         case "an angle":
             form = replace(form, rotations=(replace(first, angle=-first.angle), *others))

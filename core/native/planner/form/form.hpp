@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "planner/circuit.hpp"
+#include "planner/form/gates/product.hpp"
 #include "planner/form/layers.hpp"
-#include "planner/form/product.hpp"
 
 namespace qx::form {
 

@@ -7,7 +7,7 @@
 
 #include "base/interned.hpp"
 #include "planner/form/frame.hpp"
-#include "planner/form/turn.hpp"
+#include "planner/form/gates/turn.hpp"
 
 namespace qx::form {
 

@@ -1,12 +1,12 @@
 // An operation as a product of Pauli rotations on its own wires.
 
-#include "planner/form/product.hpp"
+#include "planner/form/gates/product.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/form/local_clifford.hpp"
-#include "planner/form/weyl.hpp"
+#include "planner/form/gates/local_clifford.hpp"
+#include "planner/form/gates/weyl.hpp"
 
 namespace qx::form {
 

@@ -1,6 +1,6 @@
 // Turns of one qubit.
 
-#include "planner/form/turn.hpp"
+#include "planner/form/gates/turn.hpp"
 
 #include <cmath>
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "planner/form/gates/turn.hpp"
 #include "planner/form/pauli.hpp"
-#include "planner/form/turn.hpp"
 
 namespace qx::form {
 

@@ -1,8 +1,8 @@
 // Tests of operations as products of rotations, against the action of their matrices on states.
 
-#include "planner/form/product.hpp"
+#include "planner/form/gates/product.hpp"
 
-#include "planner/form/local_clifford.hpp"
+#include "planner/form/gates/local_clifford.hpp"
 #include "planner/form/naive.test.hpp"
 
 using namespace qx::form;

@@ -5,7 +5,7 @@
 // diagonalise both at once (Cardoso and Souloumiac, SIAM J. Matrix Anal. Appl. 17, 161 (1996)), however close their
 // eigenvalues are.
 
-#include "planner/form/weyl.hpp"
+#include "planner/form/gates/weyl.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Tests of Weyl's decomposition, against products of rotations.
 
-#include "planner/form/weyl.hpp"
+#include "planner/form/gates/weyl.hpp"
 
 #include "planner/form/naive.test.hpp"
 

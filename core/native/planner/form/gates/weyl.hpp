@@ -1,7 +1,7 @@
 // Two-wire matrices as rotations about XX, YY and ZZ between turns of each wire: Weyl's decomposition (KAK).
 #pragma once
 
-#include "planner/form/turn.hpp"
+#include "planner/form/gates/turn.hpp"
 
 namespace qx::form {
 

@@ -1,6 +1,6 @@
 // Tests of turns of one qubit, against matrices on states.
 
-#include "planner/form/turn.hpp"
+#include "planner/form/gates/turn.hpp"
 
 #include "planner/form/naive.test.hpp"
 

@@ -1,6 +1,6 @@
 // Matrices that are Clifford operators.
 
-#include "planner/form/local_clifford.hpp"
+#include "planner/form/gates/local_clifford.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // Matrices that are Clifford operators.
 #pragma once
 
+#include "planner/form/gates/turn.hpp"
 #include "planner/form/synthesis.hpp"
-#include "planner/form/turn.hpp"
 
 namespace qx::form {
 
