@@ -2,13 +2,13 @@
 ``python -m benchmarks.written_out``. What is written out does what the circuit does, but for the order of its gates.
 
 A rotation about a diagonal string is a phase of a parity. Any other one is RX or RY of one wire, between controlled
-Pauli gates that take its string there. The Clifford operator at the end is gates of one wire and CX, wire after wire.
+Pauli gates that take its string there. The Clifford operator at the end is H on as few wires as possible between CX, CZ and S.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from benchmarks.engine import circuit_of
@@ -44,58 +44,127 @@ def _rotate(builder: CircuitBuilder, rotation: PauliRotation) -> None:
         builder.gate(name, wires)
 
 
+_INVERSE = {"s": "sdg"}
+
+
 def _before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
-    """Return G†PG for H, S and CX."""
+    """Return G†PG for a gate G of X, Z, S, CX and CZ."""
     x, z, sign = image.x, image.z, image.coefficient
-    if name == "cx":
-        control, target = wires
-        both = (x >> control) & (z >> target) & ~((x >> target) ^ (z >> control)) & 1
-        x ^= (x >> control & 1) << target
-        z ^= (z >> target & 1) << control
-        return PauliString(x, z, -sign if both else sign)
-    (wire,) = wires
-    has_x, has_z = x >> wire & 1, z >> wire & 1
-    if name == "h":
-        return PauliString(x ^ (has_x ^ has_z) << wire, z ^ (has_x ^ has_z) << wire, -sign if has_x & has_z else sign)
-    return PauliString(x, z ^ has_x << wire, -sign if has_x & ~has_z & 1 else sign)  # S†XS = −Y, S†YS = X
+    first, last = wires[0], wires[-1]
+    has_x, has_z, last_x, last_z = (bits >> wire & 1 for wire in (first, last) for bits in (x, z))
+    match name:
+        case "x":
+            return PauliString(x, z, -sign if has_z else sign)
+        case "z":
+            return PauliString(x, z, -sign if has_x else sign)
+        case "s":  # S†XS = −Y, S†YS = X
+            return PauliString(x, z ^ has_x << first, -sign if has_x > has_z else sign)
+        case "cx":
+            negative = has_x & last_z & (last_x == has_z)
+            return PauliString(x ^ has_x << last, z ^ last_z << first, -sign if negative else sign)
+        case _:
+            negative = has_x & last_x & (has_z ^ last_z)
+            return PauliString(x, z ^ last_x << first ^ has_x << last, -sign if negative else sign)
+
+
+def _product(a: PauliString, b: PauliString, power: int = 0) -> PauliString:
+    """Return the product of two, times a power of i that makes it Hermitian."""
+    x, z = a.x ^ b.x, a.z ^ b.z
+    power += a.num_y + b.num_y + 2 * (a.z & b.x).bit_count() - (x & z).bit_count()
+    return PauliString(x, z, a.coefficient * b.coefficient * (-1) ** (power // 2))
 
 
 class _Synthesis:
-    """Gates that make up a Clifford operator: gates before it make it the identity, wire after wire."""
+    """Gates that make up a Clifford operator: CX, CZ and S, then H on as few wires as possible, then CX, CZ and S.
+
+    Gates before it and behind it make it the identity. What the images of Z flip has the rank that is the number of H.
+    """
 
     def __init__(self, clifford: Clifford) -> None:
         self.xs, self.zs = list(clifford.x_images), list(clifford.z_images)
-        self.gates: list[tuple[str, tuple[int, ...]]] = []
+        self._first: list[tuple[str, tuple[int, ...]]] = []
+        self._last: list[tuple[str, tuple[int, ...]]] = []
+        flipping = self._separate()
+        self._flips_to_units(flipping)
+        self._phases_to_units([wire for wire in range(len(self.xs)) if wire not in flipping])
+        self._without_phases(flipping, self.zs)
+        self._without_flips(flipping)
+        for wire in flipping:
+            self._behind("h", wire)
+        self._without_phases(range(len(self.xs)), self.xs)
         for wire in range(len(self.xs)):
-            self._to_x(wire, self.xs)
-            if self.zs[wire] != PauliString(0, 1 << wire, self.zs[wire].coefficient):
-                self._before("h", wire)
-                self._to_x(wire, self.zs)  # gates that leave Z of the wire as it is
-                self._before("h", wire)
             if self.xs[wire].coefficient == -1:
-                self._before("s", wire)
-                self._before("s", wire)
+                self._before("z", wire)
             if self.zs[wire].coefficient == -1:
-                for name in "hssh":
-                    self._before(name, wire)
+                self._before("x", wire)
+        self.gates = [(_INVERSE.get(name, name), wires) for name, wires in (*self._first, *reversed(self._last))]
 
-    def _to_x(self, wire: int, images: list[PauliString]) -> None:
-        """Let the image of a wire be X there, or its negative."""
-        for other in wires_of(images[wire].x | images[wire].z):
-            if not images[wire].x >> other & 1:
-                self._before("h", other)
-            elif images[wire].z >> other & 1:
-                self._before("s", other)
-        if not images[wire].x >> wire & 1:
-            self._before("cx", wires_of(images[wire].x)[0], wire)
-        for other in wires_of(images[wire].x):
-            if other != wire:
-                self._before("cx", wire, other)
+    def _separate(self) -> list[int]:
+        """Let the images of Z of some wires flip independent strings, and the others none; return the first ones."""
+        pivots: dict[int, int] = {}  # of a bit of X the wire
+        for wire in range(len(self.zs)):
+            while (x := self.zs[wire].x) and (top := x.bit_length() - 1) in pivots:
+                self._behind("cx", pivots[top], wire)
+            if self.zs[wire].x:
+                pivots[self.zs[wire].x.bit_length() - 1] = wire
+        return sorted(pivots.values())
+
+    def _flips_to_units(self, flipping: list[int]) -> None:
+        """Let each of some images of Z flip its own wire alone."""
+        for wire in flipping:
+            mine = ~sum(1 << other for other in flipping if other < wire)
+            if not self.zs[wire].x >> wire & 1:
+                self._before("cx", wires_of(self.zs[wire].x & mine)[0], wire)
+            for other in wires_of(self.zs[wire].x):
+                if other != wire:
+                    self._before("cx", wire, other)
+
+    def _phases_to_units(self, others: list[int]) -> None:
+        """Let each of some images of Z, which flip nothing, be Z of its own wire."""
+        for wire in others:
+            mine = ~sum(1 << other for other in others if other < wire)
+            if not self.zs[wire].z >> wire & 1:
+                self._before("cx", wire, wires_of(self.zs[wire].z & mine)[0])
+            for other in wires_of(self.zs[wire].z):
+                if other != wire:
+                    self._before("cx", other, wire)
+
+    def _without_phases(self, wires: Iterable[int], images: list[PauliString]) -> None:
+        """Let images that flip their own wires be X there, by phases before the operator."""
+        for wire in wires:
+            for other in wires_of(images[wire].z):
+                if other == wire:
+                    self._before("s", wire)
+                else:
+                    self._before("cz", wire, other)
+
+    def _without_flips(self, flipping: list[int]) -> None:
+        """Let the images of X of some wires, whose Z is X, be Z there, by phases behind the operator."""
+        for wire in flipping:
+            flips, phases = self.xs[wire].x, self.xs[wire].z & ~(1 << wire)
+            for other in wires_of(flips | phases):
+                if other == wire:
+                    self._behind("s", wire)
+                else:
+                    self._behind("cz", wire, other)
 
     def _before(self, name: str, *wires: int) -> None:
         self.xs[:] = [_before(image, name, wires) for image in self.xs]
         self.zs[:] = [_before(image, name, wires) for image in self.zs]
-        self.gates.append(("sdg" if name == "s" else name, wires))
+        self._first.append((name, wires))
+
+    def _behind(self, name: str, *wires: int) -> None:
+        xs, zs, first, last = self.xs, self.zs, wires[0], wires[-1]
+        match name:
+            case "h":
+                xs[first], zs[first] = zs[first], xs[first]
+            case "s":
+                xs[first] = _product(xs[first], zs[first], 3)
+            case "cx":
+                xs[first], zs[last] = _product(xs[first], xs[last]), _product(zs[first], zs[last])
+            case _:
+                xs[first], xs[last] = _product(xs[first], zs[last]), _product(xs[last], zs[first])
+        self._last.append((name, wires))
 
 
 def written_out(form: Form, *, clifford: bool = True) -> Circuit:
