@@ -244,9 +244,9 @@ class _Planner:
 
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
         self.handle = 0
-        _pass_thresholds()
+        pass_thresholds()
         self._free = function("plan_free")
-        ops, types = _as_ops(instructions)
+        ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
         self.handle = function("plan_begin")(
             ops, 0 if types is None else address(types), address(given), address(rates)
@@ -297,14 +297,14 @@ class _Planner:
             self._free(self.handle)
 
 
-_pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
+pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
 """Passes the thresholds of rewriting to native code before its first plan; tests pass theirs when they set them."""
 
 
 _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 
-def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
+def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
     """Return all instructions as operations, and their types; None if all are operations.
 
     Of a permutation the indices are its reads.
