@@ -20,9 +20,10 @@ from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning import compiled
 from qsim_ex.planning.cancellation import cancelled_by, check_cancelled
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
-from qsim_ex.planning.planner import LARGE, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels
+from qsim_ex.thresholds import Thresholds
 from tools.drawn_plans import REAL_SHAPES
 
 CPU = REAL_SHAPES[0]
@@ -86,7 +87,7 @@ def test_time_grows_with_the_work() -> None:
 def test_few_large_plans_are_kept() -> None:
     """Of large circuits the last four plans are kept, of small ones many more."""
     make_plan.cache_clear()
-    large = rotations(6, 2 * LARGE).instructions
+    large = rotations(6, 2 * Thresholds.large_plan).instructions
     for flip in range(6):
         make_plan(large, 6, Layout(tuple(range(6)), flip), CPU)
         make_plan(large[:5], 6, Layout(tuple(range(6)), flip), CPU)

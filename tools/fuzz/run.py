@@ -61,7 +61,7 @@ def limited() -> Iterator[None]:
 
 def outcome_of(case: Case) -> Outcome:
     """Check a case; an exception is trouble, unless the product says that it does not support what was asked."""
-    from qsim_ex.circuit import thresholds
+    from qsim_ex import thresholds
     from qsim_ex.errors import NotSupported
 
     others = thresholds.instead(**case.ask.get("thresholds", {}))

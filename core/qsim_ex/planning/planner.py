@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.planning.coefficients.binding import bind
@@ -21,9 +21,6 @@ from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
 __all__ = ["bind", "make_plan"]
-
-LARGE = 1 << 13
-"""A plan of more instructions than this is large; it takes about half a KiB for each of them."""
 
 _MANY, _FEW = 256, 4
 
@@ -45,7 +42,7 @@ class Kept(Generic[Arguments, Made]):
 
     def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
         """Return the result, made now or before."""
-        kept = self._few if self._size_of(given[0]) > LARGE else self._many
+        kept = self._few if self._size_of(given[0]) > thresholds.now.large_plan else self._many
         return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
 
     def cache_info(self) -> Any:

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 

@@ -9,7 +9,7 @@
 
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 

@@ -2,7 +2,7 @@
 
 #include "planner/rewrite/flips.hpp"
 
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "planner/rewrite/rotate.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 

@@ -9,7 +9,7 @@ from itertools import repeat
 
 import numpy as np
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, bindings_of

@@ -1,4 +1,4 @@
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 #include "base/export.hpp"
 
@@ -8,7 +8,7 @@ Thresholds thresholds{};
 
 }  // namespace qx
 
-// Takes all numbers, in the order of `Rewriting` in qsim_ex.circuit.thresholds.
+// Takes all numbers, in the order of `Native` in qsim_ex.thresholds.rows.
 QX_EXPORT(thresholds_set, (const qx::Thresholds* numbers)) {
     qx::thresholds = *numbers;
     return 0;
