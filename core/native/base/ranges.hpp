@@ -20,7 +20,7 @@ struct Ranges {
 template <class Work>
 Int in_ranges(const Ranges& ranges, const Work& work) {
     constexpr Int chunks_each = 8;  // of a thread, so that all end together
-    const Int most = thresholds.chunk_amplitudes;
+    const Int most = thresholds.chunk_amplitudes.at_most(ranges.size * ranges.each);
     Int length = most / ranges.each, fair = 1 + (ranges.size - 1) / (chunks_each * ranges.threads);
     if (length > fair) length = fair;
     if (ranges.threads == 1) length = most / ranges.each;

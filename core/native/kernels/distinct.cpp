@@ -36,7 +36,7 @@ QX_EXPORT(distinct_rows, (const std::uint8_t* rows, Int count, Int width, Int* p
         std::size_t at = hash(row, width) & (slots - 1);
         while (table[at] && std::memcmp(row, rows + places[table[at] - 1] * width, size)) at = (at + 1) & (slots - 1);
         if (!table[at]) {
-            if (found == qx::thresholds.distinct_rows) return -1;
+            if (found >= qx::thresholds.distinct_rows) return -1;
             places[found] = k;
             counts[found] = 0;
             table[at] = static_cast<std::int16_t>(++found);

@@ -74,7 +74,7 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     Int units = tiles * call.rows;
     Int tile_bits = __builtin_popcountll(geometry.tile_mask);
     Int unit_work = (program.num_instructions + 1) << (tile_bits > least_bits ? tile_bits : least_bits);
-    Int size = thresholds.chunk_work / unit_work;
+    Int size = thresholds.chunk_work.at_most(units * unit_work) / unit_work;
     if (size > units / (chunks_each * threads)) size = units / (chunks_each * threads);
     if (size < 1) size = 1;
     Int chunks = (units + size - 1) / size;

@@ -70,12 +70,12 @@ void CandidateSearch::try_low() {
 // Lets the lowest bits of the default change if that is predicted to take less time.
 void CandidateSearch::turn() {
     turned_ = standard_.turned(), turned_time_ = unbounded;
-    bool compares = shape_.counted > 0 && num_bits_ >= shape_.start + thresholds.compared_bits;
+    bool compares = shape_.counted > 0 && num_bits_ - shape_.start >= thresholds.compared_bits;
     if (may_float_ && runs(least_) * patience >= 1) {
         turned_time_ = time(turned_, compares ? close * least_ : least_);
         if (turned_time_ < least_) std::swap(standard_, turned_), std::swap(least_, turned_time_);
     }
-    if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= looked_at())
+    if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= thresholds.compared_pieces)
         more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
     room_ = more_ / (2 * made);  // half is spent on predictions
     state_ = State::standard;

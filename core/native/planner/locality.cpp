@@ -190,7 +190,7 @@ Directions choose(const Reasons& reasons, Directions near, Directions allowed, i
         if (!reason.missing.within(possible) || reason.missing.size() > capacity) continue;
         every |= reason.missing;
         candidates.add(reason);
-        if (candidates.size() == thresholds.reasons) break;
+        if (candidates.size() >= thresholds.reasons) break;
     }
     if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
     return near | candidates.greedy(capacity, bound);

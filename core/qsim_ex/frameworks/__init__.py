@@ -210,7 +210,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("check", "thresholds"):
+    if name == "thresholds":
+        return import_module("qsim_ex.thresholds")
+    if name == "check":
         return import_module(f"qsim_ex.circuit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")

@@ -230,7 +230,8 @@ class Placing:
 class OnCpu:
     """Those of the CPU.
 
-    sum_unit_bits: log2 of the least amplitudes of a unit of a sum; sum_block_bits: of those that are neighbours.
+    sum_block_bits: log2 of the amplitudes of a block of a sum, which are neighbours in memory; sum_unit_blocks: of the
+        least blocks of a unit, which threads share.
     sum_alone: the most amplitudes of a state for whose sums threads are never worth it.
     sum_masks: the most Z-masks that share a pass: their totals of a block are 4 MiB.
     product_bytes: the bytes of each of the matrices of a product.
@@ -242,8 +243,8 @@ class OnCpu:
         last cache, and for 64 MiB at least.
     """
 
-    sum_unit_bits: int = 16
     sum_block_bits: int = 10
+    sum_unit_blocks: int = 6
     sum_alone: int = 1 << 12
     sum_masks: int = 256
     product_bytes: int = 32 << 20

@@ -137,7 +137,7 @@ Complex phase_of(double turns, const Complex* roots) {
 class Sums {
   public:
     Sums(const std::vector<double>& terms, Index entries) : terms_(terms), groups_((terms.size() + at_once - 1) / at_once) {
-        if (entries < static_cast<Index>(thresholds.summed_entries)) return;
+        if (entries < thresholds.summed_entries) return;
         sums_.resize(groups_ << at_once);
         for (std::size_t group = 0; group < groups_; ++group) {
             double* sums = sums_.data() + (group << at_once);

@@ -158,7 +158,7 @@ Vectors choose(const LinearReasons& reasons, const FramedWork& work, const Vecto
         Index reason = reasons.of[k];
         if (!reason || reason == LinearReasons::wide || !allowed[reason]) continue;
         if (!weights[reason]) {
-            if (order.size() == static_cast<std::size_t>(thresholds.reasons)) continue;
+            if (order.size() >= thresholds.reasons) continue;
             order.push_back(reason);
         }
         weights[reason] += work[reasons.numbers[k]].piece.weight();

@@ -57,12 +57,12 @@ Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const Pl
     };
     for (Mask parity : frame.parities) add(parity);
     for (Mask parity : end.parities) add(parity);
-    const std::size_t most = out.size() + static_cast<std::size_t>(thresholds.parity_candidates);
+    const std::size_t fixed = out.size();
     for (const Piece& piece : work)
         if (changes_frame(piece, context) && piece.when.mask) {
             int target = context.bit(piece, 0);
             frame.cx(highest(piece.when.mask), target, piece.when.value != 0);
-            if (out.size() < most) add(frame.parities[at(target)]);
+            if (out.size() - fixed < thresholds.parity_candidates) add(frame.parities[at(target)]);
         }
     return out;
 }

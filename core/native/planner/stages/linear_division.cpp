@@ -63,13 +63,13 @@ LinearSearch::LinearSearch(const CandidatePlan& candidate, int num_bits, const L
 // Whether parities of work may be far: there is room for those of two stages above the lowest bits.
 bool LinearSearch::may_be(const CandidatePlan& candidate) const {
     int size = levels_.migration(num_bits_) ? levels_.migration(num_bits_) : levels_.peers;
-    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > static_cast<std::size_t>(thresholds.divided_work)) return false;
+    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > thresholds.divided_work) return false;
     std::size_t pieces = 0;
     for (const Piece& piece : candidate.work) {
         pieces += !changes_frame(piece, *candidate.context);
         if (piece.num_mixed > levels_.local - levels_.slice) return false;
     }
-    return pieces <= static_cast<std::size_t>(thresholds.divided_pieces);
+    return pieces <= thresholds.divided_pieces;
 }
 
 bool LinearSearch::advance() {

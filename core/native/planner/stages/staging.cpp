@@ -272,7 +272,7 @@ Dividing::Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels&
 Staging::Staging(CandidatePlan candidate, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
                  const std::vector<Mask>& lows, const Rates& rates, bool stays, int parities)
     : candidate_(std::move(candidate)), num_bits_(num_bits), levels_(levels), shape_(shape), fresh_(fresh), rates_(rates),
-      stays_(stays), parities_(parities), small_(num_bits < shape.start + thresholds.staged_bits),
+      stays_(stays), parities_(parities), small_(num_bits - shape.start < thresholds.staged_bits),
       grows_((levels.peers || levels.ranks) && fresh), layered_(levels.layers.size() > 1) {
     if (small_ && !grows_ && !layered_) choices_.push_back({});
     else choices_ = first_choices(levels_, shape_, fresh, fresh == below(num_bits), lows);

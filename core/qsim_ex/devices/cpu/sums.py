@@ -31,7 +31,7 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
     width = min(num_bits, thresholds.now.sum_block_bits)
     chosen = sum([bit >= width for bit in bits])  # bits that name a group of blocks
     rest = num_bits - width - chosen - (when.mask >> width).bit_count()  # bits above a block that are summed over
-    share = max(0, min(6 - chosen, width + rest - thresholds.now.sum_unit_bits))
+    share = max(0, min(6 - chosen, width + rest - _unit_bits()))
     out = _run_marginals(buffer, num_bits, width, share, bits, when, 1 << chosen + share, threads)
     return np.asarray(out.sum(axis=1) if share else out[:, 0])
 
@@ -41,7 +41,7 @@ def marginal_along(
 ) -> NDArray[np.float64]:
     """Return the sums of |amplitude|² along directions, float64 [2^directions]."""
     how = along(tuple(directions), tuple(rest), thresholds.now.sum_block_bits)
-    share = max(0, min(6 - len(how.groups), len(how.lanes) + len(how.steps) - thresholds.now.sum_unit_bits))
+    share = max(0, min(6 - len(how.groups), len(how.lanes) + len(how.steps) - _unit_bits()))
     return how.in_order(_run_along(buffer, base, how, share, threads).sum(axis=1).reshape(-1))
 
 
@@ -99,9 +99,14 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
     return offsets
 
 
+def _unit_bits() -> int:
+    """Return log2 of the least amplitudes of a unit, which has whole blocks."""
+    return thresholds.now.sum_block_bits + thresholds.now.sum_unit_blocks
+
+
 def _units(size: int) -> int:
     """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
-    return max(1, min(256, size >> thresholds.now.sum_unit_bits))
+    return max(1, min(256, size >> _unit_bits()))
 
 
 # --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------

@@ -122,6 +122,7 @@ class Schedule:
         return f"devices trade {how}; {human(sent.total() * itemsize)} in all, at most {busiest} from one to another"
 
 
+@thresholds.depends
 @lru_cache(maxsize=64)
 def schedule(
     levels: Levels,
