@@ -2,7 +2,8 @@
 ``python -m benchmarks.written_out``. What is written out does what the circuit does, but for the order of its gates.
 
 A rotation about a diagonal string is a phase of a parity. Any other one is RX or RY of one wire, between controlled
-Pauli gates that take its string there. The Clifford operator at the end is H on as few wires as possible between CX, CZ and S.
+Pauli gates that take its string there. The Clifford operator at the end is H on as few wires as possible between CX,
+CZ and S.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.compiled import MOST_WIRES, as_ops, pass_thresholds
+from qsim_ex.planning.compiled import MOST_WIRES, as_ops
 
 TOLERANCE = 1e-12
 """How far angles and matrices may be off, in radians, so that double precision is as exact as before."""
@@ -125,7 +125,6 @@ class _Made:
         self, instructions: tuple[Unitary, ...], operands: NDArray[np.complex128], num_wires: int, tolerance: float
     ) -> None:
         self.handle = 0
-        pass_thresholds()
         self._free = function("form_free")
         ops, types = as_ops(instructions)
         self._num_wires = num_wires
