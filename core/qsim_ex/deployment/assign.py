@@ -95,10 +95,10 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
             where, reason = over_ranks(num_wires, options, states, ask)
         if where is not None:
             return where
-    divides, itemsize = options.divides, options.dtype.itemsize
+    divides = options.divides
     device, why = discover.choose(num_wires, options, states)
     reason = f"{why}; {reason}" if reason else why
-    whole = single(num_wires, itemsize, options.device_id, reason)
+    whole = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
     needed = whole.device_bytes
     on_host = device.in_host_memory
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
