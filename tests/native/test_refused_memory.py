@@ -21,8 +21,7 @@ import pytest
 from support import literal_executor as literal
 from support.small_runs import RUNS, N, drawn, planned
 
-from qsim_ex import reference
-from qsim_ex.circuit import thresholds
+from qsim_ex import reference, thresholds
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op
 from qsim_ex.devices.cpu.device import CpuDevice

@@ -133,8 +133,8 @@ def test_an_engine_that_does_everything_once_passes(rule: Any) -> None:
         (once.one_executor, "placement/a.py", "for k, one in enumerate(stage.steps):\n    if k:\n        launch(one)"),
         (once.one_executor, "placement/executor.py", "for step in steps:\n    target.run_batch(step)"),
         (once.one_executor, "placement/a.py", "self.device.run(buffer, bits, step, numbers)"),
-        (once.one_sum_of_memory, "run/a.py", "size = dtype.itemsize << num_wires"),
-        (once.one_sum_of_memory, "run/a.py", "size = rows * self.dtype.itemsize << wires"),
+        (once.one_sum_of_memory, "run/a.py", "size = STORAGE[dtype].nbytes(1 << num_wires)"),
+        (once.one_sum_of_memory, "run/a.py", "size = self.storage.nbytes(rows << wires)"),
     ],
 )
 def test_what_is_done_a_second_time_is_found(rule: Any, path: str, text: str) -> None:
@@ -153,8 +153,8 @@ def test_what_is_done_a_second_time_is_found(rule: Any, path: str, text: str) ->
         ("placement/a.py", "self.device.run(buffer, bits, Zeros(fresh), numbers)"),
         ("planning/a.py", "for step in plan.steps:\n    describe(step)"),
         ("placement/a.py", "for _ in plan.steps:\n    tick()"),
-        ("placement/a.py", "size = itemsize << levels.local"),
-        ("planning/a.py", "size = itemsize * 2.0**bits"),
+        ("placement/a.py", "size = storage.nbytes(1 << levels.local)"),
+        ("planning/a.py", "size = storage.bytes * 2.0**bits"),
         ("run/a.py", "size = 1 << num_wires"),
     ],
 )

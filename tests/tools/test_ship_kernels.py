@@ -10,6 +10,7 @@ from qsim_ex.errors import MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.precision import PRECISIONS
 from tools import ship_kernels
 
 FOLDER = "qsim_ex/kernels/cuda/compile/shipped_kernels"
@@ -29,11 +30,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("itemsize", [8, 16])
-def test_what_a_device_begins_with_is_shipped(itemsize):
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
+def test_what_a_device_begins_with_is_shipped(precision):
     """A new device and a first batch have nothing to compile."""
-    begun = interpreter.texts(itemsize)
-    begun += [*fixed.first(itemsize), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)]
+    begun = interpreter.texts(precision)
+    begun += [*fixed.first(precision), *fixed.first(precision, fixed.FIRST_OF_ROWS)]
     assert {text.code for text in begun} <= set(ship_kernels.codes())
 
 

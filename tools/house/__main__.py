@@ -31,6 +31,7 @@ def rules() -> list[Rule]:
         once.one_sum_of_memory,
         tables.columns_read,
         precisions.precisions_apart,
+        precisions.bytes_asked,
         words.wanted,
         shape.file_lines,
         shape.function_lines,

@@ -11,13 +11,19 @@ TABLES: Mapping[str, str] = {
     "Gate": f"{ENGINE}circuit/gate.py",
     "PlacementKind": f"{ENGINE}placement/kinds.py",
     "Options": f"{ENGINE}options/__init__.py",
-    "Precision": f"{ENGINE}precision.py",
+    "Precision": f"{ENGINE}precision/row.py",
+    "Tolerances": f"{ENGINE}precision/row.py",
+    "Storage": f"{ENGINE}precision/storage.py",
+    "CudaStorage": f"{ENGINE}precision/storage.py",
+    "LaunchGeometry": f"{ENGINE}precision/gpu.py",
+    "TensorCores": f"{ENGINE}precision/gpu.py",
+    "FittedCosts": f"{ENGINE}precision/gpu.py",
 }
 """The classes of rows, and where they stand: a field of such a class is a column."""
 
 ROWS: Mapping[str, frozenset[str]] = {
     "Gate": frozenset({"Gate", "GATES"}),
-    "Precision": frozenset({"row", "precision", "SINGLE", "DOUBLE", "PRECISIONS", "BY_DTYPE", "BY_ITEMSIZE"}),
+    "Precision": frozenset({"row", "precision", "SINGLE", "DOUBLE", "PRECISIONS", "BY_DTYPE", "BY_REAL"}),
 }
 """Tables whose columns have names that other things have too: a row is what is made of these names, nothing else."""
 

@@ -30,6 +30,7 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import BY_DTYPE, PRECISIONS
 from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Slot, Sweep
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
@@ -88,17 +89,17 @@ def corpus():
     """All texts, in a fixed order, generated ones without their comments."""
     texts = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         for name in FAMILIES:
-            texts += [(f"{name}", emit(sweep, itemsize, ROOM)) for sweep in family_sweeps(name, dtype)]
-        texts += [("extreme", emit(sweep, itemsize, ROOM)) for sweep in extremes(dtype)]
-        texts += [("old driver", emit(sweep, itemsize, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
-        texts += [("rows", emit_rows(sweep, itemsize)) for sweep in of_rows(dtype)]
+            texts += [(f"{name}", emit(sweep, precision, ROOM)) for sweep in family_sweeps(name, dtype)]
+        texts += [("extreme", emit(sweep, precision, ROOM)) for sweep in extremes(dtype)]
+        texts += [("old driver", emit(sweep, precision, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
+        texts += [("rows", emit_rows(sweep, precision)) for sweep in of_rows(dtype)]
     found = [(name, KernelText(kernel.code, NAME)) for name, kernel in texts]
-    for itemsize in (8, 16):
-        found += [("interpreter", text) for text in interpreter.texts(itemsize)]
+    for precision in PRECISIONS.values():
+        found += [("interpreter", text) for text in interpreter.texts(precision)]
         files = dict(fixed.KERNELS)
-        found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
+        found += [(file, fixed.text(file, name, precision)) for file, name in files.items()]
     return found
 
 
@@ -107,11 +108,11 @@ def blocks():
     """Texts with dense blocks for the tensor cores: from plans, and among all else that a register block may have."""
     made = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         sweeps = [sweep for name in ("brick", "qv") for sweep in family_sweeps(name, dtype, tensor=True)]
-        kernels = [emit(sweep, itemsize, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
-        kernels.append(emit(extremes(dtype)[0], itemsize, OLD_ROOM, tensor=True))
-        made += [KernelText(kernel.code, NAME) for kernel in kernels if tensor.functions(itemsize) in kernel.source]
+        kernels = [emit(sweep, precision, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
+        kernels.append(emit(extremes(dtype)[0], precision, OLD_ROOM, tensor=True))
+        made += [KernelText(kernel.code, NAME) for kernel in kernels if tensor.functions(precision) in kernel.source]
     return made
 
 
@@ -120,7 +121,7 @@ def subspaces():
     """Texts of sweeps over subspaces: from plans, with dense blocks, over rows, and among everything else."""
     texts = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         for name in ("cx_only", "surface_code"):
             made = named_circuit(CX_RICH[name](WIRES), WIRES)
             shape = replace(GpuDevice.on(EmulatedRuntime(tensor=True)).shape(dtype), linear=True)
@@ -129,10 +130,10 @@ def subspaces():
                 patch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
                 plan = planner.compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
             assert plan.made_from[-1] == "linear"
-            texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
+            texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
         drawn = [mapped(sweep, seed) for seed, sweep in enumerate(extremes(dtype))]
-        texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in drawn]
-        texts += [emit_rows(sweep, itemsize) for sweep in drawn[1:5:3]]
+        texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in drawn]
+        texts += [emit_rows(sweep, precision) for sweep in drawn[1:5:3]]
     return [KernelText(kernel.code, NAME) for kernel in texts]
 
 
@@ -213,13 +214,13 @@ def test_subspaces_compile_without_spilling(architecture):
         assert found <= MOST_SPILLED, f"{found}\n{text.code}"
 
 
-@pytest.mark.parametrize("itemsize", [8, 16])
-def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(itemsize):
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
+def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(precision):
     """The texts that every user runs compile on both ends of the range; only the interpreter spills a few bytes."""
     for architecture in (75, 120):
-        for text in interpreter.texts(itemsize):
+        for text in interpreter.texts(precision):
             assert spilled(text.code, architecture) <= MOST_SPILLED
     for file in {file for file, _ in fixed.KERNELS}:
         name = next(name for other, name in fixed.KERNELS if other == file)
         for architecture in (75, 120):
-            assert spilled(fixed.text(file, name, itemsize).code, architecture) == 0
+            assert spilled(fixed.text(file, name, precision).code, architecture) == 0
