@@ -21,6 +21,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
@@ -37,9 +38,6 @@ MAGIC = b"qsim-ex state 2\n"
 
 ROOM = 4096
 """The header's length is a multiple of this, so that it can be written last, at the beginning."""
-
-PIECE = 1 << 22
-"""The number of amplitudes of a piece; fewer where a sub state vector has fewer."""
 
 
 _SAME = 1e-4
@@ -167,7 +165,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
         placement.num_wires,
         placement.dtype,
         placement.index_map,
-        min(PIECE, 1 << placement.levels.local),
+        min(thresholds.now.file_piece, 1 << placement.levels.local),
         0,
         1.0,
         about or {},

@@ -19,7 +19,7 @@ from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.divided.exchanged import Exchanged
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
+from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
@@ -28,7 +28,7 @@ from qsim_ex.steps.layout import Layout, Levels
 
 
 def needs(
-    levels: Levels, storage: Storage, links: Mapping[tuple[int, int], Link], piece_bytes: int = PIECE_BYTES
+    levels: Levels, storage: Storage, links: Mapping[tuple[int, int], Link], piece_bytes: int | None = None
 ) -> MemoryNeeds:
     """Return the memory of a state: on each device a sub state vector and staging of incoming amplitudes."""
     staged = [staging(place, levels, storage, links, piece_bytes) for place in range(1 << levels.peers)]
@@ -69,7 +69,7 @@ class Peers(Exchanged):
         dtype: DTypeLike,
         levels: Levels,
         *,
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         limit: int | None = None,
         reach: Callable[[Device, Device], Link] = link,
     ) -> None:

@@ -21,7 +21,7 @@ from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, staging
+from qsim_ex.placement.exchange.links import Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.carry import bringing, turn_at_home
@@ -37,7 +37,7 @@ def needs(
     storage: Storage,
     frames: int,
     links: Mapping[tuple[int, int], Link],
-    piece_bytes: int = PIECE_BYTES,
+    piece_bytes: int | None = None,
 ) -> MemoryNeeds:
     """Return the memory of a state: frames and staging on each device; on the host all amplitudes, and staging."""
     staged = [staging(place, levels, storage, links, piece_bytes) for place in range(1 << levels.peers)]
@@ -84,7 +84,7 @@ class PeersOverHost(Divided):
         levels: Levels,
         *,
         frames: int = 3,
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         carried_bytes: int = CARRIED_BYTES,
         limit: tuple[int, int] | None = None,
         reach: Callable[[Device, Device], Link] = link,

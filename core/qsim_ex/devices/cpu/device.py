@@ -12,6 +12,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, SharesMemory
@@ -36,9 +37,6 @@ _PIECE_BYTES = 256
 
 _KEPT, _KEPT_BYTES = 256, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
-
-_UNASKED = 1 << 24
-"""The bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state."""
 
 
 class HostCopyQueue:
@@ -137,7 +135,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
-        if size <= _UNASKED:
+        if size <= thresholds.now.unasked_bytes:
             return aligned(num_amplitudes, np.dtype(dtype))
         _require(num_amplitudes, np.dtype(dtype))
         try:

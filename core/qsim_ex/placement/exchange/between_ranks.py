@@ -18,19 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
 from qsim_ex.devices.base import Buffer, CopyQueue, SharedBuffer, SharesMemory
-from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
-
-PIECE_BYTES = 1 << 25
-"""The most bytes of one piece of a schedule."""
 
 MESSAGE_BYTES = 1 << 23
 """The most bytes of one message, which comes to a staging piece and goes to its place from there.
@@ -38,14 +35,8 @@ MESSAGE_BYTES = 1 << 23
 On two busy cores 1 MiB took 1.3 times as long as 32 MiB, since both processes have to run where a message ends.
 """
 
-DIRECT_BYTES = 1 << 16
-"""The fewest bytes that are swapped in place: two small messages around it take as long as one of this size."""
-
 NCCL_BYTES = 1 << 25
 """The most bytes of one message from GPU to GPU."""
-
-GROUP_BYTES = 1 << 28
-"""The bytes of pieces after which a run can be cancelled, and two ranks wait for each other."""
 
 _FLYING = 2
 """The most messages that are under way at a time."""
@@ -96,7 +87,7 @@ class RankLinks:
         size = storage.nbytes(1 << levels.local)
         self._shares = all(isinstance(device, SharesMemory) and size >= device.shares_from for device in devices)
         large = self._shares and not all(device.in_host_memory for device in devices)
-        self.piece = storage.count(mapped.PIECE_BYTES if large else PIECE_BYTES)
+        self.piece = storage.count(thresholds.now.mapped_piece_bytes if large else thresholds.now.rank_piece_bytes)
         self._message = staging_piece(levels, storage)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self.queues: list[CopyQueue] = [device.copy_queue() for device in devices]
@@ -266,7 +257,7 @@ class RankLinks:
         def with_whom(one: _OwnTrade) -> _With:
             trade, k = one
             end, other = mine[trade.devices[k]], places[trade.devices[1 - k]] // each
-            large = self._storage.nbytes(trade.parts[0].size) >= DIRECT_BYTES
+            large = self._storage.nbytes(trade.parts[0].size) >= thresholds.now.direct_bytes
             return end, other, large and isinstance(end.buffer, np.ndarray) and all(trade.sent) and reaches(other)
 
         if each > 1:
@@ -276,7 +267,7 @@ class RankLinks:
             group: list[_OwnTrade] = []
             for one in some:
                 group.append(one)
-                if self._storage.nbytes(sum(trade.parts[0].size for trade, _ in group)) >= GROUP_BYTES:
+                if self._storage.nbytes(sum(trade.parts[0].size for trade, _ in group)) >= thresholds.now.group_bytes:
                     yield found, group
                     group = []
             if group:

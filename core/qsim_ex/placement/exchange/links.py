@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
-
-PIECE_BYTES = 1 << 27
-"""The most bytes of one copy: a third of a millisecond over NVLink, far longer than queuing a copy takes."""
-
-QUEUED_BYTES = 1 << 33
-"""The most bytes that are queued on a device before the host waits, so that a cancelled run ends within a second."""
 
 
 @dataclass(eq=False, slots=True)
@@ -54,8 +49,9 @@ class PeerBuffer:
     lanes: list[Lane]
 
 
-def staging_piece(levels: Levels, storage: Storage, piece_bytes: int = PIECE_BYTES) -> int:
+def staging_piece(levels: Levels, storage: Storage, piece_bytes: int | None = None) -> int:
     """Return the number of amplitudes of one staging piece."""
+    piece_bytes = thresholds.now.link_piece_bytes if piece_bytes is None else piece_bytes
     share = max(1, storage.count(piece_bytes // lanes(levels)))
     return min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
 
@@ -65,7 +61,7 @@ def staging(
     levels: Levels,
     storage: Storage,
     links: Mapping[tuple[int, int], Link],
-    piece_bytes: int = PIECE_BYTES,
+    piece_bytes: int | None = None,
 ) -> tuple[int, int]:
     """Return the bytes in which a peer stages incoming amplitudes: in its device's memory, and in host memory."""
     kinds = {kind for (_, to), kind in links.items() if to == place}
@@ -85,7 +81,7 @@ class Links:
         devices: Sequence[Device],
         levels: Levels,
         dtype: np.dtype[Any],
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         reach: Callable[[Device, Device], Link] = link,
     ) -> None:
         for device in devices:
@@ -154,7 +150,7 @@ class Links:
         for trade in schedule.trades:
             self._trade(peer_buffers, trade)
             queued += self._storage.nbytes(sum(trade.sent) * trade.parts[0].size)
-            if queued > QUEUED_BYTES * len(peer_buffers) and tick is not None:
+            if queued > thresholds.now.linked_bytes * len(peer_buffers) and tick is not None:
                 synchronize(peer_buffers)
                 tick()
                 queued = 0

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
 from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
@@ -22,12 +23,6 @@ from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part
 from qsim_ex.precision import STORAGE
-
-PIECE_BYTES = 1 << 28
-"""The most bytes of one launch: between two H200s launches of 32 MiB reached 0.86 of the speed of those of 1 GiB."""
-
-QUEUED_BYTES = 1 << 31
-"""The bytes that are queued before the host waits, so that a cancelled run ends within a second, also on CPUs."""
 
 KEPT_SHARE = 8
 """Memory of a state is kept for the next one of its size if it is at most this part of a device's, an eighth.
@@ -227,7 +222,7 @@ class MappedMemory:
                 elif trade.gets:
                     device.pull(here, there)
                 queued += self._storage.nbytes(trade.part.size)
-                if queued > QUEUED_BYTES and tick is not None:
+                if queued > thresholds.now.mapped_bytes and tick is not None:
                     _synchronize(ends)
                     tick()
                     queued = 0

@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Scenario
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.plan import Plan
-
-MOST_SLICES = 1 << 16
-"""The most slices of a state that is rehearsed: with more, the table of places would take longer than planning."""
 
 _PLENTY = 1 << 62
 
@@ -34,7 +32,8 @@ class CopiedBytes(NamedTuple):
 def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> CopiedBytes | None:
     """Return the bytes that a run on a new state copies; None if the state is not new, or has too many slices."""
     levels, dtype = plan.levels, np.dtype(dtype)
-    if plan.fresh != (1 << plan.num_wires) - 1 or plan.num_wires - levels.slice > MOST_SLICES.bit_length() - 1:
+    slices = 1 << plan.num_wires - levels.slice
+    if plan.fresh != (1 << plan.num_wires) - 1 or slices > thresholds.now.rehearsed_slices:
         return None
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
@@ -30,9 +31,6 @@ from qsim_ex.steps.layout import Layout, Levels
 Index = NDArray[np.int64]
 
 Scenario = Literal["whole", "spread"]
-
-PIECE = 1 << 26
-"""The bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it and waiting for it take little time."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +210,7 @@ def room(
     slots: int = 3,
     scenario: Scenario = "whole",
     spare: int | None = None,
-    piece: int = PIECE,
+    piece: int | None = None,
 ) -> MigratedMemory:
     """Return the memory of a state; `spare` is two copies' worth if None.
 
@@ -226,7 +224,7 @@ def room(
         raise InvalidInput(f"expected slots >= 1 and spare >= 1, got slots={slots}, spare={spare}.")
     if scenario not in ("whole", "spread"):
         raise InvalidInput(f"expected scenario 'whole' or 'spread', got {scenario!r}.")
-    storage = STORAGE[dtype]
+    storage, piece = STORAGE[dtype], thresholds.now.window_piece if piece is None else piece
     slice_bits = min(levels.slice, max(0, storage.count(piece).bit_length() - 1))
     at_once = min(max(1, piece // storage.nbytes(1 << slice_bits)), 1 << levels.local - slice_bits)
     return MigratedMemory(

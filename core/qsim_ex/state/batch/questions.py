@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assign import Assignment
@@ -24,16 +25,6 @@ from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
-
-SUMS = 1 << 22
-"""The most sums, or shots, that are computed at a time: 32 MiB."""
-
-_STRINGS = 4
-"""The most wires for which density matrices come from the expectation values of all Pauli strings, for all
-states at once.
-
-With more wires there would be 4^5 strings and 32 passes; then each state is asked on its own.
-"""
 
 
 class BatchedQuestions(MemoryOwner):
@@ -200,13 +191,13 @@ class BatchedQuestions(MemoryOwner):
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _parts(self, each: int) -> Iterator[tuple[int, Batch]]:
-        """Yield all states in parts, of a size at which `each` numbers of each state fit into `SUMS`."""
+        """Yield all states in parts, of a size at which `each` numbers of each state are `sums_at_once` at most."""
         _ = self._states.buffer  # writes what growing states had not written yet, once for all parts
-        return self._states.parts(max(1, SUMS // max(1, each)))
+        return self._states.parts(max(1, thresholds.now.sums_at_once // max(1, each)))
 
     def _densities(self, wires: Sequence[int]) -> Iterator[tuple[int, NDArray[np.complex128]]]:
         """Yield the number of the first state of a part, and the reduced density matrices of the part's states."""
-        if len(wires) <= _STRINGS:
+        if len(wires) <= thresholds.now.batched_string_wires:
             for first, part in self._parts(4 ** len(wires)):
                 yield first, density_of(part.paulis(strings_of(wires)), len(wires))
         else:

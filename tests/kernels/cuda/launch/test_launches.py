@@ -179,11 +179,11 @@ def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
             assert launched > 2 + len(loop.plan.steps) if compile == "always" else launched
 
 
-def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, monkeypatch):
+def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, hold):
     """With a launch in each piece, the host waits for each launch but the last, when the one after it is queued."""
     loop = Loop(tables, dtype, "never")
     loop.run(0)
-    monkeypatch.setattr("qsim_ex.placement.single.QUEUED_BYTES", 1)
+    hold(queued_work=1)
     before = loop.runtime.natively_launched
     error, launched = loop.run(1)
     assert error < TOLERANCE[dtype.type]
