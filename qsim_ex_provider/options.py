@@ -6,14 +6,19 @@ import concurrent.futures
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from qsim_ex.errors import OptionError, nearest
-from qsim_ex.frameworks import check
+from qsim_ex.frameworks import check, later
 from qsim_ex.options import Method, Options, Progress
 from qsim_ex_provider.translation.noise import noise_of
+
+if TYPE_CHECKING:
+    from qsim_ex_provider import foreign_options
+else:
+    foreign_options = later("qsim_ex_provider.foreign_options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +84,7 @@ class RunOptions:
         )
 
     def _check_method(self) -> None:
-        from qsim_ex_provider.foreign_options import OTHER_METHODS
-
-        if isinstance(self.method, str) and (instead := OTHER_METHODS.get(self.method)):
+        if isinstance(self.method, str) and (instead := foreign_options.OTHER_METHODS.get(self.method)):
             raise OptionError(
                 f"method: expected one of {', '.join(map(repr, get_args(Method)))}, got {self.method!r}; {instead}"
             )
@@ -104,9 +107,7 @@ def defaults() -> dict[str, Any]:
 
 def unknown(name: str) -> str:
     """Return the message about an option that does not exist."""
-    from qsim_ex_provider.foreign_options import NAMES
-
-    return f"there is no option {name!r}.{nearest(name, (*KNOWN, *NAMES))} Known: {', '.join(KNOWN)}."
+    return f"there is no option {name!r}.{nearest(name, (*KNOWN, *foreign_options.NAMES))} Known: {', '.join(KNOWN)}."
 
 
 def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -116,9 +117,7 @@ def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     if all(name in KNOWN for name in given):
         return given
-    from qsim_ex_provider.foreign_options import in_own_words
-
-    return in_own_words(given, KNOWN)
+    return foreign_options.in_own_words(given, KNOWN)
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qsim_ex import Options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.frameworks import later
+from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.translation.noise import noise_of
+
+if TYPE_CHECKING:
+    from qsim_ex_provider import foreign_options
+else:
+    foreign_options = later("qsim_ex_provider.foreign_options")
 
 ENGINE = tuple(field.name for field in fields(Options))
 """Options of the engine, all of which a primitive takes."""
@@ -79,8 +86,6 @@ def _of_backend(kind: PrimitiveKind, backend: Any) -> Mapping[str, Any]:
     """Return the options of a backend, which is one of ours or one to be simulated."""
     if backend is None:
         return {}
-    from qsim_ex_provider.backend import QsimExBackend
-
     ours = backend if isinstance(backend, QsimExBackend) else QsimExBackend.from_backend(backend)
     given = ours.options
     if given.executor is not None:
@@ -105,16 +110,14 @@ def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, Any]) -> Mapping[str,
     known = (*kind.own, *ENGINE)
     if all(name in known for name in layer):
         return layer
-    from qsim_ex_provider.foreign_options import NAMES, in_own_words
-
     found = {}
-    for name, value in in_own_words(layer, (*known, *kind.aliases, *kind.no_effect)).items():
+    for name, value in foreign_options.in_own_words(layer, (*known, *kind.aliases, *kind.no_effect)).items():
         own = kind.aliases.get(name, name)
         if own in found:
             raise OptionError(f"expected one of {name} and {own}, which are the same, got both; pass one.")
         if own in known:
             found[own] = value
         elif own not in kind.no_effect:
-            like = nearest(name, (*known, *kind.aliases, *kind.no_effect, *NAMES))
+            like = nearest(name, (*known, *kind.aliases, *kind.no_effect, *foreign_options.NAMES))
             raise OptionError(f"there is no option {name!r}.{like} Known: {', '.join(known)}.")
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
+from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import Instruction, Noise, add_error
 from qsim_ex_provider.translation.columns import Columns, Row
 from qsim_ex_provider.translation.place import Wires
-from qsim_ex_provider.translation.translator import Translator
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""
@@ -18,10 +19,23 @@ _Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
 
 
 class NoisyGates:
-    """Appends gates of one circuit with their noise; what comes again is appended as it was the first time."""
+    """Appends gates of one circuit with their noise; what comes again is appended as it was the first time.
 
-    def __init__(self, to: Translator, columns: Columns, noise: Noise) -> None:
-        self._to = to
+    used: takes in the wires that are no longer known to be |0>. number: makes what the builder takes of a parameter;
+    None if parameters are taken as they are.
+    """
+
+    def __init__(
+        self,
+        builder: CircuitBuilder,
+        used: set[int],
+        number: Callable[[Any], Any] | None,
+        columns: Columns,
+        noise: Noise,
+    ) -> None:
+        self._builder = builder
+        self._used = used
+        self._number = number
         self._columns = columns
         self._noise = noise
         self._known: dict[_Key, _Repeated] = {}
@@ -35,7 +49,7 @@ class NoisyGates:
 
     def append(self, begin: int, end: int) -> Iterator[int]:
         """Append standard gates and identities that follow one another; yield the place of each one that is new."""
-        columns, builder, known = self._columns, self._to.builder, self._known
+        columns, builder, known = self._columns, self._builder, self._known
         rows, names, labels = columns.rows[begin:end], columns.names[begin:end], columns.labels[begin:end]
         if any(labels):
             names = [label or name for label, name in zip(labels, names, strict=True)]
@@ -55,7 +69,7 @@ class NoisyGates:
 
     def _surrounded(self, row: Row | None, name: str, on: Wires) -> _Repeated:
         """Return the noise around a gate: with the gate, unless it has parameters."""
-        builder, noise = self._to.builder, self._noise
+        builder, noise = self._builder, self._noise
         begin, (before, after) = builder.num_instructions, (noise.before(name, on), noise.after(name, on))
         if before is not None:
             add_error(builder, before, name, on)
@@ -68,22 +82,22 @@ class NoisyGates:
             add_error(builder, after, name, on)
         last = builder.taken(begin)
         if row is not None or last:  # noise may leave its wires in any state
-            self._to.used.update(on)
+            self._used.update(on)
         return (first, last) if row is not None and row[1] else (last, ())
 
     def _numbered(self, begin: int, gates: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
         """Yield the instructions of gates with parameters, given by their places after `begin`; row by row."""
-        to, columns = self._to, self._columns
+        builder, columns = self._builder, self._columns
         of: dict[str, list[int]] = {}
         for k in gates:
             of.setdefault(columns.rows[begin + k][0], []).append(k)  # type: ignore[index]  # these have rows
         for row, mine in of.items():
             places = [begin + k for k in mine]
             given = [columns.parameters[place] for place in places]
-            if to.takes_columns:
-                given = [list(map(to.number, one)) for one in given]
-            first = to.builder.num_instructions
-            to.builder.gates([row] * len(mine), [columns.wires[place] for place in places], given)
-            made = to.builder.taken(first)
+            if self._number is not None:
+                given = [list(map(self._number, one)) for one in given]
+            first = builder.num_instructions
+            builder.gates([row] * len(mine), [columns.wires[place] for place in places], given)
+            made = builder.taken(first)
             each = len(made) // len(mine)
             yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, looked_into, opened, save
+from qsim_ex.files.saved_state import SavedState, looked_into, opened
+from qsim_ex.files.saving import save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Placement

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, may_be_divided, random_generator
     from qsim_ex.kernels.cpu.shots import tallied
+    from qsim_ex.later import later
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
 
@@ -122,6 +123,7 @@ _HOMES = {
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "may_be_divided": "qsim_ex.frameworks.seeds",
     "job_seeds": "qsim_ex.frameworks.seeds",
+    "later": "qsim_ex.later",
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
     "real_values": "qsim_ex.circuit.parameters.sweep",
@@ -191,6 +193,7 @@ __all__ = [
     "gpu_missing",
     "job_checkpoint",
     "job_seeds",
+    "later",
     "may_be_divided",
     "observable_groups",
     "random_generator",

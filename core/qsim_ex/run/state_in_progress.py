@@ -11,7 +11,7 @@ import numpy as np
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.files.header import mask, whole
-from qsim_ex.files.saved_state import load_into
+from qsim_ex.files.saving import load_into
 from qsim_ex.placement.base import Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program

@@ -20,7 +20,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.density.doubled import doubled
 from qsim_ex.density.questions import DensityRows
 from qsim_ex.density.superoperators import patterns_of, places_of
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, OutOfMemory, StateError
 from qsim_ex.observe import expectation, sampling
