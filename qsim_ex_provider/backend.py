@@ -47,11 +47,11 @@ else:
     device_noise = later("qsim_ex_provider.translation.device_noise")
 
 
-@with_options(run_options.RunOptions, Options)
+@with_options(run_options.RunOptions, Options, but=("engine", "seed"))
 class QsimExBackend(BackendV2):
     """Runs circuits on qsim-ex's state vectors.
 
-    Any field of `options.RunOptions` may be given as a default for all runs; raises `AttributeError` for a field that
+    Any option of `options.KNOWN` may be given as a default for all runs; raises `AttributeError` for a field that
     does not exist and `OptionError` for a value that it cannot take.
     """
 
@@ -136,7 +136,7 @@ class QsimExBackend(BackendV2):
         for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.RunOptions(**{**self.options, **own})  # all values are checked before one is taken
+        run_options.RunOptions.of({**self.options, **own})  # all values are checked before one is taken
         self.options.update_options(**own)
         width: Any = dict(fields).get("n_qubits")
         if isinstance(width, int) and 0 < width <= WIDEST:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -41,12 +41,17 @@ class OptionRow:
 
 @lru_cache(maxsize=16)
 def rows(*tables: type) -> Mapping[str, OptionRow]:
-    """Return the options that the first table has, by name.
+    """Return the options that dataclasses among some tables have, by name.
 
-    tables: dataclasses. A field's type is that of the last table that has it, its meaning that of the first.
+    tables: classes with annotations. A field's type is that of the last table that has it, its default and its meaning
+    are those of the first.
     """
     hints = [get_type_hints(table) for table in tables]
     told = [meanings(table) for table in tables]
+    found: dict[str, Field[Any]] = {}
+    for table in filter(is_dataclass, tables):
+        for field in fields(table):
+            found.setdefault(field.name, field)
     return {
         field.name: OptionRow(
             field.name,
@@ -54,7 +59,7 @@ def rows(*tables: type) -> Mapping[str, OptionRow]:
             default_of(field),
             next((one[field.name] for one in told if field.name in one), ""),
         )
-        for field in fields(tables[0])
+        for field in found.values()
         if field.init
     }
 
