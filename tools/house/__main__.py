@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from tools.diagram import pyproject
-from tools.house import measured, names, once, placements, precisions, shape, tables, words
+from tools.house import imports, kinds, measured, names, once, placements, precisions, shape, tables, words
 from tools.house.sources import ROOT, Rule, read
 from tools.walk import CASES
 
@@ -25,6 +25,9 @@ def rules() -> list[Rule]:
         placements.placements_asked,
         placements.devices_asked,
         names.class_names,
+        imports.circles,
+        imports.late_imports,
+        kinds.towers,
         once.one_divider,
         once.one_prepare,
         once.one_executor,
@@ -32,6 +35,7 @@ def rules() -> list[Rule]:
         tables.columns_read,
         precisions.precisions_apart,
         words.wanted,
+        kinds.anys,
         shape.file_lines,
         shape.function_lines,
     )

@@ -36,7 +36,7 @@ class MemoryOwner(ABC):
         self._guard = Guard() if where.ranks is None or connection.of_this_thread() else GuardOfRanks()
         self._draws = 0
 
-    def __reduce_ex__(self, _protocol: Any) -> Any:
+    def __reduce_ex__(self, _protocol: object) -> Any:
         raise TypeError(
             f"a {type(self).__name__} owns memory and cannot be copied or pickled; make another one from its "
             "amplitudes (to_numpy)."

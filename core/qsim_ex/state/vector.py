@@ -38,6 +38,7 @@ from qsim_ex.state.amplitude_slice import AmplitudeSlice
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
+from qsim_ex.state.sub_states import SubStateVectors
 from qsim_ex.state.wiring import Wiring
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -46,7 +47,7 @@ Collapse = Literal["normalise", "none", "reset"]
 
 
 @with_options(Options, but=("checkpoint", "checkpoint_every"))
-class StateVector(Wiring, MemoryLender):
+class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 
     Arguments and results are in wires: bit w of a basis value is wire w. The index bit of each wire is in `layout`
