@@ -160,7 +160,7 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
         options: Options,
         qubits: Sequence[cirq.Qid],
         *,
-        initial_state: Any = 0,
+        initial_state: object = 0,
         prng: Random | None = None,
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:

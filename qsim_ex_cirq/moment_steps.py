@@ -195,7 +195,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         engine: Simulator,
         qubits: Sequence[cirq.Qid],
         *,
-        initial_state: Any = 0,
+        initial_state: object = 0,
         prng: Random | None = None,
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:

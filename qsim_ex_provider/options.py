@@ -92,7 +92,7 @@ def unknown(name: str) -> str:
     return f"there is no option {name!r}.{nearest(name, (*KNOWN, *foreign_options.NAMES))} Known: {', '.join(KNOWN)}."
 
 
-def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def own_names(given: Mapping[str, object]) -> Mapping[str, Any]:
     """Return options by their names here; those of other backends are understood, see `foreign_options`.
 
     Raises `OptionError` for a value that means something else than what happens here; unknown names stay.
@@ -102,7 +102,7 @@ def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return foreign_options.in_own_words(given, KNOWN)
 
 
-def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
+def run_options(base: Mapping[str, object], changes: Mapping[str, object]) -> RunOptions:
     """Return the options of one run: the backend's own with some changed; raises `OptionError`.
 
     A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one. Shots of None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
@@ -29,23 +30,25 @@ from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.later import later
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
-from qsim_ex.run.pipeline import run_batch
+from qsim_ex.run.pipeline import BatchCall, own_bindings, run_by_method
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.planning.cost.summary import PlanSummary
-    from qsim_ex.run import preview, repeated, to_state
+    from qsim_ex.run import preview, repeated, spread, to_state
     from qsim_ex.run.repeated import RepeatedCircuit
     from qsim_ex.state import vector
     from qsim_ex.state.vector import StateVector
 else:
     preview = later("qsim_ex.run.preview")
     repeated = later("qsim_ex.run.repeated")
+    spread = later("qsim_ex.run.spread")
     to_state = later("qsim_ex.run.to_state")
     vector = later("qsim_ex.state.vector")
 
@@ -134,9 +137,18 @@ class Simulator:
         their density matrix, unless it is given. readout: readout errors of measured bits, see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
-        result = run_batch(
-            self._assigner, self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout
-        )  # fmt: skip
+        options = self.options
+        bound = own_bindings(circuit) if bindings is None else bindings
+        bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
+        readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
+        call = BatchCall(
+            self._assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout
+        )
+        several = launcher.LAUNCHED or connection.CONNECTED.is_set()
+        turn = connection.in_turn(options.processes) if several else nullcontext()
+        with nullcontext() if cancel is None else cancelled_by(cancel), turn:
+            shared = not isinstance(options.processes, str) and spread.shared_out(call)
+            result = spread.run_shared(call) if shared else run_by_method(call)
         if LOGGER.isEnabledFor(logging.INFO):
             log_run(circuit, result)
         return result

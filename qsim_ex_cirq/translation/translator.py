@@ -29,7 +29,7 @@ else:
     without_rule = later("qsim_ex_cirq.translation.without_rule")
 
 
-def require_numbers(resolved: Any) -> None:
+def require_numbers(resolved: object) -> None:
     """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
 
     Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.

@@ -63,7 +63,12 @@ class PrimitiveOptions:
 
 
 def primitive_options(
-    kind: PrimitiveKind, keywords: Mapping[str, Any], *, backend: Any = None, mode: Any = None, options: Any = None
+    kind: PrimitiveKind,
+    keywords: Mapping[str, object],
+    *,
+    backend: object = None,
+    mode: object = None,
+    options: object = None,
 ) -> PrimitiveOptions:
     """Return the options of a primitive; keywords: of its constructor; None leaves one of its own to the others.
 
@@ -82,7 +87,7 @@ def primitive_options(
     return PrimitiveOptions({**found, "noise_model": noise_of(found.get("noise_model"))}, Options(**engine))
 
 
-def _of_backend(kind: PrimitiveKind, backend: Any) -> Mapping[str, Any]:
+def _of_backend(kind: PrimitiveKind, backend: object) -> Mapping[str, Any]:
     """Return the options of a backend, which is one of ours or one to be simulated."""
     if backend is None:
         return {}
@@ -94,7 +99,7 @@ def _of_backend(kind: PrimitiveKind, backend: Any) -> Mapping[str, Any]:
     return {**found, "seed": given.seed_simulator, **({"default_shots": given.shots} if kind is SAMPLER else {})}
 
 
-def _layers(options: Any) -> list[Mapping[str, Any]]:
+def _layers(options: object) -> list[Mapping[str, Any]]:
     """Return options, and the dictionaries within them before, so that a later one wins."""
     if options is None:
         return []
@@ -105,7 +110,7 @@ def _layers(options: Any) -> list[Mapping[str, Any]]:
     return [*inner, {name: value for name, value in whole.items() if name not in NESTED and value is not None}]
 
 
-def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, object]) -> Mapping[str, Any]:
     """Return options by their names here; raises `OptionError` for an unknown one."""
     known = (*kind.own, *ENGINE)
     if all(name in known for name in layer):

@@ -157,7 +157,7 @@ def renew() -> Communicator:
     return renew_with(None)[0]
 
 
-def renew_with(value: Any) -> tuple[Communicator, list[Any]]:
+def renew_with(value: object) -> tuple[Communicator, list[Any]]:
     """Do what `renew` does; return the values of all ranks too, which come with the same message if possible."""
     before = _connect()
     if isinstance(before, GathersAsItRenews):

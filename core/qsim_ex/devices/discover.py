@@ -219,7 +219,7 @@ def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
     return gpu_device.GpuDevice(device_id, stream=stream, allocator=allocator)
 
 
-def device_of(array: Any, stream: Any = None, allocator: Any = None) -> Device:
+def device_of(array: object, stream: object = None, allocator: object = None) -> Device:
     """Return the device of a caller's array; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
     if isinstance(array, np.ndarray):
         return cpu()

@@ -64,7 +64,7 @@ def rows(*tables: type) -> Mapping[str, OptionRow]:
     }
 
 
-def default_of(field: Field[Any]) -> Any:
+def default_of(field: Field[object]) -> Any:
     """Return the default of a field; `inspect.Parameter.empty` if it has none."""
     return inspect.Parameter.empty if field.default is MISSING else field.default
 
@@ -137,11 +137,11 @@ def shown_options(name: str, options: Any, *first: object) -> str:
     return shown(name, *first, **{one.name: (getattr(options, one.name), one.default) for one in known})
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return the representation of a value; that of a large object is only its class."""
     text = repr(value)
     return text if len(text) <= _LONGEST and "\n" not in text else f"<{type(value).__name__}>"
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
@@ -34,7 +34,7 @@ else:
     saved_by_ranks = later("qsim_ex.files.saved_by_ranks")
 
 
-def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = None) -> None:
+def save(placement: Placement, path: Path, about: Mapping[str, object] | None = None) -> None:
     """Write a state to a file, one piece at a time; only one piece is copied at once.
 
     Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
