@@ -153,7 +153,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     shape, fresh = worker.shape(dtype), (1 << n) - 1 if worker.grows else 0
 
     def look_up() -> Any:
-        return plan_of(unitary_program(made.structure).whole, n, start, shape, fresh)
+        return plan_of(unitary_program(made.structure).whole.work, n, start, shape, fresh)
 
     plan = look_up()
     prepared = worker.prepare(plan.steps, n, dtype)

@@ -3,7 +3,7 @@
 #
 #   benchmarks/pages.sh FOLDER PART ...
 #
-# Parts: cpu, cpu_long (16 cores or more), batches, gpu (one GPU), gpus (all GPUs). Each step writes a log and a JSON file
+# Parts: cpu, cpu_long (16 cores or more), cpu_16 (32 cores), batches, gpu (one GPU), gpus (all GPUs). Each step writes a log and a JSON file
 # into FOLDER; a line says how it ended and how long it took. On the CPU several rows are measured at the same time, each
 # bound to cores of its own: those with even numbers, since neighbours may be two threads of one core. qsim-ex is what is
 # installed. ONLY names the steps that are measured, if not all, COMMIT what is measured where there is no git, LIMIT the
@@ -54,6 +54,10 @@ two_threads() {
     within cpu_many 120 many --threads 2 --rows engine "engine from angles" qiskit "qiskit counts" "cirq samples" "cirq states"
     within cpu_single_2_threads 240 run cpu --threads 2 --n 20 22 24 --repeat 3 --peers ours qsim
 }
+sixteen_threads() {
+    within cpu_16_threads 400 run cpu --threads 16 --n 20 22 24 26 28 --repeat 3 --peers ours qsim
+    within cpu_16_cores_1_thread 100 run cpu --threads 1 --n 26 --repeat 3 --peers ours
+}
 one_thread_long() {
     within cpu_single_20 400 run cpu --threads 1 --n 20
     within cpu_single_22 520 run cpu --threads 1 --n 22
@@ -75,6 +79,9 @@ for part in "$@"; do
             on 4,6 within cpu_middle 1200 middle --threads 2 --aer-shots 5 15 &
             wait
             ;;
+        cpu_16)
+            on "$(seq -s, 0 2 30)" sixteen_threads
+            ;;
         batches)
             within "${gpu}_many" 200 many --device gpu --threads 16
             within "${gpu}_noise" 240 noise --device gpu --n 12 20 --threads 2
@@ -89,9 +96,8 @@ for part in "$@"; do
             within "${gpu}_single_32" 120 run gpu --n 32 --repeat 3
             within "${gpu}_host_28" 120 run gpu --n 30 --device-wires 28 --repeat 3
             within "${gpu}_host_27" 120 run gpu --n 30 --device-wires 27 --repeat 3
-            within "${gpu}_fresh" 80 fresh_gpu
-            within "${gpu}_shots" 30 shots gpu
             within "${gpu}_peak" 80 peak
+            within "${gpu}_cold" 300 cold gpu --n 20 24 28 30 --peers ours # as pip leaves a checkout: see gpu.sh
             ;;
         gpus)
             count=$(nvidia-smi --list-gpus | wc -l)

@@ -132,7 +132,7 @@ ROWS = (
     Row("first runs, 28 qubits, fifteen families, {card}", "h100_first", first(28)),
     Row("the same, 20 qubits", "h100_first", first(20)),
     Row("later runs, 28 qubits, seven families, {card}", "h100_single", warm(28, *EX)),
-    Row("later runs, 30 qubits, {card}, measured on {commit}, {date}", "h200x4", warm(30, *EX)),
+    Row("later runs, 30 qubits, {card}", "h100x4", warm(30, *EX)),
     Row("later runs, 30 qubits, half of the state in host memory, {card}", "h100_host_29", warm(30, *EX)),
     Row(
         "1,000 bindings of 10 qubits through Qiskit, counts read, two cores",

@@ -21,9 +21,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps
-from qsim_ex.execution.prepare import plans_of
+from qsim_ex.execution.prepare import plan_of, plans_of
 from qsim_ex.planning.coefficients.binding import fill
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 
 PARTS = ("program", "plan", "encode", "bind")
@@ -82,7 +81,7 @@ def drawn(kind: str, wires: int, gates: int) -> Circuit:
 def parts(circuit: Circuit, device: CpuDevice) -> tuple[list[float], int]:
     """Return the seconds of each of `PARTS`, and the number of steps."""
     structure = Structure(circuit.num_qubits, circuit.num_clbits, circuit.instructions)
-    make_plan.cache_clear()
+    plan_of.cache_clear()
     times = [process_time()]
     program = program_of(structure)
     times.append(process_time())

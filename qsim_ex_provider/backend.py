@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from qiskit.circuit import QuantumCircuit
@@ -30,11 +29,11 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult, in_turn
+from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, in_turn
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
-from qsim_ex_provider.translation.circuits import measures, translate_job, translate_noisy
+from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
@@ -64,6 +63,7 @@ class QsimExBackend(BackendV2):
                 f"expected a provider or None, got {provider!r}; pass options by their names, as in "
                 "QsimExBackend(device='cpu')."
             )
+        self._thread = OneThread()  # so that jobs run in the order of their submission and share no memory
         self._width = WIDTH
         self._device_target: Target | None = None
         self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
@@ -177,12 +177,10 @@ class QsimExBackend(BackendV2):
         base = fresh_job_seed() if base is None else base
         seeds = job_seeds(base, len(translated.owners))
         tasks = []
-        for part, group in enumerate(translated.groups):
-            names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if measures(group.family.template) else None
-            own_seeds = tuple(seeds[place] for place in group.places)
+        for part, (group, named) in enumerate(zip(translated.groups, translated.circuits, strict=True)):
+            own_seeds = tuple(map(seeds.__getitem__, group.places))
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
-            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel, shots))
+            tasks.append(JobTask(named, group, own_options, shots, own_seeds, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
@@ -225,14 +223,9 @@ class QsimExBackend(BackendV2):
         chosen = run_options.run_options(self.options, options)
         return qsim_ex.Simulator(chosen.engine).state(translate_noisy(circuit, _noise_of(chosen)).circuit)
 
-    @cached_property
-    def _thread(self) -> concurrent.futures.Executor:
-        """An executor of one thread, so that jobs run in the order of their submission and share no memory."""
-        return OneThread()
-
     def _result(
         self,
-        task_results: Sequence[TaskResult],
+        task_results: Sequence[qsim_ex.BatchResult],
         *,
         job_id: str,
         headers: Sequence[CircuitHeader],

@@ -28,14 +28,14 @@ def explain_job(
     several = len(translated.owners) > 1
     return Explanation.joined(
         (
-            _heading(circuits, translated.circuits(group), group) if several else "",
-            simulator.explain(group.family.template, machine),
+            _heading(named, group) if several else "",
+            simulator.explain(group.template, machine),
         )
-        for group in translated.groups
+        for group, named in zip(translated.groups, translated.circuits, strict=True)
     )
 
 
-def _heading(circuits: Sequence[QuantumCircuit], numbers: Sequence[int], group: BindingGroup) -> str:
-    names = ", ".join(f"{number} ({circuits[number].name!r})" for number in numbers)
+def _heading(circuits: Sequence[tuple[int, str]], group: BindingGroup) -> str:
+    names = ", ".join(f"{number} ({name!r})" for number, name in circuits)
     together = f", {len(group)} bindings that run together" if len(group) > 1 else ""
-    return f"circuit{'s' * (len(numbers) > 1)} {names}{together}:"
+    return f"circuit{'s' * (len(circuits) > 1)} {names}{together}:"

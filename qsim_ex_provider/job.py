@@ -15,12 +15,8 @@ from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
-from qsim_ex import Result as EngineResult
 from qsim_ex.errors import Cancelled, QsimExError
 from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, submitted_in_turn
-
-TaskResult = EngineResult | BatchResult
-"""The result of a task of one binding, and of several."""
 
 NAMED = 3
 """How many circuits of a task are named where it fails."""
@@ -42,31 +38,28 @@ class JobTask:
     """A group of bindings, and all that a worker, in this process or elsewhere, needs to run them together.
 
     circuits: of the job, in increasing order: those that the bindings belong to, by their numbers and names.
-    shots: None where nothing is measured. seeds: one for each binding. trajectories: without shots, the number of
-    trajectories of which means and lists are saved.
+    shots: where nothing is measured, the number of trajectories of which means and lists are saved. seeds: one for each
+    binding.
     """
 
     circuits: tuple[tuple[int, str], ...]
     group: BindingGroup
     options: Options
-    shots: int | None
+    shots: int
     seeds: tuple[int, ...]
     cancel: CancelFlag
-    trajectories: int | None = None
 
-    def __call__(self) -> TaskResult:
+    def __call__(self) -> BatchResult:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
-        simulator, group = Simulator(self.options), self.group
-        asked: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel}
-        saves = () if self.shots is not None else group.family.template.instructions
-        if any(isinstance(one, Save) and one.how != "single" for one in saves):
-            return group.run(simulator, self.seeds, trajectories=self.trajectories, **asked)
-        if len(self.seeds) == 1:
-            circuit = group.family.circuit(0)
-            return simulator.run(circuit, seed=self.seeds[0], readout=group.readout_errors, **asked)
-        return group.run(simulator, self.seeds, **asked)
+        simulator, structure = Simulator(self.options), self.group.template.structure
+        asked: dict[str, Any] = {"cancel": self.cancel}
+        if structure.measures:  # the run of a circuit that does not is a success without counts
+            asked["shots"] = self.shots
+        elif any(isinstance(one, Save) and one.how != "single" for one in structure.instructions):
+            asked["trajectories"] = self.shots
+        return self.group.run(simulator, self.seeds, **asked)
 
     def describe(self) -> str:
         """Return a sentence that names the circuits of this task."""
@@ -143,7 +136,7 @@ class QsimExJob(JobV1):
         job_id: str,
         tasks: Sequence[JobTask],
         executor: concurrent.futures.Executor,
-        assemble: Callable[[Sequence[TaskResult]], Result],
+        assemble: Callable[[Sequence[BatchResult]], Result],
         kept: JobCheckpoint | None = None,
     ) -> None:
         super().__init__(backend, job_id)
@@ -151,7 +144,7 @@ class QsimExJob(JobV1):
         self._executor = executor
         self._assemble = assemble
         self._kept = kept
-        self._futures: list[concurrent.futures.Future[TaskResult]] | None = None
+        self._futures: list[concurrent.futures.Future[BatchResult]] | None = None
         self._result: Result | None = None
         self._process = os.getpid()
 
@@ -219,14 +212,14 @@ class QsimExJob(JobV1):
         begun = any(future.running() or future.done() for future in futures)
         return JobStatus.RUNNING if begun else JobStatus.QUEUED
 
-    def _submitted(self) -> list[concurrent.futures.Future[TaskResult]]:
+    def _submitted(self) -> list[concurrent.futures.Future[BatchResult]]:
         if self._futures is None:
             raise JobError("the job was not submitted.")
         if self._process != os.getpid() and not all(future.done() for future in self._futures):
             raise JobError("this job runs in the process that this one was forked from; run its circuits again here.")
         return self._futures
 
-    def _outcome(self, number: int) -> TaskResult:
+    def _outcome(self, number: int) -> BatchResult:
         try:
             return self._submitted()[number].result()
         except concurrent.futures.CancelledError:

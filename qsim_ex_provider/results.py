@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.job import TaskResult
 from qsim_ex_provider.saves.kinds import SavedForm
 
 COUNTED = 1 << 13
@@ -97,6 +96,35 @@ class LazyData(ExperimentResultData):
         return value
 
 
+class LazyExperiment(ExperimentResult):
+    """One circuit's outcome, whose metadata are made when they are first read: they count the costs of all plans."""
+
+    def __init__(self, make_metadata: Callable[[], dict[str, Any]], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._make_metadata = make_metadata
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "metadata" and "metadata" not in self._metadata:
+            self._metadata["metadata"] = self._make_metadata()
+        return super().__getattr__(name)
+
+    def __repr__(self) -> str:
+        """Return what Qiskit shows of an experiment, with the metadata."""
+        _ = self.metadata
+        return str(super().__repr__())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has the metadata, and not the other experiments of the job.
+        _ = self.metadata
+        return {name: value for name, value in self.__dict__.items() if name != "_make_metadata"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the experiment as a dictionary, with the metadata."""
+        _ = self.metadata
+        found: dict[str, Any] = super().to_dict()
+        return found
+
+
 def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
     """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
     shots, width = packed.shape
@@ -127,7 +155,7 @@ class Experiments(Sequence[ExperimentResult]):
 
     def __init__(
         self,
-        task_results: Sequence[TaskResult],
+        task_results: Sequence[BatchResult],
         headers: Sequence[CircuitHeader],
         places: Sequence[ExperimentPlace],
         shots: int,
@@ -168,7 +196,7 @@ class Experiments(Sequence[ExperimentResult]):
     @property
     def time_taken(self) -> float:
         """Seconds of all tasks."""
-        return sum(result.timings["total"] for result in self._task_results)
+        return sum([result.provenance.timings["total"] for result in self._task_results])
 
     def base_seed(self, drawn: int) -> int:
         """Return the seed of the first experiment, which is the base of all: of several processes, that of rank 0.
@@ -178,8 +206,7 @@ class Experiments(Sequence[ExperimentResult]):
         if not self._places:
             return drawn
         place = self._places[0]
-        of_task = self._task_results[place.task]
-        return of_task.seeds[place.member] if isinstance(of_task, BatchResult) else of_task.seed
+        return self._task_results[place.task].seeds[place.member]
 
     def is_untouched(self, number: int) -> bool:
         """Return whether there is an experiment of that number that nobody has read, so that nobody has changed it."""
@@ -202,31 +229,35 @@ class Experiments(Sequence[ExperimentResult]):
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
-        of_task = self._task_results[place.task]
-        result = of_task[place.member] if isinstance(of_task, BatchResult) else of_task
-        if place.task not in self._about:
-            self._about[place.task] = result.metadata()
-        return ExperimentResult(
+        batch = self._task_results[place.task]
+        result = batch[place.member]
+        return LazyExperiment(
+            partial(self._metadata, result, place.task),
             shots=self._shots,
             success=True,
             data=LazyData(result, self._memory, self._headers[place.circuit].saved),
             status="DONE",
             seed=result.seed,
             header=self._headers[place.circuit].header(place.binding),
-            time_taken=result.timings["total"] / (len(of_task) if isinstance(of_task, BatchResult) else 1),
-            metadata={**self._about[place.task], "seed": result.seed},
+            time_taken=result.timings["total"] / len(batch),
         )
 
+    def _metadata(self, result: EngineResult, task: int) -> dict[str, Any]:
+        """Return the metadata of one of the experiments of a task."""
+        if task not in self._about:
+            self._about[task] = result.metadata()
+        return {**self._about[task], "seed": result.seed}
 
-def _counts(result: TaskResult, begin: int, end: int) -> list[dict[int, int]]:
+
+def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
     """Return `Result.counts` of some bindings of a task at once, since NumPy takes as long for one as for many."""
-    if not isinstance(result, BatchResult):
-        return [{} if result.packed is None else result.counts()]
-    members = range(len(result))[begin:end]
+    members = range(len(result.seeds))[begin:end]
     if result.packed is None:
-        return [{} for _ in members]
+        return [{}] * len(members)
     packed = result.packed[begin:end]
     rows, shots, width = packed.shape
+    if rows == 1:
+        return [result[begin].counts()]
     if not 0 < width <= 8:
         return [result[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)

@@ -10,19 +10,22 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from support.gpus import gpu_missing
+from support.held import Hold
 from support.paths import ROOT
 from support.plain_device import PlainDevice
 
+from qsim_ex import thresholds
 from qsim_ex.devices import discover
+from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.planning import compiled
-from qsim_ex.planning.planner import make_plan
 from tools import native
 
 # A checkout whose sources were edited gets its library anew, before any test looks for it.
@@ -92,9 +95,16 @@ def dtype(precision: str) -> np.dtype[Any]:
 
 
 @pytest.fixture
+def hold() -> Iterator[Hold]:
+    """A function that lets thresholds be others until the test ends."""
+    with ExitStack() as held:
+        yield lambda **numbers: held.enter_context(thresholds.instead(**numbers))
+
+
+@pytest.fixture
 def every_linear_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Plan in a CNOT frame wherever it can be done, whether it pays or not."""
     monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
-    make_plan.cache_clear()
+    plan_of.cache_clear()
     yield
-    make_plan.cache_clear()
+    plan_of.cache_clear()

@@ -63,6 +63,23 @@ def _qiskit(**options: Any) -> Callable[[], object]:
     return lambda: backend.run(circuit, shots=SHOTS).result().get_counts()
 
 
+def _saved() -> Callable[[], object]:
+    from qiskit import QuantumCircuit
+
+    from qsim_ex_provider import QsimExBackend, save_statevector
+
+    def made(num_qubits: int) -> QuantumCircuit:
+        circuit = QuantumCircuit(num_qubits)
+        circuit.h(0)
+        for qubit in range(num_qubits - 1):
+            circuit.cx(qubit, qubit + 1)
+        return save_statevector(circuit)
+
+    QsimExBackend(device="cpu").run(made(4)).result().get_statevector()
+    backend, circuit = QsimExBackend(device="cpu"), made(3)
+    return lambda: backend.run(circuit).result().get_statevector()
+
+
 def _condition() -> Callable[[], object]:
     from qiskit import QuantumCircuit
 
@@ -124,11 +141,12 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=60, hops=250),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=470),
-    "condition": Case("the same, with a condition", _condition, files=60, hops=260),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=83, hops=820),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=75, hops=300),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=56, hops=185),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=66, hops=440),
+    "saved": Case("the same, `save_statevector`", _saved, files=66, hops=225),
+    "condition": Case("the same, with a condition", _condition, files=59, hops=225),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=470),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=71, hops=290),
 }
 
 

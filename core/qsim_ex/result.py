@@ -56,7 +56,7 @@ class Provenance:
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
-        own = costs.total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        own = costs.total_of(self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment)
         return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:

@@ -64,7 +64,7 @@ class Simulator:
     """
 
     def __init__(self, options: Options | None = None, **changes: Unpack[OptionKeywords]) -> None:
-        self.options = (options or Options()).with_(changes)
+        self.options = (options or Options()).with_(changes) if changes or options is None else options
         self._assigner = Assigner(self.options)
         processes = self.options.processes
         self._alone = processes == "never" or (processes == "auto" and launcher.LAUNCHED is None)

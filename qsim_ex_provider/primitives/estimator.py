@@ -173,7 +173,7 @@ def _exact(
     Each binding runs once, and is asked for the distinct observables that it meets and few others.
     """
     pub = estimated.pub
-    certain = all(group.family.template.structure.is_certain for group in estimated.groups)
+    certain = all(group.template.structure.is_certain for group in estimated.groups)
     count = pub.parameter_values.size  # seeds take time, and where nothing is random they change nothing
     seeds = np.zeros(count, dtype=np.uint64) if certain else derived_seeds(seed, count, number, _TRAJECTORIES)
     if count == len(estimated.sums) == 1:  # a loop that asks for one value after another
@@ -190,7 +190,7 @@ def _exact(
                 continue
             asked: dict[str, Any] = {"observables": observables, "trajectories": trajectories}
             result = some.run(runs.next(), seeds[some.places].tolist(), **asked)
-            at, rows, columns = alike.of(some.family.place)
+            at, rows, columns = alike.of(np.array(some.places))
             values[at], errors[at] = result.values[rows, columns], result.errors[rows, columns]
             where = where_of(result)
     return values, errors, where

@@ -21,7 +21,6 @@ from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
-from qsim_ex_provider.translation.circuits import measures
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
@@ -95,7 +94,7 @@ class SamplerV2(BaseSamplerV2):
                 check.shots(given[2])
             pub = coerced(SamplerPub, given, number, default, 1)
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
-            silent = bool(groups) and not any(measures(group.family.template) for group in groups)
+            silent = bool(groups) and not any(group.template.structure.measures for group in groups)
             if silent or not pub.circuit.cregs:
                 warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
             translated.append(_SampledPub(pub, groups))
@@ -150,7 +149,7 @@ def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> S
     where: dict[str, Any] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
     for group in sampled.groups if registers else ():
-        if not measures(group.family.template):
+        if not group.template.structure.measures:
             continue  # classical bits are 0 until something is measured into them
         places = group.places
         result = group.run(runs.next(), seeds[places].tolist(), shots=shots)

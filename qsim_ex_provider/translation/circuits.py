@@ -28,14 +28,12 @@ from qsim_ex.frameworks import (
     ParameterSweepBuilder,
     ReadoutErrors,
     Remembered,
-    Store,
     Values,
     binding_groups,
     digest,
     stacked,
     thresholds,
 )
-from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.columns import Columns, columns_of
@@ -51,14 +49,6 @@ def translate(circuit: QuantumCircuit) -> Circuit:
     Raises errors of `qsim_ex.errors` that name the instruction and its place.
     """
     return translate_noisy(circuit, None).circuit
-
-
-def measures(circuit: Circuit) -> bool:
-    """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(
-        isinstance(one, Measurement) or (isinstance(one, Store) and bool(one.written_bits))
-        for one in reversed(circuit.instructions)
-    )
 
 
 class NoisyCircuit(NamedTuple):
@@ -117,7 +107,8 @@ def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns |
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     translator = Translator(builder, emit, noise=noise)
     translator.whole(circuit, columns)
-    return NoisyCircuit(builder.build(), translator.readout_errors, translator.saved)
+    misread = translator.readout_errors
+    return NoisyCircuit(builder.build(), misread, translator.saved)
 
 
 def _with_delays(circuit: QuantumCircuit, noise: Noise | None) -> QuantumCircuit:
@@ -182,21 +173,19 @@ def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> 
 class TranslatedJob:
     """The circuits of a job of the backend, translated.
 
-    groups: all bindings of all circuits. owners: of each experiment its circuit, and which binding of it. headers: of
-    each circuit.
+    groups: all bindings of all circuits. circuits: of each group the numbers and names of the circuits that its
+    bindings belong to, in increasing order. owners: of each experiment its circuit, and which binding of it. headers:
+    of each circuit.
     """
 
     groups: Sequence[BindingGroup]
+    circuits: Sequence[tuple[tuple[int, str], ...]]
     owners: Sequence[tuple[int, int]]
     headers: Sequence[CircuitHeader]
 
     def key(self, shots: int) -> str:
         """Return a digest of all that the job computes, but for its seed."""
         return digest(shots, *(group.key() for group in self.groups))
-
-    def circuits(self, group: BindingGroup) -> list[int]:
-        """Return the numbers of the circuits that a group's bindings belong to, in increasing order."""
-        return sorted({self.owners[place][0] for place in group.places})
 
 
 def translate_job(
@@ -218,7 +207,14 @@ def translate_job(
         readout_errors += [misread] * len(made)
         owners += [(number, binding) for binding in range(columns.count)]
         headers.append(header_of(circuit, phases, saved))
-    return TranslatedJob(binding_groups(sweeps, readout_errors), owners, headers)
+    groups = binding_groups(sweeps, readout_errors)
+    named: list[dict[tuple[int, str], None]] = []  # of each group, in order
+    for group in groups:
+        named.append({})
+        for place in group.places:
+            number = owners[place][0]
+            named[-1][number, circuits[number].name] = None
+    return TranslatedJob(groups, list(map(tuple, named)), owners, headers)
 
 
 def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Values:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from qsim_ex import CircuitBuilder
@@ -54,50 +54,53 @@ class NoisyGates:
         if any(labels):
             names = [label or name for label, name in zip(labels, names, strict=True)]
         keys: list[_Key] = list(zip(rows, names, columns.wires[begin:end], strict=True))
-        for key, place in dict(zip(reversed(keys), range(end - 1, begin - 1, -1), strict=True)).items():
-            if key not in known:
-                yield place
-                known[key] = self._surrounded(*key)
-        numbered = [k for k, row in enumerate(rows) if row is not None and row[1]]
-        if not numbered:
-            builder.again(chain.from_iterable([known[key][0] for key in keys]))
-            return
+        first = dict(zip(reversed(keys), range(end - 1, begin - 1, -1), strict=True))
+        new = {key: place for key, place in first.items() if key not in known}
+        if new:
+            yield from self._learnt(new)
         found = [known[key][0] for key in keys]
-        for k, gate in self._numbered(begin, numbered):
-            found[k] += (*gate, *known[keys[k]][1])
+        numbered = [begin + k for k, row in enumerate(rows) if row is not None and row[1]]
+        for place, gate in self._gates(numbered) if numbered else ():
+            found[place - begin] += (*gate, *known[keys[place - begin]][1])
         builder.again(chain.from_iterable(found))
 
-    def _surrounded(self, row: Row | None, name: str, on: Wires) -> _Repeated:
-        """Return the noise around a gate: with the gate, unless it has parameters."""
-        builder, noise = self._builder, self._noise
-        begin, (before, after) = builder.num_instructions, (noise.before(name, on), noise.after(name, on))
-        if before is not None:
-            add_error(builder, before, name, on)
-        first: tuple[Instruction, ...] = ()
-        if row is not None and row[1]:
-            first = builder.taken(begin)
-        elif row is not None:
-            builder.gate(row[0], on)
-        if after is not None:
-            add_error(builder, after, name, on)
-        last = builder.taken(begin)
-        if row is not None or last:  # noise may leave its wires in any state
-            self._used.update(on)
-        return (first, last) if row is not None and row[1] else (last, ())
+    def _learnt(self, new: Mapping[_Key, int]) -> Iterator[int]:
+        """Make gates and their noise for the first time, and yield the place of each."""
+        builder, begin = self._builder, self._builder.num_instructions
+        counts = []
+        for key, place in new.items():
+            yield place
+            counts.append(self._channels(*key))
+        channels = iter(builder.taken(begin))
+        gates = dict(self._gates([place for (row, _, _), place in new.items() if row is not None and not row[1]]))
+        for (key, place), (before, after) in zip(new.items(), counts, strict=True):
+            first, last = tuple(islice(channels, before)), tuple(islice(channels, after))
+            row, _, on = key
+            numbered = row is not None and row[1]
+            self._known[key] = (first, last) if numbered else ((*first, *gates.get(place, ()), *last), ())
+            if row is not None or first or last:  # noise may leave its wires in any state
+                self._used.update(on)
 
-    def _numbered(self, begin: int, gates: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
-        """Yield the instructions of gates with parameters, given by their places after `begin`; row by row."""
+    def _channels(self, _: Row | None, name: str, on: Wires) -> tuple[int, int]:
+        """Append the noise before a gate and after it, and return how many instructions each takes."""
+        before, after = self._noise.before(name, on), self._noise.after(name, on)
+        return (
+            0 if before is None else add_error(self._builder, before, name, on),
+            0 if after is None else add_error(self._builder, after, name, on),
+        )
+
+    def _gates(self, places: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
+        """Yield the instructions of gates, given by their places; row by row."""
         builder, columns = self._builder, self._columns
         of: dict[str, list[int]] = {}
-        for k in gates:
-            of.setdefault(columns.rows[begin + k][0], []).append(k)  # type: ignore[index]  # these have rows
+        for place in places:
+            of.setdefault(columns.rows[place][0], []).append(place)  # type: ignore[index]  # these have rows
         for row, mine in of.items():
-            places = [begin + k for k in mine]
-            given = [columns.parameters[place] for place in places]
+            given = [columns.parameters[place] for place in mine]
             if self._number is not None:
                 given = [list(map(self._number, one)) for one in given]
             first = builder.num_instructions
-            builder.gates([row] * len(mine), [columns.wires[place] for place in places], given)
+            builder.gates([row] * len(mine), [columns.wires[place] for place in mine], given)
             made = builder.taken(first)
             each = len(made) // len(mine)
-            yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))
+            yield from ((place, made[each * i : each * (i + 1)]) for i, place in enumerate(mine))

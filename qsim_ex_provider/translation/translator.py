@@ -224,6 +224,14 @@ class Translator:
         self.builder.measure(wires, clbits)
         self.used.update(wires)
 
+    def only_misread(self, on: Wires, bit: int, noise: Noise) -> bool:
+        """Note how a measurement is misread that has no other noise, and return whether it has none."""
+        if noise.before("measure", on) is not None or noise.after("measure", on) is not None:
+            return False
+        assert self._readout is not None  # there is noise
+        self._readout.measured(bit, noise.misreading(on[0]))
+        return True
+
     def gate(self, name: str, wires: Sequence[int], controls: Controls, *parameters: float) -> None:
         """Append a gate of the gate table."""
         self.builder.gate(name, wires, *parameters, controls=controls.wires, control_values=controls.values)
@@ -339,7 +347,9 @@ class Walk:
             else:
                 to.used.update(columns.append(to.builder, begin, end, to.number if to.takes_columns else None))
         except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
-            self._one_by_one(begin, end)  # which finds the gate that is wrong
+            at = self.at
+            self._one_by_one(begin, end)  # which finds the gate that is wrong, unless it is the noise of one
+            self.at = at
             raise
 
     def _one_by_one(self, begin: int, end: int) -> None:
@@ -363,16 +373,18 @@ class Walk:
             return None
         operation = instruction.operation
         bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
-        if self._noise is None and isinstance(operation, Measure):
+        if isinstance(operation, Measure) and (self._noise is None or self._to.only_misread(on, bits[0], self._noise)):
             self._measured_into(on[0], bits[0])
             return None
         self._measure()
         if isinstance(operation, ControlFlowOp):
             found: Inner | None = self._to.emit(operation, Place(on, bits, self._controls), self._to)
             return found
+        if isinstance(operation, Barrier):  # which orders, and the state does not see it
+            return None
         if self._noise is not None:
             self._to.noisy(operation, Place(on, bits), self._noise)
-        elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
+        else:
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
         return None
 

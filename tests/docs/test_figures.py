@@ -54,9 +54,9 @@ GPU = [
     ("| | n = 20, ms", 3, "h100_single_32.json", 32),
     ("| | n = 20, ms", 4, "h100_double.json", 28),
     ("| | 1 migration wire", 0, "h100_host_29.json", 30),
-    ("| | 1 migration wire", 1, "h200_host_28.json", 30),
-    ("| | 1 migration wire", 2, "h200_host_27.json", 30),
-    ("| | 1 migration wire", 3, "h200x4.json", 30),
+    ("| | 1 migration wire", 1, "h100_host_28.json", 30),
+    ("| | 1 migration wire", 2, "h100_host_27.json", 30),
+    ("| | 1 migration wire", 3, "h100x4.json", 30),
 ]
 
 

@@ -1,11 +1,15 @@
-"""Bindings that one run of the engine takes together."""
+"""Bindings that one run of the engine takes together: those of one structure, which keep their places."""
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from qsim_ex import Simulator
+from qsim_ex import CircuitBuilder, Simulator
+from qsim_ex.errors import CircuitError
 from qsim_ex.frameworks import (
     ParameterSweep,
     ParameterSweepBuilder,
@@ -49,6 +53,42 @@ def test_a_sweep_without_bindings_is_in_no_group() -> None:
     assert [(group.places, group.readout_errors) for group in groups] == [([0], FLIP)]
 
 
+def turn(angle: float) -> ParameterSweep:
+    """The rotation of `sweep("rx", [angle])`, with a measurement, built by itself."""
+    return ParameterSweep(CircuitBuilder(1, 1).gate("rx", [0], angle).measure([0], [0]).build())
+
+
+MIXED = [sweep("rx", [0.1, 0.2]), sweep("rz", [0.7]), turn(0.3), sweep("rx", []), sweep("rx", [0.4, 0.5, 0.6])]
+
+
+def test_operands_of_a_group() -> None:
+    """Each member of a group has the numbers of its circuit, in all pieces and after it was pickled."""
+    group = binding_groups(MIXED, [()] * len(MIXED))[0]
+    assert group.places == [0, 1, 3, 4, 5, 6]
+    assert len(group) == group.bindings().count == 6
+    assert group.template.structure is MIXED[0].template.structure
+    wanted = np.concatenate([turn(angle / 10).template.operands for angle in range(1, 7)])
+    for begin, end in ((0, 6), (0, 1), (1, 4), (2, 6)):
+        np.testing.assert_array_equal(group.operands(begin, end), wanted[begin:end])
+    again = pickle.loads(pickle.dumps(group))
+    np.testing.assert_array_equal(again.bindings().operands(0, 6), wanted)
+
+
+@pytest.mark.parametrize("given", [turn(np.pi), sweep("rx", [np.pi])])
+def test_a_batch_of_one(given: ParameterSweep) -> None:
+    """One binding, of a circuit with numbers or of a sweep, runs with its own numbers, seed and readout errors."""
+    (group,) = binding_groups([given], [FLIP])
+    result = group.run(Simulator(device="cpu"), [5], shots=7)
+    assert ([one.counts() for one in result], result.seeds) == ([{0: 7}], (5,))
+
+
+def test_a_group_of_none_is_refused() -> None:
+    """A group without bindings has nothing to run, also one of a circuit with numbers."""
+    (group,) = binding_groups([turn(0.1)], [()])
+    with pytest.raises(CircuitError, match="at least one binding"):
+        group.among(np.array([3])).run(Simulator(device="cpu"), [], shots=1)
+
+
 def test_a_group_runs_with_its_readout_errors() -> None:
     """|0> and |1>, every bit read wrongly, are found as 1 and 0; each binding has the seed that it was given."""
     (group,) = binding_groups([sweep("rx", [0.0, np.pi])], [FLIP])
@@ -62,8 +102,11 @@ def test_among() -> None:
     (group,) = binding_groups([sweep("rx", [0.1, 0.2, 0.3])], [FLIP])
     some = group.among(np.array([7, 2, 0]))
     assert (some.places, some.readout_errors) == ([0, 2], FLIP)
-    np.testing.assert_array_equal(some.family.operands(0, 2), group.family.operands(0, 3)[[0, 2]])
+    np.testing.assert_array_equal(some.operands(0, 2), group.operands(0, 3)[[0, 2]])
     assert len(group.among(np.array([5]))) == 0
+    mixed = binding_groups(MIXED, [()] * len(MIXED))[0].among(np.array([1, 3, 6]))
+    wanted = np.concatenate([turn(angle).template.operands for angle in (0.2, 0.3, 0.6)])
+    np.testing.assert_array_equal(mixed.bindings().operands(0, 3), wanted)
 
 
 def test_keys_tell_work_apart() -> None:

@@ -20,7 +20,7 @@ from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning import compiled
 from qsim_ex.planning.cancellation import cancelled_by, check_cancelled
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
-from qsim_ex.planning.planner import LARGE, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels
 from tools.drawn_plans import REAL_SHAPES
@@ -81,17 +81,6 @@ def test_time_grows_with_the_work() -> None:
         compiled_plan(circuit.instructions, 28, Layout.identity(28), CPU, (1 << 28) - 1, place=True)
         seconds.append(process_time() - begin)
     assert seconds[1] < 16 * seconds[0]
-
-
-def test_few_large_plans_are_kept() -> None:
-    """Of large circuits the last four plans are kept, of small ones many more."""
-    make_plan.cache_clear()
-    large = rotations(6, 2 * LARGE).instructions
-    for flip in range(6):
-        make_plan(large, 6, Layout(tuple(range(6)), flip), CPU)
-        make_plan(large[:5], 6, Layout(tuple(range(6)), flip), CPU)
-    assert make_plan.cache_info().currsize == 4 + 6
-    make_plan.cache_clear()
 
 
 def test_circuits_that_are_read_in_parts() -> None:

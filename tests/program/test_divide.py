@@ -21,12 +21,14 @@ def test_segments_saves_and_measurements() -> None:
     """Work stands in the segment before its save, and each classical bit has the wire measured into it last."""
     builder = CircuitBuilder(3, 4).gate("h", [0]).save("a").save("b").gate("cx", [0, 1]).measure([0, 1], [3, 0])
     program = program_of(builder.gate("x", [2]).measure([2], [0]).build().structure)
-    kinds = [(type(node), len(node.work) if isinstance(node, Segment) else node.label) for node in program.nodes]
+    kinds = [
+        (type(node), len(node.work.instructions) if isinstance(node, Segment) else node.label) for node in program.nodes
+    ]
     assert kinds == [(Segment, 1), (Save, "a"), (Segment, 0), (Save, "b"), (Segment, 2)]
     assert program.measured == {3: 0, 0: 2}
     assert program.labels == ("a", "b")
     assert program.touched == 0b111
-    assert [len(program.whole.work), program.branches] == [3, False]
+    assert [len(program.whole.work.instructions), program.branches] == [3, False]
 
 
 def test_no_segment_for_nothing() -> None:
@@ -57,7 +59,7 @@ def test_nothing_may_follow_a_measurement_of_a_state(gate: tuple) -> None:
 def test_other_wires_may_go_on() -> None:
     """Gates on wires that nobody has measured are part of the state."""
     builder = CircuitBuilder(3, 1).measure([1], [0]).gate("cx", [0, 2]).global_phase(0.3)
-    assert len(unitary_program(builder.build().structure).whole.work) == 2
+    assert len(unitary_program(builder.build().structure).whole.work.instructions) == 2
 
 
 def test_what_was_used_is_known() -> None:
@@ -80,7 +82,7 @@ def test_what_leaves_nothing_to_chance_has_no_branch_points(observed: bool) -> N
         return builder.measure([0, 1], [2, 0]).measure([], []).measure([2], [0])
 
     plain, reset = (program_of(made(idle_reset=idle).build().structure, observed) for idle in (False, True))
-    assert plain.segments[0].work == reset.segments[0].work
+    assert plain.segments[0].work is reset.segments[0].work
     assert plain.measured == reset.measured == {2: 0, 0: 2}
     assert (plain.nodes[1:], plain.choices, plain.recorded) == ((), (), {})
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from qiskit import QuantumCircuit
 from qiskit.result import Result, marginal_counts
+from qiskit.result.models import ExperimentResult
 
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex_provider import QsimExBackend
 
 
@@ -41,3 +46,19 @@ def test_reading_changes_nothing() -> None:
     before = result.get_counts()
     assert [dict(experiment.data.counts) for experiment in result.results] == [{"0x2": 5}] * 2
     assert result.get_counts() == before == Result.from_dict(result.to_dict()).get_counts()
+
+
+def test_metadata_are_made_when_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An outcome is read without counting the costs of plans; copies, dictionaries and texts have the metadata."""
+    asked: list[object] = []
+    count = PlanSummary.to_json
+    monkeypatch.setattr(PlanSummary, "to_json", lambda summary: (asked.append(summary), count(summary))[1])
+    first, second = QsimExBackend().run([one(), one("other")], shots=5).result().results
+    assert first.data.counts == second.data.counts == {"0x2": 5}
+    assert not asked
+    copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first)), ExperimentResult.from_dict(first.to_dict())]
+    assert all(again.metadata == first.metadata for again in copies)
+    assert "_make_metadata" not in vars(copies[0])
+    assert first.metadata["plan"]["gates"] == 1
+    assert "device_reason" in repr(second)
+    assert len(asked) == 1  # both are of one task

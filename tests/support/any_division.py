@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+from qsim_ex.execution.prepare import plan_of
 from qsim_ex.planning import compiled
-from qsim_ex.planning.planner import make_plan
 
 MOST = 12
 """The most passes of such a plan."""
@@ -16,7 +16,7 @@ MOST = 12
 @contextmanager
 def far_parities_always() -> Iterator[None]:
     """Take every plan with far parities meanwhile."""
-    make_plan.cache_clear()
+    plan_of.cache_clear()
     with patch.object(compiled, "PARITIES", MOST):
         yield
-    make_plan.cache_clear()
+    plan_of.cache_clear()

@@ -814,7 +814,6 @@ def gpu_memory() -> None:
 
     wires, size = 28, world().size
     Simulator(**divided()).run(measured(), shots=5, seed=1)  # all code is loaded
-    seen: list[int] = []
 
     def free() -> int:
         world().Barrier()
@@ -822,15 +821,21 @@ def gpu_memory() -> None:
         world().Barrier()
         return found
 
-    before = free()
     device = cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
     share = (8 << wires) // size * world().allgather(device).count(device)
     single = Simulator(**divided(precision="single"))
-    with patch.object(mapped, "KEPT_SHARE", 1 << 30), single.state(measured(wires=wires, count=1)) as state:
-        state.norm()
-        seen.append(before - free())
-    assert seen[0] <= 1.1 * share + (64 << 20), (seen, share)
-    assert before - free() <= 64 << 20, (before, free())
+
+    def taken_and_kept() -> tuple[int, int]:
+        before = free()
+        with patch.object(mapped, "KEPT_SHARE", 1 << 30), single.state(measured(wires=wires, count=1)) as state:
+            state.norm()
+            taken = before - free()
+        return taken, before - free()
+
+    # Other tests may take memory of this GPU meanwhile, so the least of some is what these processes took.
+    taken, kept = map(min, zip(*(taken_and_kept() for _ in range(5)), strict=True))
+    assert taken <= 1.1 * share + (64 << 20), (taken, share)
+    assert kept <= 64 << 20, kept
 
 
 if __name__ == "__main__":

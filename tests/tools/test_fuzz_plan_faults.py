@@ -54,7 +54,7 @@ def plant(patch: pytest.MonkeyPatch, fault: Plant) -> None:
     """Put the fault into one place of each plan that has one for it."""
 
     def wrong(*given: Any) -> Plan:
-        plan: Plan = make_plan.__wrapped__(*given)
+        plan: Plan = make_plan(*given)
         made = fault(plan, [], Random(0))
         return plan if made is None else made[0]
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check, many, quarters, saves, thresholds
+from qsim_ex import thresholds
+from qsim_ex.circuit import check, many, quarters, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
@@ -166,7 +167,7 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
                 known = shared.get(gate)
                 if known is None:
                     operands.size = size
-                    known = shared[gate] = self._with_shared(gate)
+                    known = shared[gate] = operands.shared_ops(gate)
                     size = operands.size
                 extend(known)
                 continue
@@ -177,13 +178,6 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
                 append(new(Op, (mixes, reads, when, of, size + operand, name, unitary)))
             size += row.size
         operands.size = size
-
-    def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
-        """Return the operations of a gate whose operands are the same for all gates of its row."""
-        offset, new, made = self._operands.constant(gate.row), tuple.__new__, []
-        for mixes, reads, when, of, operand, name, unitary in gate.ops:
-            made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
-        return tuple(made)
 
     def pauli_rotation(
         self,

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import check, thresholds
+from qsim_ex import thresholds
+from qsim_ex.circuit import check
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, When
@@ -271,6 +272,13 @@ class OperandBuilder:
                 self._literal.append((at, entries))
             self.shared[row.name] = found
         return found
+
+    def shared_ops(self, gate: PlacedGate) -> tuple[Op, ...]:
+        """Return the operations of a gate whose operands are the same for all gates of its row."""
+        offset, new, made = self.constant(gate.row), tuple.__new__, []
+        for mixes, reads, when, of, operand, name, unitary in gate.ops:
+            made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
+        return tuple(made)
 
     def operands(self) -> Complex:
         """Return all operands so far, complex128 [1, size], read only."""

@@ -8,13 +8,13 @@ wires and random streams.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.control import MARKERS, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.instruction import StateNode
@@ -29,16 +29,13 @@ class Structure:
         self.num_qubits = num_qubits
         self.num_clbits = num_clbits
         self.instructions = instructions
+        self.kinds: frozenset[type] = frozenset(map(type, instructions))
+        """The classes of the instructions."""
 
     @cached_property
     def key(self) -> str:
         """A short digest that is the same in every process."""
         return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
-
-    @cached_property
-    def kinds(self) -> frozenset[type]:
-        """The classes of the instructions."""
-        return frozenset(map(type, self.instructions))
 
     @cached_property
     def distinct(self) -> tuple[Instruction, ...]:
@@ -236,3 +233,8 @@ def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instructi
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
     key = _Contents((num_qubits, num_clbits, instructions))
     return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))
+
+
+def straight_work(instructions: Iterable[Instruction]) -> Structure:
+    """Return the structure of straight-line work, which is the same object on however many wires it is done."""
+    return structure_of(0, 0, tuple(instructions))

@@ -16,12 +16,14 @@ from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.deployment.choice import deploy
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import require, state_bytes
+from qsim_ex.devices.memory import require
 from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.later import later
 from qsim_ex.options import Options
+from qsim_ex.placement.deployment import single
 from qsim_ex.placement.request import FreeMemory
+from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Ask
@@ -44,24 +46,26 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
             where, reason = over_ranks.over_ranks(num_wires, options, states, ask)
         if where is not None:
             return where
+    divides = options.divides
     device, why = discover.choose(num_wires, options, states)
     reason = f"{why}; {reason}" if reason else why
-    needed = state_bytes(num_wires, options.dtype)
+    whole = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
+    needed = whole.device_bytes
     on_host = device.in_host_memory
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
     host_free = discover.free_bytes(device if on_host else discover.HOST, needed if on_host else 0)
-    if not options.divides:
+    if not divides:
         free = discover.free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory
         if needed <= allowed:
-            return on(device, num_wires, options, reason, allowed, host_free)
+            return Assignment(device, whole, allowed, host_free, (device,))
         if device.in_host_memory:
             require(num_wires, options.dtype, [("the host", host_free)], limit=options.max_memory)
     try:
         free_now = survey(device, options, host_free)
         found = deploy(num_wires, options, free_now, reason)
     except OutOfMemory as error:
-        if options.device != "auto" or options.divides or needed > host_free:
+        if options.device != "auto" or divides or needed > host_free:
             raise
         return on(discover.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
     if device.in_host_memory:

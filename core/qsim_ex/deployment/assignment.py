@@ -10,6 +10,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.request import Limits
+from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit
@@ -60,5 +61,5 @@ class Assignment:
 
 def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Assignment:
     """Return the assignment of a state in one piece to one device."""
-    made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
+    made = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
     return Assignment(device, made, free, host_free, (device,))

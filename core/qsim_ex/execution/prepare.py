@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Unitary
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
-from qsim_ex.planning.planner import kept, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
@@ -22,9 +26,50 @@ Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device the prepared steps of a plan, and the numbers of each step."""
 
 
-@kept(size_of=lambda segment: len(segment.work))
+_MANY, _FEW = 256, 4
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
+
+
+class Kept(Generic[Arguments, Made]):
+    """A function that keeps its results; `size_of` says how many instructions its first argument has."""
+
+    __wrapped__: Callable[Arguments, Made]
+
+    def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
+        self._size_of = size_of
+        self._many = lru_cache(maxsize=_MANY)(make)
+        self._few = lru_cache(maxsize=_FEW)(make)
+        update_wrapper(self, make)
+        thresholds.depends(self)
+
+    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
+        """Return the result, made now or before."""
+        kept = self._few if self._size_of(given[0]) > thresholds.now.large_plan else self._many
+        return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
+
+    def cache_info(self) -> Any:
+        """Return the counts of `functools.lru_cache`, of small circuits and large ones together."""
+        many, few = self._many.cache_info(), self._few.cache_info()
+        return many._replace(
+            hits=many.hits + few.hits, misses=many.misses + few.misses, currsize=many.currsize + few.currsize
+        )
+
+    def cache_clear(self) -> None:
+        """Forget all results."""
+        self._many.cache_clear()
+        self._few.cache_clear()
+
+
+def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Made]], Kept[Arguments, Made]]:
+    """Return a decorator for functions whose results are kept; see `Kept`."""
+    return lambda make: Kept(make, size_of)
+
+
+@kept(size_of=lambda work: len(work.instructions))
 def plan_of(
-    segment: Segment,
+    work: Structure,
     num_wires: int,
     start: Layout,
     shape: Shape,
@@ -32,21 +77,21 @@ def plan_of(
     levels: Levels | None = None,
     place: bool = False,
 ) -> Plan:
-    """Return the plan of a segment, cached by the segment's identity; see `make_plan`."""
-    plan = make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+    """Return the plan of a segment's work; see `make_plan`. This is the cache of plans: equal work is one object."""
+    plan = make_plan(cast(tuple[Unitary, ...], work.instructions), num_wires, start, shape, fresh, levels, place)
     LOGGER.debug("planned %r", plan)
     return plan
 
 
-@kept(size_of=lambda segment: len(segment.work))
-def ordered_plan_of(segment: Segment, num_wires: int, shape: Shape, fresh: int) -> Plan:
+@kept(size_of=lambda work: len(work.instructions))
+def ordered_plan_of(work: Structure, num_wires: int, shape: Shape, fresh: int) -> Plan:
     """Return a plan that begins and ends with each wire on its own index bit, for a state in one piece on a CPU.
 
     Sweeps that touch memory in pieces half as long have one more bit to choose. That is slower for a sweep (by up to a
     fifth, from 24 wires on) and faster if a sweep fewer is needed.
     """
     shapes = shape.ordered(shape.low), shape.ordered(shape.low - 1)
-    plans = [plan_of(segment, num_wires, Layout.identity(num_wires), one, fresh) for one in shapes]
+    plans = [plan_of(work, num_wires, Layout.identity(num_wires), one, fresh) for one in shapes]
     return min(plans, key=lambda plan: len(plan.steps))
 
 
@@ -72,7 +117,7 @@ def plans_of(
     for node in program.nodes:
         if isinstance(node, Segment):
             place = not plans and fresh == every
-            plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
+            plans.append(plan_of(node.work, num_wires, start, shape, fresh, levels, place))
             start, fresh = plans[-1].end, plans[-1].left
         elif isinstance(node, StateNode) and node.in_order:
             start, fresh = Layout.identity(num_wires), 0
@@ -104,4 +149,4 @@ def prepare(
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)
             shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, LoadsNumbers) else numbers
-    return tuple(shares[id(device)] for device in devices)
+    return tuple(map(shares.__getitem__, map(id, devices)))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.later import later
@@ -240,7 +239,7 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
     rates = stage_cost.H200
     of = rates.memory, rates.fma, rates.seen, rates.peer, rates.host, rates.host_both, rates.host_all, rates.homes
-    within = rates.launch, rates.exchange, SINGLE.exchange_work, SINGLE.permuted_work
+    within = rates.launch, rates.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
@@ -249,9 +248,8 @@ class _Planner:
 
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
         self.handle = 0
-        _pass_thresholds()
         self._free = function("plan_free")
-        ops, types = _as_ops(instructions)
+        ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
         self.handle = function("plan_begin")(
             ops, 0 if types is None else address(types), address(given), address(rates)
@@ -302,14 +300,10 @@ class _Planner:
             self._free(self.handle)
 
 
-_pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
-"""Passes the thresholds of rewriting to native code before its first plan; tests pass theirs when they set them."""
-
-
 _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 
-def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
+def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
     """Return all instructions as operations, and their types; None if all are operations.
 
     Of a permutation the indices are its reads.

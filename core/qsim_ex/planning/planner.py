@@ -8,11 +8,6 @@ to take less time is taken. Python says what a plan is (`steps`) and what it cos
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
-
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.options.network import describe
@@ -23,51 +18,7 @@ from qsim_ex.steps.plan import Plan
 
 __all__ = ["bind", "make_plan"]
 
-LARGE = 1 << 13
-"""A plan of more instructions than this is large; it takes about half a KiB for each of them."""
 
-_MANY, _FEW = 256, 4
-
-Arguments = ParamSpec("Arguments")
-Made = TypeVar("Made")
-
-
-class Kept(Generic[Arguments, Made]):
-    """A function that keeps its results; `size_of` says how many instructions its first argument has."""
-
-    __wrapped__: Callable[Arguments, Made]
-
-    def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
-        self._size_of = size_of
-        self._many = lru_cache(maxsize=_MANY)(make)
-        self._few = lru_cache(maxsize=_FEW)(make)
-        update_wrapper(self, make)
-        thresholds.depends(self)
-
-    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
-        """Return the result, made now or before."""
-        kept = self._few if self._size_of(given[0]) > LARGE else self._many
-        return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
-
-    def cache_info(self) -> Any:
-        """Return the counts of `functools.lru_cache`, of small circuits and large ones together."""
-        many, few = self._many.cache_info(), self._few.cache_info()
-        return many._replace(
-            hits=many.hits + few.hits, misses=many.misses + few.misses, currsize=many.currsize + few.currsize
-        )
-
-    def cache_clear(self) -> None:
-        """Forget all results."""
-        self._many.cache_clear()
-        self._few.cache_clear()
-
-
-def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Made]], Kept[Arguments, Made]]:
-    """Return a decorator for functions whose results are kept; see `Kept`."""
-    return lambda make: Kept(make, size_of)
-
-
-@kept(size_of=len)
 def make_plan(
     instructions: tuple[Unitary, ...],
     num_wires: int,
@@ -84,7 +35,7 @@ def make_plan(
     levels: how the index bits are divided; None, or enough local bits, for one device that holds all of them.
     place: whether wires on fresh index bits may be put on other fresh bits: `Plan.start` then says on which. (They are
     relabelled in any case, since that costs nothing; without `place` it shows in `Plan.end` only.)
-    The plan depends on structure alone: circuits that differ in angles share it, and this function's cache.
+    The plan depends on structure alone: circuits that differ in angles share it, see `execution.prepare.plan_of`.
     Raises `OptionError` for levels that do not fit, `NotSupported` for too many wires and for an operation wider than a
     sub state vector.
     """

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
-from qsim_ex.circuit.structure import Structure
+from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.control_flow import ControlFlowNodes
 from qsim_ex.program.division import Division, Given
@@ -58,7 +58,7 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         return None
     if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:
         return None
-    work = cast(tuple[Work, ...], instructions[:end])
+    work = instructions[:end]
     measured: dict[int, int] = {}
     for instruction in instructions[end:]:
         assert isinstance(instruction, Measure)
@@ -72,10 +72,10 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
     else:
         for acted in {*structure.acted[:end]}:
             touched |= acted
-    level = OpenLevel([*work])
+    level = OpenLevel([*cast(tuple[Work, ...], work)])
     program = Program(
         levels=(level,),
-        make_nodes=lambda: (Segment(work),),
+        make_nodes=lambda: (Segment(straight_work(work)),),
         choices=(),
         early=(),
         readings=0,

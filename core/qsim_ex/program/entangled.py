@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from qsim_ex.circuit.ops import Initialize
+from qsim_ex.circuit.structure import straight_work
 from qsim_ex.program.program import Program, Segment
 
 BELL = np.array([[0, 1, 0.5**0.5, 0, 0, 0.5**0.5]], dtype=np.complex128)
@@ -19,6 +20,6 @@ BELL = np.array([[0, 1, 0.5**0.5, 0, 0, 0.5**0.5]], dtype=np.complex128)
 
 def entangled(program: Program, node: int, num_wires: int) -> Program:
     """Return the program whose first segment makes the pairs, and whose others are those before a node."""
-    pairs = Segment(tuple(Initialize((wire, num_wires + wire), 2) for wire in range(num_wires)))
+    pairs = Segment(straight_work(Initialize((wire, num_wires + wire), 2) for wire in range(num_wires)))
     before = [program.segment_at(place) for place in program.segment_places if place < node]
     return replace(program, make_nodes=lambda: (pairs, *before), choices=(), early=(), saves=(), memory={})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import assert_never
+from typing import Literal, assert_never
 
 import numpy as np
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
+from qsim_ex.circuit.structure import straight_work
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.program import GatheredOperands, Segment, Work
 
@@ -27,7 +28,7 @@ def segment_of(choices: tuple[Choice, ...]) -> Segment:
 @lru_cache(maxsize=64)
 def added(wire: int) -> Segment:
     """Return a segment that adds the amplitudes at 1 of a wire to those at 0; its operands are 1, 1, 0, 0."""
-    return Segment((Op((wire,), (), ALWAYS, pattern("rr00"), 0, "add", unitary=False),))
+    return Segment(straight_work([Op((wire,), (), ALWAYS, pattern("rr00"), 0, "add", unitary=False)]))
 
 
 def segment_from(collected: Iterable[Piece]) -> Segment:
@@ -47,7 +48,7 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
             case Choice():
                 inserted.append(piece)
                 for wires in piece.groups:
-                    work.append(Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed))
+                    work.append(Op(wires, (), ALWAYS, _classes(piece.kind, len(wires)), total, piece.kind, piece.mixed))
                     total += 4 ** len(wires)
             case Conditioned(operation):
                 inserted.append(piece)
@@ -59,7 +60,9 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
                 work.append(piece)
             case _:
                 assert_never(piece)
-    return Segment(tuple(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total))
+    return Segment(
+        straight_work(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total)
+    )
 
 
 class _Taken:
@@ -87,9 +90,10 @@ class _Taken:
         return self._places[operand, count]
 
 
-def _classes(choice: Choice, num_wires: int) -> Pattern:
-    """Return the classes of the entries of the chosen matrix, which hold for every matrix of the choice."""
-    match choice.kind:
+@lru_cache(maxsize=64)
+def _classes(kind: Literal["measure", "reset", "channel"], num_wires: int) -> Pattern:
+    """Return the classes of the entries of the chosen matrix, which hold for every matrix of a choice of this kind."""
+    match kind:
         case "measure":
             return _PROJECTION
         case "reset":
@@ -97,4 +101,4 @@ def _classes(choice: Choice, num_wires: int) -> Pattern:
         case "channel":
             return bytes([Entry.COMPLEX]) * (1 << 2 * num_wires)
         case _:
-            assert_never(choice.kind)
+            assert_never(kind)

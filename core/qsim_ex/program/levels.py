@@ -8,6 +8,7 @@ from typing import cast
 
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.structure import straight_work
 from qsim_ex.program.choices import Choice, Reading
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, Segment, Work
@@ -41,7 +42,7 @@ class OpenLevel:
 
     def plain(self) -> Segment:
         """Return work that has no choices among it as a segment whose operands are the circuit's."""
-        return Segment(cast(tuple[Work, ...], tuple(self.work)))
+        return Segment(straight_work(cast(list[Work], self.work)))
 
 
 class BlockLevels:

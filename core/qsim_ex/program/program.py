@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
+from qsim_ex.circuit.ops import Initialize, Instruction, Op, Permutation, Save
+from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
@@ -37,11 +38,11 @@ class GatheredOperands:
 class Segment:
     """Straight-line work, for which there is one plan; it includes the matrices that were chosen before.
 
-    Segments are compared by identity, so that a plan is found without reading the work.
+    work: its instructions, which are `Work`. Equal work is one object, so that a plan is found without reading it.
     operands: the layout of its operands; None if they are the circuit's.
     """
 
-    work: tuple[Work, ...]
+    work: Structure
     operands: GatheredOperands | None = None
 
 
@@ -232,16 +233,16 @@ class Program:
 
         Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
         """
-        work: list[Work] = []
+        work: list[Instruction] = []
         alone = len(self.segments) == 1  # so that its plan is found
         for node in self.nodes:
             if isinstance(node, Segment):
-                work += node.work
+                work += node.work.instructions
             elif isinstance(node, StateNode) and node.beginning is not None:
                 work, alone = [Initialize(*node.beginning)], False
             elif not isinstance(node, Save):
                 raise AssertionError(f"expected a program that is work, saves and states that are set, got {node!r}")
-        return self.segments[0] if alone else Segment(tuple(work))
+        return self.segments[0] if alone else Segment(straight_work(work))
 
     @cached_property
     def only_work_and_choices(self) -> bool:

@@ -164,11 +164,6 @@ class Collector:
             if self.checkpoints is not None:
                 self.checkpoints.unwritten = True
 
-    @property
-    def saved(self) -> dict[str, Any]:
-        """Label -> the values of all bindings, see `BatchResult.saved`."""
-        return {label: values.result() for label, values in self.saves.items()}
-
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
         values, norms = _NO_VALUES
@@ -210,7 +205,7 @@ class Collector:
                 "print(simulator.explain(circuit)) prints it. "
             )
 
-        gates = sum(plan.num_gates for plan in self.plans)
+        gates = sum([plan.num_gates for plan in self.plans])
         return None if self.program.choices else states.norm_check(gates, told)
 
     def _sample(
@@ -232,8 +227,9 @@ class Collector:
             packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
         elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
             (binding,) = branches.binding
+            check = self._norm_check(states, inputs, branches)
             drawn = sampling.uniforms(inputs.seeds[binding], 0, shots)
-            values = sampling.draw(states.single, drawn, self._norm_check(states, inputs, branches), self.draw_threads)
+            values = sampling.draw(states.single, drawn, check, self.draw_threads)
             packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
         elif self.measures:
             rows = np.repeat(branches.row, shots)

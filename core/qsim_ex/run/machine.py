@@ -85,7 +85,7 @@ class Machine:
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states in a given layout with given fresh bits."""
-        return plan_of(segment, len(layout), layout, self._shape, fresh, self._levels)
+        return plan_of(segment.work, len(layout), layout, self._shape, fresh, self._levels)
 
     def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:
         """Return what the plans may be where states are divided by other levels, on devices like this one."""
@@ -104,7 +104,7 @@ class Machine:
         if (foreseen.start, foreseen.fresh) == (layout, fresh):
             return foreseen
         given = None if levels.local >= self._num_wires else levels
-        return plan_of(segment, len(layout), layout, self._shape, fresh, given)
+        return plan_of(segment.work, len(layout), layout, self._shape, fresh, given)
 
     def resumed(self, plan: Plan, parts: int, levels: Levels | None) -> Plan:
         """Return a plan of what is left after some parts of another plan; levels: None for those of this machine."""

@@ -31,7 +31,7 @@ def result_of(
         shots=request.shots,
         num_clbits=run.circuit.num_clbits,
         packed=collector.packed,
-        saved=collector.saved,
+        saved={label: values.result() for label, values in collector.saves.items()},
         values=values,
         errors=errors,
         seeds=seeds,

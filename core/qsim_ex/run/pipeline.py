@@ -11,12 +11,15 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection
@@ -42,7 +45,7 @@ from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import PLANS, WorkQueue
 
 if TYPE_CHECKING:
-    from qsim_ex.comm.agreed import Ask, Asking
+    from qsim_ex.comm.agreed import Asking
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
     from qsim_ex.placement.deployment import Deployment
@@ -53,10 +56,6 @@ else:
     checkpointed = later("qsim_ex.run.checkpointed")
     over_ranks = later("qsim_ex.run.over_ranks")
     shares = later("qsim_ex.run.shares")
-
-
-HEAVY = 1 << 20
-"""The least work of a state, instructions times amplitudes, for which it pays to look at every gate for a method."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,7 +106,7 @@ class BatchCall:
     def may_be_heavy(self) -> bool:
         """Whether looking at every gate for a method pays, or something is saved that one method alone keeps."""
         structure = self.circuit.structure
-        if len(structure.instructions) << structure.num_qubits >= HEAVY:
+        if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
         saves = structure.distinct if Save in structure.kinds else ()
         return any(SAVE_KINDS[one.what].method is not None for one in saves if isinstance(one, Save))
@@ -116,7 +115,7 @@ class BatchCall:
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else."""
         asked = self.shots is not None and self.trajectories is None and not self.observables
-        return asked and self.circuit.structure.is_noisy
+        return asked and Channel in self.circuit.structure.kinds
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -200,7 +199,8 @@ def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchRes
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories, asked_by(call, circuit, bound))
+    ask = partial(asked_by, call, circuit, bound)
+    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories, ask)
     inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
@@ -208,13 +208,9 @@ def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchRes
         return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[0].heard))
 
 
-def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Ask:
+def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     """Return what tells the others what a call asks for, if its states are divided over processes."""
-
-    def ask() -> Asking:
-        return over_ranks.asked_of(call, circuit, bound)
-
-    return ask
+    return over_ranks.asked_of(call, circuit, bound)
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
@@ -314,11 +310,11 @@ def traverse(
     share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
     """
     given = run.program, run.request, collector, ticker, kept, run.bound.count
-    workers = [run.way.worker(machine, *given) for machine in run.machines]
     tree = False
     if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
+    workers = [run.way.worker(machine, *given) for machine in run.machines]
     queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)
     if len(workers) == 1:
         workers[0](queue, seeds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assignment import Assignment
@@ -46,6 +47,11 @@ class RepeatedCircuit:
         self._options = options
         self._dtype = options.dtype
         self._known: OrderedDict[Structure, _Known] = OrderedDict()
+        thresholds.depends(self)
+
+    def cache_clear(self) -> None:
+        """Forget all of it."""
+        self._known.clear()
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""
@@ -65,7 +71,7 @@ class RepeatedCircuit:
         """Plan and prepare; only settled work (see `Device.prepare`) is kept for the next run."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
-        plan = plan_of(program.whole, num_wires, start, device.shape(self._dtype), fresh, place=True)
+        plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
         prepared = device.prepare(plan.steps, num_wires, self._dtype, self._options.compile)
         known = _Known(device, plan, prepared, program.touched)
         if getattr(prepared, "settled", False):

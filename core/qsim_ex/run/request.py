@@ -79,8 +79,8 @@ def checked_request(
             )
     if readout:
         check_groups(readout, circuit.num_clbits)
-    _check_operands(circuit, bound)
     widest = max((one.num_wires() for one in observables), default=0)
+    _check_operands(circuit, bound)
     if widest > circuit.num_qubits:
         raise WireError(
             f"expected observables on wires 0 <= w < {circuit.num_qubits}, got one on wire {widest - 1}; use other "

@@ -333,8 +333,8 @@ class BranchTraversal:
         operands[:, 2:at] = of[:, gathered.taken] if same else of[np.ix_(branches_of, gathered.taken)]
         for piece in gathered.inserted:
             found = self._matrices(piece, branches) if isinstance(piece, Choice) else self._conditioned(piece, branches)
-            operands[:, at : at + piece.width] = found
-            at += piece.width
+            begin, at = at, at + found.shape[1]
+            operands[:, begin:at] = found
         return operands
 
     def _matrices(self, choice: Choice, branches: Branches) -> Complex:

@@ -126,10 +126,10 @@ class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
                     require_same(self.where.ranks, asked_of(circuit).given)
             program = unitary_program(circuit.structure, self._touched)
             if ordered:
-                planned = partial(ordered_plan_of, program.whole, self.num_wires, shape, placed.fresh)
+                planned = partial(ordered_plan_of, program.whole.work, self.num_wires, shape, placed.fresh)
             else:
                 shape, levels = shape if new else shape.staying(), placed.planning_levels
-                given = program.whole, self.num_wires, self.layout, shape, placed.fresh, levels, new
+                given = program.whole.work, self.num_wires, self.layout, shape, placed.fresh, levels, new
                 planned = partial(plan_of, *given)
             with nullcontext() if cancel is None else cancelled_by(cancel):
                 plan = while_planning(options.progress, len(circuit.instructions), planned)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,14 +132,6 @@ MakeTables = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 """Adds the tables to a coefficient buffer, or to those of all rows, in place where there is room, and returns it."""
 
 
-class MakesSteps(Protocol):
-    """Makes the packed arrays of all steps when it is iterated."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[NDArray[np.complex128]]: ...
-
-
 class Bound:
     """The numbers of one run: a packed array [count] for each of a plan's steps, made when it is asked for.
 
@@ -149,10 +140,9 @@ class Bound:
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
     operands: for a device that runs the whole coefficient program itself; `given` is made from them when it is asked
         for.
-    steps: makes the packed arrays without a coefficient buffer, as long as nobody has asked for that.
     """
 
-    __slots__ = ("_fold", "_given", "_make", "_steps", "numbers", "operands")
+    __slots__ = ("_fold", "_given", "_make", "numbers", "operands")
 
     def __init__(
         self,
@@ -160,10 +150,8 @@ class Bound:
         given: NDArray[np.complex128] | Callable[[], NDArray[np.complex128]],
         fold: MakeTables | None,
         operands: NDArray[np.complex128] | None = None,
-        steps: MakesSteps | None = None,
     ) -> None:
         self.numbers = numbers
-        self._steps = steps
         self.operands = operands
         self._fold = fold
         self._make = given if callable(given) else None
@@ -192,10 +180,8 @@ class Bound:
         return len(known) if known.ndim > 1 else 1
 
     def __len__(self) -> int:
-        return len(self.numbers.packed) if self._steps is None else len(self._steps)
+        return len(self.numbers.packed)
 
     def __iter__(self) -> Iterator[NDArray[np.complex128]]:
-        if self._steps is not None and self._given is None:
-            return iter(self._steps)
         buffer = self.buffer
         return (buffer.take(places, axis=-1) for places in self.numbers.packed)

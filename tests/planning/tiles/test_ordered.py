@@ -23,6 +23,6 @@ def test_a_layer_on_20_wires_takes_two_sweeps() -> None:
         for wire in range(wires):
             builder.gate("ry", [wire], 0.1 + wire)
         program = unitary_program(builder.build().structure, (1 << wires) - 1)
-        plan = ordered_plan_of(program.whole, wires, shape, 0)
+        plan = ordered_plan_of(program.whole.work, wires, shape, 0)
         sweeps[wires] = len(plan.steps), plan.shape.low
     assert sweeps == {19: (2, shape.low), 20: (2, shape.low - 1), 21: (3, shape.low)}

@@ -24,11 +24,9 @@ from qiskit.primitives import StatevectorEstimator, StatevectorSampler
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
 from scipy.optimize import minimize
 
-from qsim_ex import Simulator, reference
-from qsim_ex.circuit import thresholds
+from qsim_ex import Simulator, reference, thresholds
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.frameworks import ParameterColumns, ParameterSweep, ParameterSweepBuilder
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
 from qsim_ex_provider.translation.circuits import translate_sweep
@@ -338,7 +336,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     start = np.random.default_rng(5).uniform(-0.5, 0.5, ansatz.num_parameters)
     first = energy(start)
-    planned = make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses
+    planned = plan_of.cache_info().misses, program_of.cache_info().misses
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers, or prepared again")
@@ -346,7 +344,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("qsim_ex_provider.translation.circuits.translate_noisy", refuse)
     monkeypatch.setattr("qsim_ex.devices.cpu.device.EncodedSweeps", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
-    assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
+    assert planned == (plan_of.cache_info().misses, program_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]
     assert found.fun < first
     assert found.fun == pytest.approx(exact, abs=0.02)
@@ -442,10 +440,10 @@ def test_a_sweep_is_planned_once() -> None:
     """All bindings of a PUB, sampled, take at most one plan."""
     circuit = lib.efficient_su2(4, reps=3)
     circuit.measure_all()
-    planned = make_plan.cache_info().misses
+    planned = plan_of.cache_info().misses
     values = np.random.default_rng(2).uniform(-3, 3, (20, circuit.num_parameters))
     SamplerV2(device="cpu").run([(circuit, values)], shots=5).result()
-    assert make_plan.cache_info().misses <= planned + 1
+    assert plan_of.cache_info().misses <= planned + 1
 
 
 def test_sampler_and_backend() -> None:

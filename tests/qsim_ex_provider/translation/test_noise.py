@@ -462,3 +462,26 @@ def test_aer_is_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_measurements_that_follow_one_another() -> None:
+    """Measurements that are misread at most are one instruction; one with a channel before it stands apart."""
+    flip = [[0.9, 0.1], [0.2, 0.8]]
+    model = NoiseModel().with_error("measure", noise.bit_flip(0.1), [1]).with_misreading(flip, 2)
+    circuit = QuantumCircuit(4, 4)
+    circuit.measure([0, 1, 2, 3], [3, 2, 1, 0])
+    made = noisy(circuit, model)
+    kinds = [(type(one), one.wires) for one in made.circuit.instructions if isinstance(one, Measure | Channel)]
+    assert kinds == [(Measure, (0,)), (Channel, (1,)), (Measure, (1,)), (Measure, (2, 3))]
+    assert [error.clbits for error in made.readout_errors] == [(1,)]
+
+
+def test_an_error_of_other_wires_names_its_gate() -> None:
+    """Where a channel has other wires than its gate, the error names the gate and its place."""
+    model = NoiseModel().with_error("cx", noise.depolarizing(0.1, 2)).with_error("ccx", noise.depolarizing(0.1, 2))
+    circuit = QuantumCircuit(3)
+    circuit.cx(0, 1)
+    circuit.ccx(0, 1, 2)
+    circuit.cx(1, 2)
+    with pytest.raises(errors.NoiseError, match=r"error of 'ccx'.*instruction 1 of circuit"):
+        noisy(circuit, model)

@@ -57,18 +57,22 @@ def surround(builder: CircuitBuilder, noise: Noise, name: str, wires: Wires, *, 
         add_error(builder, kraus, name, wires)
 
 
-def add_error(builder: CircuitBuilder, kraus: Kraus, name: str, wires: Wires) -> None:
-    """Append the channel of a gate on some wires; raises `NoiseError` if their wires do not match."""
+def add_error(builder: CircuitBuilder, kraus: Kraus, name: str, wires: Wires) -> int:
+    """Append the channel of a gate on some wires, and return how many instructions that takes.
+
+    Raises `NoiseError` if their wires do not match.
+    """
     if kraus.shape[-1] == 1 << len(wires):
         builder.channel(kraus, wires, name=f"{name} error")
-    elif kraus.shape[-1] == 2:  # a channel on one wire acts on each wire of the gate
+        return 1
+    if kraus.shape[-1] == 2:  # a channel on one wire acts on each wire of the gate
         for wire in wires:
             builder.channel(kraus, (wire,), name=f"{name} error")
-    else:
-        raise NoiseError(
-            f"expected an error of {name!r} on 1 or {len(wires)} wires, got one on "
-            f"{kraus.shape[-1].bit_length() - 1} wires; the gate acts on {wires}: pass a channel for its wires."
-        )
+        return len(wires)
+    raise NoiseError(
+        f"expected an error of {name!r} on 1 or {len(wires)} wires, got one on "
+        f"{kraus.shape[-1].bit_length() - 1} wires; the gate acts on {wires}: pass a channel for its wires."
+    )
 
 
 def _nothing() -> Mapping[Any, Any]:

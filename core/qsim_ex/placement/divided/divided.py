@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import NotSupported, PlanError, StateError
@@ -26,6 +27,7 @@ from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", bound=np.generic)
 
 __all__ = ["Divided", "NearSubState", "narrowed"]
-
-MARGINAL_WIRES = 26
-"""The most wires of one marginal: 512 MiB on the host; shots of 38 wires need one visit for the highest wires."""
 
 
 def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
@@ -248,7 +247,7 @@ class Divided(ABC):
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment on the same devices."""
         levels = self.levels
-        change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
+        change = STORAGE[self.dtype].nbytes((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
 
     # --- plans -------------------------------------------------------------------------------------------------------
@@ -334,7 +333,7 @@ class Divided(ABC):
     @property
     def marginal_wires(self) -> int:
         """The number of wires of a table that fits on the host easily, since each marginal is a visit."""
-        return MARGINAL_WIRES
+        return thresholds.now.divided_marginal_wires
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
         """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.

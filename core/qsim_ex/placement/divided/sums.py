@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import PIECE
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
@@ -150,8 +150,8 @@ def inner(near: NearSubState, other: Visited) -> complex:
         if same.device is near.device:
             total += near.device.inner(near.buffer, same.buffer)
             continue
-        for first in range(0, 1 << near.local, PIECE):
-            last = min(first + PIECE, 1 << near.local)
+        for first in range(0, 1 << near.local, thresholds.now.copied_at_once):
+            last = min(first + thresholds.now.copied_at_once, 1 << near.local)
             left, right = (sub.device.read(sub.buffer, first, last) for sub in (near, same))
             total += dot(left, right)
     return total

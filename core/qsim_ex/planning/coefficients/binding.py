@@ -3,21 +3,29 @@
 This is all that a variational loop does on the host for each point, so native code does it: one buffer, places as flat
 arrays, every instruction writing its results to their final places. The operations of a row of a batch and their order
 do not depend on the other rows.
+
+For the steps of one compiled plan native code runs the program as the planner has it (`StepCoefficients`), without the
+lists of places that `Coefficients` has. Products stand in the places of their right factors, and operands stay where
+they are: a brick circuit of a million gates makes 5 million numbers, where the buffer of `Bound` has 42 million.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.phases import roots
-from qsim_ex.native.library import REFUSED, refusal, unchecked
-from qsim_ex.planning.coefficients.step_coefficients import StepCoefficients
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
+from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
-from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients
+from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients, PlanArrays
 from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
@@ -34,13 +42,7 @@ def bind(plan: Plan, operands: Complex) -> Bound:
 def fill(numbers: Coefficients, operands: Complex) -> Bound:
     """Run a coefficient program on operands [total]; the buffer and its tables are made when they are asked for."""
     if isinstance(numbers, NativeCoefficients) and numbers.arrays is not None:
-        return Bound(
-            numbers,
-            lambda: _binder(numbers)(operands),
-            lambda buffer: _binder(numbers).whole(buffer),
-            operands,
-            StepCoefficients(numbers.arrays, operands),
-        )
+        return StepCoefficients(numbers, numbers.arrays, operands)
     binder = _binder(numbers)
     return Bound(numbers, lambda: binder(operands), binder.tables, operands)
 
@@ -52,6 +54,78 @@ def fill_batch(numbers: Coefficients, operands: Complex) -> Bound:
     """
     binder = _binder(numbers)
     return Bound(numbers, lambda: binder.batch(operands), binder.tables_of_rows, operands)
+
+
+class StepCoefficients(Bound):
+    """A packed array [count] for each step of a compiled plan, made while they are iterated.
+
+    A coefficient buffer is made for those who ask for one, and then the packed arrays are taken from it.
+    """
+
+    __slots__ = ("_arrays", "_filled")
+
+    def __init__(self, numbers: Coefficients, arrays: PlanArrays, operands: Complex) -> None:
+        self.numbers = numbers
+        self.operands = np.ascontiguousarray(operands, dtype=np.complex128)
+        self._make = lambda: _binder(numbers)(operands)
+        self._fold = lambda buffer: _binder(numbers).whole(buffer)
+        self._given = None
+        self._arrays = arrays
+        self._filled: Complex | None = None
+
+    def __len__(self) -> int:
+        return len(self._arrays.steps)
+
+    def __iter__(self) -> Iterator[Complex]:
+        if self._given is not None:
+            return super().__iter__()
+        arrays, operands = self._arrays, self.operands
+        assert operands is not None
+        nothing_made = arrays.size == arrays.num_operands
+        if nothing_made and len(arrays.packed) <= thresholds.now.packed_by_numpy:
+            return _parts(operands.take(arrays.packed), arrays.packed_ends)
+        at = address(operands)  # once, since it takes a microsecond
+        if self._filled is None:
+            self._filled = _filled(arrays, at)
+        return _packed(arrays, at, self._filled)
+
+
+def _filled(arrays: PlanArrays, operands: int) -> Complex:
+    """Return all numbers of a plan that are no operands, given the address of these."""
+    made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
+    if not made.size:
+        return made
+    given = arrays.owner.handle, operands, address(made), _roots()
+    fill, at = unchecked("plan_fill"), 0
+    while left := fill(*given, at, thresholds.now.coefficients_at_once):
+        if left == REFUSED:
+            raise refusal(fill)
+        at += thresholds.now.coefficients_at_once
+        check_cancelled()
+    return made
+
+
+def _packed(arrays: PlanArrays, operands: int, made: Complex) -> Iterator[Complex]:
+    """Yield the packed numbers of each step, given the address of the operands and all other numbers."""
+    ends, at = arrays.packed_ends, address(made) if made.size else 0
+    pack, given = function("plan_pack"), (arrays.owner.handle, operands, at)
+    begin = step = 0
+    while step < len(ends):
+        last = max(step + 1, bisect_right(ends, begin + thresholds.now.packed_at_once, step))
+        some = np.empty(ends[last - 1] - begin, dtype=np.complex128)
+        pack(*given, begin, ends[last - 1], address(some))
+        yield from _parts(some, [end - begin for end in ends[step:last]])
+        begin, step = ends[last - 1], last
+
+
+def _parts(numbers: Complex, ends: Sequence[int]) -> Iterator[Complex]:
+    """Return the parts of an array that end at these places."""
+    return iter([numbers[begin:end] for begin, end in pairwise([0, *ends])])
+
+
+@lru_cache(maxsize=1)
+def _roots() -> int:
+    return address(roots())
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -247,7 +248,7 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
 def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
     """Return where density matrices are computed; raises `OutOfMemory` in words of density matrices."""
     try:
-        return call.assigner.many(made.size, states, asked_by(call, call.circuit, call.bound))
+        return call.assigner.many(made.size, states, partial(asked_by, call, call.circuit, call.bound))
     except OutOfMemory as error:
         bits = branches = ""
         if made.bits:

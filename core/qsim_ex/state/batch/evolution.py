@@ -61,7 +61,7 @@ class BatchedWork(ABC):
             states, shape = self._states, self._states.device.batch_shape(self.options.dtype)
             new = states.fresh == (1 << self.num_wires) - 1
             shape = shape if new else shape.staying()
-            plan = plan_of(program.whole, self.num_wires, states.layout, shape, states.fresh, None, new)
+            plan = plan_of(program.whole.work, self.num_wires, states.layout, shape, states.fresh, None, new)
             if new:
                 states.layout = at.begun_as(states.layout, plan.start)
             self._run(plan, bound, cancel)
