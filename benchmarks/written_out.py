@@ -2,7 +2,8 @@
 ``python -m benchmarks.written_out``. What is written out does what the circuit does, but for the order of its gates.
 
 A rotation about a diagonal string is a phase of a parity. Any other one is RX or RY of one wire, between controlled
-Pauli gates that take its string there. The Clifford operator at the end is H on as few wires as possible between CX, CZ and S.
+Pauli gates that take its string there. The Clifford operator at the end is H on as few wires as possible between CX,
+CZ and S.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _rotate(builder: CircuitBuilder, rotation: PauliRotation) -> None:
 _INVERSE = {"s": "sdg"}
 
 
-def _before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
+def before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
     """Return G†PG for a gate G of X, Z, S, CX and CZ."""
     x, z, sign = image.x, image.z, image.coefficient
     first, last = wires[0], wires[-1]
@@ -149,8 +150,8 @@ class _Synthesis:
                     self._behind("cz", wire, other)
 
     def _before(self, name: str, *wires: int) -> None:
-        self.xs[:] = [_before(image, name, wires) for image in self.xs]
-        self.zs[:] = [_before(image, name, wires) for image in self.zs]
+        self.xs[:] = [before(image, name, wires) for image in self.xs]
+        self.zs[:] = [before(image, name, wires) for image in self.zs]
         self._first.append((name, wires))
 
     def _behind(self, name: str, *wires: int) -> None:
@@ -167,6 +168,12 @@ class _Synthesis:
         self._last.append((name, wires))
 
 
+def append_clifford(builder: CircuitBuilder, clifford: Clifford) -> None:
+    """Append gates that are a Clifford operator, but for a phase."""
+    for name, wires in _Synthesis(clifford).gates:
+        builder.gate(name, wires)
+
+
 def written_out(form: Form, *, clifford: bool = True) -> Circuit:
     """Return a circuit that does what a form without blocks does, but for a phase. clifford: also its end."""
     assert not form.blocks
@@ -174,8 +181,7 @@ def written_out(form: Form, *, clifford: bool = True) -> Circuit:
     for rotation in form.rotations:
         _rotate(builder, rotation)
     if clifford:
-        for name, wires in _Synthesis(form.clifford).gates:
-            builder.gate(name, wires)
+        append_clifford(builder, form.clifford)
     return builder.build()
 
 
