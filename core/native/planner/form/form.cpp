@@ -8,7 +8,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::form {
 
