@@ -8,6 +8,7 @@ from contract.batches import structures
 from hypothesis import given
 from hypothesis import strategies as st
 from support.batched_states import batch_in, in_parts, random_rows, same_device
+from support.held import Hold
 from support.states import TOLERANCE, far
 from support.strategies import layouts, random_unitary
 
@@ -18,9 +19,9 @@ ROWS = st.sampled_from([1, 3, 6])
 
 
 @pytest.fixture(autouse=True)
-def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_parts(hold: Hold) -> None:
     """Even a few states are worked on and asked in several parts."""
-    in_parts(monkeypatch)
+    in_parts(hold)
 
 
 @same_device

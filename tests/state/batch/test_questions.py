@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.batched_states import batch_in, host, in_parts, random_rows, same_device
+from support.held import Hold
 from support.states import TOLERANCE, state_in, values_of
 from support.strategies import layouts
 
@@ -19,9 +20,9 @@ ROWS = st.sampled_from([1, 3, 6])
 
 
 @pytest.fixture(autouse=True)
-def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_parts(hold: Hold) -> None:
     """Even a few states are worked on and asked in several parts."""
-    in_parts(monkeypatch)
+    in_parts(hold)
 
 
 @same_device

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
@@ -24,7 +23,7 @@ from qsim_ex.state.guard import Guard
 from qsim_ex.steps.plan import Plan
 
 
-class BatchedWork(ABC):
+class BatchedWork:
     """The part of `BatchedStateVector` that runs circuits."""
 
     num_wires: int
@@ -34,9 +33,10 @@ class BatchedWork(ABC):
     _states: Batch
     _touched: int  # mask of the wires that may not be |0> in some state
 
-    @abstractmethod
-    def close(self) -> None:
-        """Free the memory."""
+    if TYPE_CHECKING:
+
+        def close(self) -> None:
+            """Free the memory; that of `MemoryOwner`."""
 
     def apply(
         self,
