@@ -23,7 +23,7 @@ from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import ALIKE_BITS, Exchange, Migration, Plan, Stage, begins_alike, fresh_after
 
 
-class Parts(Protocol):
+class TradedParts(Protocol):
     """A divided state with its parts: where they are, and how they are traded."""
 
     layout: Layout
@@ -67,7 +67,7 @@ class Parts(Protocol):
         """Take the layout at the end of a plan; raise `PlanError` if other bits are fresh than it says."""
 
 
-def run(state: Parts, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+def run(state: TradedParts, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
     """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
     work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
@@ -89,7 +89,7 @@ def run(state: Parts, plan: Plan, work: Sequence[Any], tick: Callable[[], None])
     state.end_plan(plan)
 
 
-def _move(state: Parts, stage: Stage, tick: Callable[[], None]) -> None:
+def _move(state: TradedParts, stage: Stage, tick: Callable[[], None]) -> None:
     """Make the motion at the beginning of a stage."""
     match stage.motion:
         case None:
@@ -103,17 +103,17 @@ def _move(state: Parts, stage: Stage, tick: Callable[[], None]) -> None:
     _check(state, stage)
 
 
-def _check(state: Parts, stage: Stage) -> None:
+def _check(state: TradedParts, stage: Stage) -> None:
     if state.fresh != stage.fresh:
         raise PlanError(f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {state.fresh:#x}.")
 
 
-def live(state: Parts) -> list[int]:
+def live(state: TradedParts) -> list[int]:
     """Return the device numbers here whose sub state vectors are not known to be zero."""
     return [number for number in state.numbers_here() if not number << state.levels.local & state.fresh]
 
 
-def _all_begun(state: Parts) -> list[tuple[PeerBuffer, int]]:
+def _all_begun(state: TradedParts) -> list[tuple[PeerBuffer, int]]:
     """Return the memory of all devices here, each as if it were the first one of a new state."""
     found = [state.here(number) for number in state.numbers_here()]
     for peer in found:
@@ -121,7 +121,7 @@ def _all_begun(state: Parts) -> list[tuple[PeerBuffer, int]]:
     return [(peer, 0) for peer in found]
 
 
-def _keep_own(state: Parts, stage: Stage) -> None:
+def _keep_own(state: TradedParts, stage: Stage) -> None:
     """Make an exchange before which all devices have the same: each keeps the part of its number."""
     assert isinstance(stage.motion, Exchange)
     flat = Levels(state.levels.local, state.levels.peers, state.levels.slice)  # whichever way devices are connected
@@ -138,13 +138,13 @@ def _keep_own(state: Parts, stage: Stage) -> None:
     _check(state, stage)
 
 
-def moved(state: Parts, sources: Sequence[int], flip: int = 0) -> None:
+def moved(state: TradedParts, sources: Sequence[int], flip: int = 0) -> None:
     """Record that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
     state.layout = at.moved(state.layout, sources, flip)
     state.fresh = sum((state.fresh >> source & 1) << k for k, source in enumerate(sources))
 
 
-def visit(state: Parts, near: Sequence[int]) -> Iterator[NearSubState]:
+def visit(state: TradedParts, near: Sequence[int]) -> Iterator[NearSubState]:
     """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
     bring(state, near)
     state.write_zeros((1 << state.levels.local) - 1)
@@ -153,7 +153,7 @@ def visit(state: Parts, near: Sequence[int]) -> Iterator[NearSubState]:
         yield NearSubState(peer.device, peer.buffer, state.layout, number)
 
 
-def bring(state: Parts, near: Sequence[int]) -> None:
+def bring(state: TradedParts, near: Sequence[int]) -> None:
     """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
     local = state.home_bits
     wanted = at.index_bits(state.layout, near)
@@ -168,7 +168,7 @@ def bring(state: Parts, near: Sequence[int]) -> None:
         state.exchange(tuple(zip(free[-len(far) :], far, strict=True)))
 
 
-def write_zeros(state: Parts, bits: int = -1) -> None:
+def write_zeros(state: TradedParts, bits: int = -1) -> None:
     """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
     local = (1 << state.levels.local) - 1
     mask = bits & state.fresh
@@ -183,7 +183,7 @@ def write_zeros(state: Parts, bits: int = -1) -> None:
             clear(peer, mask & local)
 
 
-def arrange(state: Parts, layout: Layout) -> None:
+def arrange(state: TradedParts, layout: Layout) -> None:
     """Move amplitudes to another layout: one exchange at most, and local permutations."""
     local, width = state.home_bits, state.num_wires
     origins, flip = at.moves(state.layout, layout)
@@ -200,7 +200,7 @@ def arrange(state: Parts, layout: Layout) -> None:
     state.permute(origins[:local], flip & (1 << local) - 1)
 
 
-def permute(state: Parts, origins: Sequence[int], flip: int = 0) -> None:
+def permute(state: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
     """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
     local = state.levels.local
     if flip == 0 and list(origins) == list(range(local)):
