@@ -36,6 +36,7 @@ from qsim_ex.errors import DeviceError
 from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.write import emit
+from qsim_ex.precision import PRECISIONS, SINGLE, Precision
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 
 Tiles = NDArray[np.complex128]
@@ -45,13 +46,13 @@ ROUNDS = (1, 2, 4)
 SLOW_TO_COMPILE = {"matrix": 4, "3xtf32, 4 warps": 4}
 """Most register blocks of kernels that need a minute of one core beyond."""
 
-NEAR = {8: ((8, 9, 10, 11), (4, 5, 6, 7), (0, 1, 2, 3)), 16: ((7, 8, 9, 10), (4, 5, 6, 7), (0, 1, 2, 3))}
+NEAR = {"single": ((8, 9, 10, 11), (4, 5, 6, 7), (0, 1, 2, 3)), "double": ((7, 8, 9, 10), (4, 5, 6, 7), (0, 1, 2, 3))}
 """The bits of register blocks, in turn; neither the first nor the last of `SIZES` blocks has the lowest ones."""
 
 PAIRS = ((0, 1), (2, 3), (1, 2), (0, 3))
 """The four gates of a register block."""
 
-LIMIT = {8: 1e-5, 16: 1e-13}
+LIMIT = {"single": 1e-5, "double": 1e-13}
 CEILING_ROUNDS = 1024
 EMITTED = ("moves", "gates", "matrix")
 
@@ -133,9 +134,9 @@ def emitted(name: str, near: Sequence[tuple[int, ...]], blocks: Sequence[tuple[l
 
 def by_emitter(row: Row, made: Sweep, packed: Tiles, exact: Callable[[Tiles], Tiles], way: str, room: int) -> Task:
     """A task for a sweep that the emitter writes."""
-    itemsize = 8 if row.precision == "single" else 16
-    kernel = emit.emit(made, itemsize, room)
-    real = np.float32 if itemsize == 8 else np.float64
+    precision = PRECISIONS[row.precision]
+    kernel = emit.emit(made, precision, room)
+    real = precision.storage.real.type
     takes = loading.NumberTakes(kernel.values, kernel.table, pivots=kernel.pivots)
 
     def given(runtime: Any) -> tuple[Any, ...]:
@@ -143,7 +144,7 @@ def by_emitter(row: Row, made: Sweep, packed: Tiles, exact: Callable[[Tiles], Ti
         return found.on_device, np.uint64(0), found.by_value
 
     code = rotations.written(way, kernel.code)
-    return Task(row, code, emit.NAME, kernel.threads, len(made.tile), given, exact, LIMIT[itemsize])
+    return Task(row, code, emit.NAME, kernel.threads, len(made.tile), given, exact, LIMIT[precision.name])
 
 
 def by_tensor(
@@ -159,14 +160,14 @@ def by_tensor(
     )
 
 
-def dense_tasks(itemsize: int, room: int) -> list[Task]:
+def dense_tasks(precision: Precision, room: int) -> list[Task]:
     """All kernels for dense blocks in one precision."""
     rng = np.random.default_rng(7)
-    tile, precision = (12, "single") if itemsize == 8 else (11, "double")
+    tile, named = precision.geometry.tile_bits, precision.name
     blocks = [block(rng) for _ in range(max(SIZES))]
     tasks = []
     for size in SIZES:
-        near = [NEAR[itemsize][k % 3] for k in range(size)]
+        near = [NEAR[named][k % 3] for k in range(size)]
 
         def exact(tiles: Tiles, near: Any = near) -> Tiles:
             for bits, (_, product) in zip(near, blocks, strict=False):
@@ -177,12 +178,12 @@ def dense_tasks(itemsize: int, room: int) -> list[Task]:
             if size > SLOW_TO_COMPILE.get(name, size):
                 continue
             made, packed = emitted(name, near, blocks[:size], tile)
-            row = Row("dense", precision, name, size)
+            row = Row("dense", named, name, size)
             task = by_emitter(row, made, packed, _same if name == "moves" else exact, "matrix", room)
             tasks.append(replace(task, code=kept(task.code)) if name == "moves" else task)
         for name, kind in KINDS.items():
-            if kind.itemsize == itemsize and size <= SLOW_TO_COMPILE.get(name, size):
-                row = Row("dense", precision, name, size)
+            if kind.precision is precision and size <= SLOW_TO_COMPILE.get(name, size):
+                row = Row("dense", named, name, size)
                 tasks.append(by_tensor(row, kind, near, exact, [product for _, product in blocks[:size]]))
     return tasks
 
@@ -264,11 +265,11 @@ def measure(bench: Any, state: Any, fill: Callable[[], None], task: Task, compil
     return row
 
 
-def tensor_ceilings(bench: Any, itemsize: int, blocks: int, repeat: int) -> dict[str, float]:
+def tensor_ceilings(bench: Any, precision: Precision, blocks: int, repeat: int) -> dict[str, float]:
     """Multiply-adds per second of `mma.sync` alone, by kind; those whose instruction does not compile are left out."""
-    out = bench.runtime.empty(4, np.float32 if itemsize == 8 else np.float64)
+    out = bench.runtime.empty(4, precision.storage.real)
     rates: dict[tuple[str, int], float] = {}
-    for kind in {(k.define, k.depth): k for k in KINDS.values() if k.itemsize == itemsize}.values():
+    for kind in {(k.define, k.depth): k for k in KINDS.values() if k.precision is precision}.values():
         code, work = fragments.ceiling(kind)
         with contextlib.suppress(DeviceError):
             function = bench.load(bench.function(code, "ceiling")[0], "ceiling")
@@ -350,18 +351,17 @@ def run(bench: Any, chosen: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     lines: list[str] = []
     tops = {}
     with ThreadPoolExecutor(compilation.cores()) as pool:
-        tasks = {itemsize: dense_tasks(itemsize, bench.runtime.room) for itemsize in (8, 16)}
-        tasks[8] += rotation_tasks(bench.runtime.room)
+        tasks = {row: dense_tasks(row, bench.runtime.room) for row in PRECISIONS.values()}
+        tasks[SINGLE] += rotation_tasks(bench.runtime.room)
         codes = dict.fromkeys((task.code, task.name) for of in tasks.values() for task in of)
         ordered = sorted(codes, key=lambda text: -len(text[0]))  # the longest first
         begun = {text: pool.submit(bench.function, *text) for text in ordered}
-        for itemsize, of in tasks.items():
-            precision = "single" if itemsize == 8 else "double"
-            state = bench.runtime.empty(1 << chosen.n, np.complex64 if itemsize == 8 else np.complex128)
-            top = asdict(sweeps.measure_ceilings(bench, state, itemsize, chosen.blocks, chosen.repeat))
-            top["tensor"] = tensor_ceilings(bench, itemsize, chosen.blocks, chosen.repeat)
-            tops[precision] = top
-            text = ceilings.head(itemsize) + ceilings.FILL
+        for precision, of in tasks.items():
+            state = bench.runtime.empty(1 << chosen.n, precision.storage.dtype)
+            top = asdict(sweeps.measure_ceilings(bench, state, precision, chosen.blocks, chosen.repeat))
+            top["tensor"] = tensor_ceilings(bench, precision, chosen.blocks, chosen.repeat)
+            tops[precision.name] = top
+            text = ceilings.head(precision) + ceilings.FILL
             filler = bench.load(bench.function(text, "ceiling")[0], "ceiling")
 
             def fill(filler: Any = filler, state: Any = state) -> None:
@@ -373,10 +373,10 @@ def run(bench: Any, chosen: argparse.Namespace) -> tuple[str, dict[str, Any]]:
             tensor = ", ".join(f"{name} {rate / 1e12:.0f}" for name, rate in top["tensor"].items())
             lines += [
                 (
-                    f"{precision}: copy {top['bytes_per_second'] / 1e12:.2f} TB/s; multiply-adds "
+                    f"{precision.name}: copy {top['bytes_per_second'] / 1e12:.2f} TB/s; multiply-adds "
                     f"{top['fma_per_second'] / 1e12:.1f} T/s; by tensor cores alone {tensor}"
                 ),
-                *dense_page([row for row in found if row.part == "dense"], precision, chosen.n, top),
+                *dense_page([row for row in found if row.part == "dense"], precision.name, chosen.n, top),
                 "",
             ]
     lines += rotations_page([r for r in rows if r.part == "rotations"], chosen.n, tops["single"]["fma_per_second"])

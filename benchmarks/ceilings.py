@@ -6,6 +6,8 @@ that is slower than a loop, fetching instructions is the limit and not arithmeti
 
 from __future__ import annotations
 
+from qsim_ex.precision import Precision
+
 COPY = """\
 extern "C" __global__ void __launch_bounds__(256) ceiling(Chunk* state, const unsigned long long half)
 {
@@ -29,19 +31,19 @@ extern "C" __global__ void __launch_bounds__(256) ceiling(real* state, const uns
 ACCUMULATORS = 24
 
 
-def head(itemsize: int) -> str:
+def head(precision: Precision) -> str:
     """The types that all texts here use."""
-    real = "float" if itemsize == 8 else "double"
+    real = precision.storage.cuda.real
     return f"typedef {real} real;\nstruct __align__(16) Chunk {{ double x, y; }};\nstruct Numbers {{ real v[64]; }};\n"
 
 
-def multiply_adds(length: int, itemsize: int, *, registers: bool = False) -> str:
+def multiply_adds(length: int, precision: Precision, *, registers: bool = False) -> str:
     """A kernel whose threads run `length` multiply-adds in straight code, and this `rounds` times.
 
     One factor of each is a number that was passed by value, as in sweeps; with `registers` it is in a register, and
     differs between threads, or the compiler would find out.
     """
-    bounds = "256, 3" if itemsize == 8 else "128, 4"
+    bounds = f"{precision.geometry.threads}, {precision.geometry.blocks}"
     lines = [
         f'extern "C" __global__ void __launch_bounds__({bounds}) ceiling(',
         "    real* out, const unsigned rounds, const __grid_constant__ Numbers n)",
@@ -56,4 +58,4 @@ def multiply_adds(length: int, itemsize: int, *, registers: bool = False) -> str
         factor = f"v{k // 8 % 8}" if registers else f"n.v[{k // 8 % 64}]"
         lines.append(f"        a{to} = {factor} * a{other} + a{to};")
     total = " + ".join([f"a{k}" for k in range(ACCUMULATORS)] + [f"v{k}" for k in range(8)])
-    return head(itemsize) + "\n".join([*lines, "    }", f"    if ({total} == (real)0.5) out[0] = 1;", "}", ""])
+    return head(precision) + "\n".join([*lines, "    }", f"    if ({total} == (real)0.5) out[0] = 1;", "}", ""])

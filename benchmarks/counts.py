@@ -25,23 +25,24 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.steps import Layout, Levels, Shape
 
 _FIXED = {
-    "gpu single": (Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20), 8),
+    "gpu single": (Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20), SINGLE),
     "gpu double": (
         Shape(tile=11, registers=4, low=3, edge=3, most_blocks=None, dense=4, start=19, thin=7, balance=30.0),
-        16,
+        DOUBLE,
     ),
-    "cpu single": (Shape(tile=15, registers=15, low=5, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0), 8),
+    "cpu single": (Shape(tile=15, registers=15, low=5, edge=0, most_blocks=3, dense=5, thin=7, item_work=2.0), SINGLE),
 }
 
 MACHINES = (
     _FIXED
-    | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
-    | {f"{name}, linear": (replace(shape, floats=True, linear=True), size) for name, (shape, size) in _FIXED.items()}
+    | {f"{name}, floating": (replace(shape, floats=True), row) for name, (shape, row) in _FIXED.items()}
+    | {f"{name}, linear": (replace(shape, floats=True, linear=True), row) for name, (shape, row) in _FIXED.items()}
 )
-"""Devices, written out, and the bytes of an amplitude: planning needs no device. Divided states have plans on bits."""
+"""Devices, written out, and their precisions: planning needs no device. Divided states have plans on bits."""
 
 LEVELS = {"3 migration wires": (3, 0), "2 devices": (0, 1)}
 """Migration wires and device bits of divided states."""
@@ -83,17 +84,19 @@ def circuits(wires: int) -> dict[str, Circuit]:
     return made | {f"{name} (seven)": seven(family.build(wires, 0), wires) for name, family in SEVEN.items()}
 
 
-def cell(circuit: Circuit, wires: int, shape: Shape, itemsize: int, levels: Levels | None = None) -> dict[str, Any]:
+def cell(
+    circuit: Circuit, wires: int, shape: Shape, precision: Precision, levels: Levels | None = None
+) -> dict[str, Any]:
     """Return the counts of one circuit on one machine, from |0…0⟩ and from a full state."""
     out: dict[str, Any] = {"gates": len(circuit.instructions)}
     for start, fresh in (("zero", (1 << wires) - 1), ("full", 0)):
         begin = process_time()
         plan = make_plan(circuit.instructions, wires, Layout.identity(wires), shape, fresh, levels, place=bool(fresh))
-        counts = summary(plan, itemsize)
+        counts = summary(plan, precision)
         out[start] = {
             "sweeps": counts.sweeps + counts.wide,
             "phases": counts.register_blocks,
-            "state_sweeps": round(counts.bytes_moved / (2 * itemsize << wires), 3),
+            "state_sweeps": round(counts.bytes_moved / precision.storage.nbytes(2 << wires), 3),
             "multiply_adds": round(counts.fma / (1 << wires), 1),
             "passes": counts.passes,
             "exchanges": counts.exchanges,
@@ -119,10 +122,10 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, circuit in circuits(given.n).items():
         for kind in given.machine:
-            shape, itemsize = MACHINES[kind]
+            shape, precision = MACHINES[kind]
             for place, (migrating, peers) in places.items():
                 levels = Levels(given.n - migrating - peers, peers, 16) if migrating or peers else None
-                made = cell(circuit, given.n, shape, itemsize, levels)
+                made = cell(circuit, given.n, shape, precision, levels)
                 cells.append({"circuit": name, "machine": kind, "place": place, "wires": given.n, **made})
                 full, zero = made["full"], made["zero"]
                 moved = f"{zero['state_sweeps']} | {zero['multiply_adds']}"

@@ -30,6 +30,7 @@ from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.kernels.host import lane_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps import Layout, Sweep
 from qsim_ex.steps.sweep_arrays import SweepArrays
 
@@ -78,7 +79,7 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
     prepared = device.prepare(plan.steps, n, DTYPE)
     rows = []
     for number, step in enumerate(plan.steps):
-        cost = step_cost(step, n, DTYPE.itemsize)
+        cost = step_cost(step, n, BY_DTYPE[np.dtype(DTYPE)])
         encoded = EncodedPlan(SweepArrays([step]), n, lane_bits(DTYPE), 4) if isinstance(step, Sweep) else None
         words = np.zeros(PROGRAM, dtype=np.int64) if encoded is None else encoded.words(0).copy()
         row = Row(family, n, number, cost.bytes, cost.fma, int(words[NUM_INSTRUCTIONS]))

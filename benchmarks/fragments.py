@@ -18,6 +18,7 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.register_layout import runs, slot_of, swizzle
 from qsim_ex.kernels.cuda.write.tensor import FragmentLayout, mask
 from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.precision import DOUBLE, SINGLE, Precision
 
 HERE = Path(__file__).parent
 
@@ -31,14 +32,14 @@ class Kind:
     """One way to use the tensor cores.
 
     define: the number format as the text knows it. terms: short numbers that make one real number.
-    depth: columns of one FP64 instruction, 0 for the shape of eight rows. itemsize: of an amplitude.
+    depth: columns of one FP64 instruction, 0 for the shape of eight rows. precision: of amplitudes.
     warps: of a block. limit: the relative error above which a kernel is wrong.
     """
 
     define: str
     terms: int = 1
     depth: int = 0
-    itemsize: int = 8
+    precision: Precision = SINGLE
     warps: int = 8
     limit: float = 1e-5
 
@@ -50,7 +51,7 @@ class Kind:
     @property
     def tile(self) -> int:
         """Bits of a tile."""
-        return 12 if self.itemsize == 8 else 11
+        return self.precision.geometry.tile_bits
 
 
 KINDS = {
@@ -60,16 +61,16 @@ KINDS = {
     "3xtf32, 4 warps": Kind("TF32", 2, warps=4),
     "3xf16": Kind("F16", 2),
     "6xbf16": Kind("BF16", 3),
-    "dmma 8x8x4": Kind("DOUBLE", depth=0, itemsize=16, warps=4, limit=1e-13),
-    "dmma 16x8x4": Kind("DOUBLE", depth=4, itemsize=16, warps=4, limit=1e-13),
-    "dmma 16x8x8": Kind("DOUBLE", depth=8, itemsize=16, warps=4, limit=1e-13),
-    "dmma 16x8x16": Kind("DOUBLE", depth=16, itemsize=16, warps=4, limit=1e-13),
+    "dmma 8x8x4": Kind("DOUBLE", depth=0, precision=DOUBLE, warps=4, limit=1e-13),
+    "dmma 16x8x4": Kind("DOUBLE", depth=4, precision=DOUBLE, warps=4, limit=1e-13),
+    "dmma 16x8x8": Kind("DOUBLE", depth=8, precision=DOUBLE, warps=4, limit=1e-13),
+    "dmma 16x8x16": Kind("DOUBLE", depth=16, precision=DOUBLE, warps=4, limit=1e-13),
 }
 
 
 def arrange(near: tuple[int, ...], kind: Kind) -> FragmentLayout:
     """Choose the lanes as the engine does; with fewer warps than it has, each loops more often."""
-    found = tensor.arrange(near, kind.tile, kind.itemsize)
+    found = tensor.arrange(near, kind.tile, kind.precision)
     loops = len(found.warps) - kind.warps.bit_length() + 1
     return replace(found, loops=(*found.loops, *found.warps[:loops]), warps=found.warps[loops:])
 
@@ -80,7 +81,7 @@ def arrange(near: tuple[int, ...], kind: Kind) -> FragmentLayout:
 def entries(kind: Kind, place: FragmentLayout) -> NDArray[np.int64]:
     """Which entry of a matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
     if kind.define not in ("F16", "BF16"):
-        return tensor.entries(place, kind.itemsize)
+        return tensor.entries(place, kind.precision)
     half, lane, number = np.ix_(range(2), range(32), range(4))  # pairs; then row + 8; then column + 8
     row, column = (lane >> 2) + 8 * (number >> 1), 2 * (lane & 3) + (number & 1) + 8 * half
     shape = np.broadcast_shapes(row.shape, column.shape)
@@ -92,7 +93,7 @@ def table(kind: Kind, matrices: NDArray[np.complex128], near: list[FragmentLayou
     """Matrices [phases, 16, 16], whose indices have `near` as bits, in the order in which lanes load them."""
     scale = MATRIX_SCALE if kind.define == "F16" else 1.0
     taken = np.stack([m.ravel()[entries(kind, place)] for m, place in zip(matrices, near, strict=True)]) * scale
-    real = np.float32 if kind.itemsize == 8 else np.float64
+    real = kind.precision.storage.real
     return np.stack([taken.real, taken.imag], axis=1).ravel().astype(real)
 
 
@@ -101,7 +102,7 @@ def table(kind: Kind, matrices: NDArray[np.complex128], near: list[FragmentLayou
 
 def head(kind: Kind, *, instructions: bool = True) -> str:
     """Definitions and functions; without instructions, something else has to provide them."""
-    real = "double" if kind.itemsize == 16 else "float"
+    real = kind.precision.storage.cuda.real
     lines = [
         f"typedef {real} real;",
         f"typedef {real}2 amp;",
@@ -111,7 +112,7 @@ def head(kind: Kind, *, instructions: bool = True) -> str:
         f"#define DEPTH {kind.depth}",
     ]
     texts = [instruction(kind)] if instructions else []
-    if kind.itemsize == 16:
+    if kind.precision is DOUBLE:
         return "\n".join([*lines, *texts, (HERE / "products_double.cu").read_text()])
     terms = (HERE / ("terms.cu" if kind.define == "TF32" else "fragments.cu")).read_text()
     return "\n".join([*lines, *texts, tensor.part("reals.cu"), terms, (HERE / "products.cu").read_text()])
@@ -127,7 +128,7 @@ def instruction(kind: Kind) -> str:
 def text(kind: Kind, near: list[tuple[int, ...]], *, instructions: bool = True) -> str:
     """A sweep over tiles of the lowest bits: one matrix for each of the four near positions of each register block."""
     placed = [arrange(positions, kind) for positions in near]
-    blocks = 24 // kind.warps if kind.itemsize == 8 else 16 // kind.warps
+    blocks = 24 // kind.warps if kind.precision is SINGLE else 16 // kind.warps
     lines = [
         f'extern "C" __global__ void __launch_bounds__({32 * kind.warps}, {blocks}) {NAME}(',
         "    amp* state,",
@@ -160,8 +161,8 @@ def _phase(kind: Kind, place: FragmentLayout, at: int, first: bool, last: bool) 
         f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
         f"const unsigned q = {spread('t', runs(place.writing), wide=False)};",
     ]
-    lines += [] if first else [f"const unsigned from = {slot_of('p', kind.tile, kind.itemsize)};"]
-    lines += [] if last else [f"const unsigned to = {slot_of('q', kind.tile, kind.itemsize)};"]
+    lines += [] if first else [f"const unsigned from = {slot_of('p', kind.tile, kind.precision)};"]
+    lines += [] if last else [f"const unsigned to = {slot_of('q', kind.tile, kind.precision)};"]
     loops = range(1 << len(place.loops))
     offsets = [mask(place.loops, loop) for loop in loops]
     inputs = [mask(place.columns[2:], r) for r in range(4)]
@@ -169,11 +170,11 @@ def _phase(kind: Kind, place: FragmentLayout, at: int, first: bool, last: bool) 
 
     def read(offset: int, r: int) -> str:
         mask = offset | inputs[r]
-        return f"here[p + {mask:#x}]" if first else f"tile[from ^ {swizzle(mask, kind.itemsize):#x}]"
+        return f"here[p + {mask:#x}]" if first else f"tile[from ^ {swizzle(mask, kind.precision):#x}]"
 
     def write(offset: int, r: int) -> str:
         mask = offset | outputs[r]
-        return f"here[q + {mask:#x}]" if last else f"tile[to ^ {swizzle(mask, kind.itemsize):#x}]"
+        return f"here[q + {mask:#x}]" if last else f"tile[to ^ {swizzle(mask, kind.precision):#x}]"
 
     scaled = kind.define == "F16"
     if first and scaled:
@@ -192,7 +193,7 @@ def _phase(kind: Kind, place: FragmentLayout, at: int, first: bool, last: bool) 
         lines += ["    amp c[4];", f"    multiply(m, a{k}, c);"]
         if scaled:
             lines.append(f"    scale(c, {1 / MATRIX_SCALE}f{' * down' if last else ''});")
-        if last and place.groups[0] == 0 and kind.itemsize == 8:  # two neighbours in one instruction
+        if last and place.groups[0] == 0 and kind.precision is SINGLE:  # two neighbours in one instruction
             for r in (0, 2):
                 lines.append(f"    *(float4*)&{write(offset, r)} = {{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}};")
         else:

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm import reach
 from qsim_ex.comm.connection import current
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.comm.reach import MemoryRuns
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import copies
-from qsim_ex.placement.exchange import between_ranks
 from qsim_ex.placement.ranks import Ranks
 from qsim_ex.steps import Levels
 
@@ -113,10 +113,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     faulthandler.dump_traceback_later(PATIENCE)
     if given.way != "mapped":
         CpuDevice.shares_from = 1 << 60
-    if given.way == "messages":
-        between_ranks.DIRECT_BYTES = 1 << 60
     ranks = current()
-    found = measure(ranks, given.n, given.repeat)
+    with thresholds.instead(**({"direct_bytes": 1 << 60} if given.way == "messages" else {})):
+        found = measure(ranks, given.n, given.repeat)
     faulthandler.cancel_dump_traceback_later()
     if ranks.rank == 0:
         print(json.dumps(found))

@@ -37,6 +37,7 @@ from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import BY_DTYPE, PRECISIONS, Precision
 from qsim_ex.steps import Layout, Plan, RegisterBlock, Sweep
 
 ORDER = ("brick", "qv", "grid", "qft", "qaoa", "su2", "ghz")
@@ -194,35 +195,35 @@ class Ceilings:
 
 
 @functools.cache
-def plan_of(family: str, n: int, itemsize: int, smaller: int, tensor: bool) -> tuple[Plan, Any]:
+def plan_of(family: str, n: int, precision: Precision, smaller: int, tensor: bool) -> tuple[Plan, Any]:
     """A family's plan, from |0…0>, and its numbers."""
     circuit = circuit_of(FAMILIES[family].build(n, 1), n)
-    shape = shape_of(itemsize, tensor)
+    shape = shape_of(precision, tensor)
     shape = replace(shape, tile=shape.tile - smaller)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
     return plan, bind(plan, circuit.operands)
 
 
 def jobs_of(
-    bench: Bench, pool: ThreadPoolExecutor, family: str, variants: Sequence[str], n: int, itemsize: int
+    bench: Bench, pool: ThreadPoolExecutor, family: str, variants: Sequence[str], n: int, precision: Precision
 ) -> list[Job]:
     """All kernels of a family, on their way through the compiler, the longest first."""
     made: list[tuple[Row, Sweep, Any, emit.Kernel, str]] = []
     for name in variants:
         variant = VARIANTS[name]
         tensor = variant.tensor and bench.runtime.tensor
-        plan, numbers = plan_of(family, n, itemsize, variant.tile, tensor)
+        plan, numbers = plan_of(family, n, precision, variant.tile, tensor)
         for number, (step, packed) in enumerate(zip(plan.steps, numbers, strict=True)):
             if not isinstance(step, Sweep) or visited_bits(step, n) < n - SMALL:
                 continue
-            cost = step_cost(step, n, itemsize, plan.shape.block)
+            cost = step_cost(step, n, precision, plan.shape.block)
             items = sum(len(block.items) for block in step.register_blocks)
             sweep = (
                 replace(step, register_blocks=tuple(RegisterBlock(b.registers, ()) for b in step.register_blocks))
                 if variant.empty
                 else step
             )
-            kernel = emit.emit(sweep, itemsize, bench.runtime.room, tensor=tensor)
+            kernel = emit.emit(sweep, precision, bench.runtime.room, tensor=tensor)
             row = Row(
                 family, name, number, visited_bits(step, n), len(step.register_blocks), items, cost.bytes, cost.fma,
                 kernel.threads,
@@ -240,7 +241,7 @@ def jobs_of(
 def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) -> list[Row]:
     """Time every kernel of a family."""
     rows = []
-    real = np.float32 if state.dtype.itemsize == 8 else np.float64
+    real = BY_DTYPE[state.dtype].storage.real.type
     for job in jobs:
         machine_code, report = job.compiled.result()
         function = bench.load(machine_code, emit.NAME)
@@ -259,10 +260,10 @@ def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) 
     return rows
 
 
-def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repeat: int) -> Ceilings:
+def measure_ceilings(bench: Bench, state: Any, precision: Precision, blocks: int, repeat: int) -> Ceilings:
     """Copy, multiply-adds in a loop and in straight code, and the matrix product of wide gates."""
     reals = np.uint64(2 * state.size)
-    head = ceilings.head(itemsize)
+    head = ceilings.head(precision)
 
     def built(code: str) -> Any:
         return bench.load(bench.function(code, "ceiling")[0], "ceiling")
@@ -272,11 +273,11 @@ def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repea
     half = np.uint64(state.nbytes // 32)
     seconds = bench.seconds(lambda: bench.runtime.launch(copy, blocks, 256, state, half), repeat)
     found = Ceilings(state.nbytes / seconds, 0.0)
-    real = np.float32 if itemsize == 8 else np.float64
+    real = precision.storage.real.type
     numbers = ByValue(np.linspace(-0.01, 0.01, 64).astype(real))
-    threads, out = (256 if itemsize == 8 else 128), bench.runtime.empty(1, real)
+    threads, out = precision.geometry.threads, bench.runtime.empty(1, real)
     for length, rounds, registers in ((240, 64, True), (256, 64, False), (1024, 1, False), (4096, 1, False), LONG):
-        kernel = built(ceilings.multiply_adds(length, itemsize, registers=registers))
+        kernel = built(ceilings.multiply_adds(length, precision, registers=registers))
         grid = max(1, blocks * 16 // max(1, length // 1024))
 
         def launch(kernel: Any = kernel, grid: int = grid, rounds: int = rounds) -> None:
@@ -297,7 +298,7 @@ def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repea
 
     def product() -> None:
         halves = state[:area], state[area : 2 * area]
-        fixed.launch(bench.runtime, "product", itemsize, tiles, 256, left, *halves, side, side, columns)
+        fixed.launch(bench.runtime, "product", precision, tiles, 256, left, *halves, side, side, columns)
 
     found.product = 4.0 * side * side * columns / bench.seconds(product, repeat)
     return found
@@ -350,14 +351,14 @@ def page(found: Ceilings, rows: Sequence[Row], left_out: Sequence[str]) -> str:
 def run(bench: Bench, chosen: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """Measure everything that was chosen, while there is time; returns the page and the document."""
     start = perf_counter()
-    itemsize = 8 if chosen.precision == "single" else 16
+    precision = PRECISIONS[chosen.precision]
     families = [family for family in ORDER if family in chosen.families]
-    state = bench.runtime.empty(1 << chosen.n, np.complex64 if itemsize == 8 else np.complex128)
+    state = bench.runtime.empty(1 << chosen.n, precision.storage.dtype)
     rows: list[Row] = []
     left_out: list[str] = []
     with ThreadPoolExecutor(compilation.cores()) as pool:
-        waiting = [jobs_of(bench, pool, family, chosen.variants, chosen.n, itemsize) for family in families]
-        found = measure_ceilings(bench, state, itemsize, chosen.blocks, chosen.repeat)
+        waiting = [jobs_of(bench, pool, family, chosen.variants, chosen.n, precision) for family in families]
+        found = measure_ceilings(bench, state, precision, chosen.blocks, chosen.repeat)
         for family, jobs in zip(families, waiting, strict=True):
             if perf_counter() - start > chosen.seconds:
                 left_out.append(family)

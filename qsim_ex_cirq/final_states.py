@@ -33,7 +33,7 @@ ANCILLA_TOLERANCE = 1e-4
 
 def _drifts(dtype: np.dtype[Any], translation: Translation) -> bool:
     """Return whether rounding may have moved the norm of a final state, by the number of gates in the circuit."""
-    return BY_DTYPE[dtype].rounding_per_gate * translation.circuit.num_gates >= DRIFT
+    return BY_DTYPE[dtype].tolerances.rounding_per_gate * translation.circuit.num_gates >= DRIFT
 
 
 def _of_qubits(vector: Vector, translation: Translation) -> Vector:

@@ -9,6 +9,8 @@ from typing import Any
 import cirq
 import numpy as np
 
+from qsim_ex.frameworks import BY_DTYPE
+
 CHUNK_BYTES = 256 << 20
 """The most bytes of states that are computed together before a sweep yields their results."""
 
@@ -25,7 +27,7 @@ def chunks(
     if len(first) == 1:
         yield first
         return
-    most = min(CHUNK_POINTS, max(1, CHUNK_BYTES // (dtype.itemsize << num_qubits())))
+    most = min(CHUNK_POINTS, max(1, CHUNK_BYTES // BY_DTYPE[dtype].storage.nbytes(1 << num_qubits())))
     resolvers = chain(first, resolvers)
     while chunk := list(islice(resolvers, most)):
         yield chunk

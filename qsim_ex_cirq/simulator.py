@@ -72,7 +72,7 @@ class QsimExSimulator(
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         seeds = self._seeds = SeedStream(seed)
         self._precision = BY_DTYPE[_dtype(dtype)]
-        own: dict[str, Any] = {"dtype": self._precision.dtype, "noise": noise_of(noise)}
+        own: dict[str, Any] = {"dtype": self._precision.storage.dtype, "noise": noise_of(noise)}
         # Between moments the state is one: the engine needs no advice on what is entangled.
         super().__init__(**own, seed=seed, split_untangled_states=False)
         engine.setdefault("separate", bool(split_untangled_states))
@@ -147,7 +147,7 @@ class QsimExSimulator(
             return
         shots = check.shots(repetitions, "repetitions")
         runs = self._runner.runs([params])
-        for resolvers in chunks(params, lambda: len(program.all_qubits()), self._precision.dtype):
+        for resolvers in chunks(params, lambda: len(program.all_qubits()), self._precision.storage.dtype):
             yield from self._runner.samples([program], [resolvers], shots, runs)
         runs.job.end()
 

@@ -10,15 +10,18 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from support.gpus import gpu_missing
+from support.held import Hold
 from support.paths import ROOT
 from support.plain_device import PlainDevice
 
+from qsim_ex import thresholds
 from qsim_ex.devices import discover
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
@@ -89,6 +92,13 @@ def precision(request: pytest.FixtureRequest) -> str:
 def dtype(precision: str) -> np.dtype[Any]:
     """The amplitudes' dtype: complex64 or complex128."""
     return np.dtype(PRECISIONS[precision])
+
+
+@pytest.fixture
+def hold() -> Iterator[Hold]:
+    """A function that lets thresholds be others until the test ends."""
+    with ExitStack() as held:
+        yield lambda **numbers: held.enter_context(thresholds.instead(**numbers))
 
 
 @pytest.fixture

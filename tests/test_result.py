@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from qsim_ex import CircuitBuilder, NoiseModel, NoisyBuilder, Simulator, depolarizing
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.deployment import single
+from qsim_ex.precision import DOUBLE
 from qsim_ex.result import LATEST, Provenance, Result
 
 
@@ -20,7 +21,7 @@ def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:
     """A result that holds the given bits and nothing else of interest."""
     packed = None if bits is None else np.packbits(bits, axis=1, bitorder="little")
     shots = None if bits is None else len(bits)
-    how = Provenance("cpu", "", "double", single(0, 16, 0, ""), (), {}, 0, {})
+    how = Provenance("cpu", "", "double", single(0, DOUBLE.storage, 0, ""), (), {}, 0, {})
     return Result(shots, num_clbits, packed, {}, 0, how)
 
 

@@ -29,6 +29,7 @@ from qsim_ex.options.network import Layer
 from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.steps import Layout, Levels, Shape
 from tools import transpiled_circuits
 from tools.transpiled_circuits import WIRES
@@ -53,7 +54,7 @@ class Machine:
     """A machine, as planning sees it: a shape, the bytes of an amplitude, levels above a device, and its rates."""
 
     shape: Shape
-    itemsize: int = 8
+    precision: Precision = SINGLE
     levels: Levels | None = None
     rates: Rates = H200
 
@@ -68,12 +69,12 @@ _SLICE = 16
 _LAYERS = (Layer(1, "near", 4e11), Layer(1, "far", 5e10))
 
 MACHINES = {
-    "gpu single": Machine(shape_of(8, tensor=True)),
-    "gpu double": Machine(shape_of(16), itemsize=16),
+    "gpu single": Machine(shape_of(SINGLE, tensor=True)),
+    "gpu double": Machine(shape_of(DOUBLE), precision=DOUBLE),
     "cpu single": _cpu(),
-    "3 migration wires": Machine(shape_of(8), levels=Levels(WIRES - 3, 0, _SLICE)),
-    "2 devices": Machine(shape_of(8), levels=Levels(WIRES - 1, 1, _SLICE)),
-    "1 migration wire, 4 devices": Machine(shape_of(8), levels=Levels(WIRES - 3, 2, _SLICE, layers=_LAYERS)),
+    "3 migration wires": Machine(shape_of(SINGLE), levels=Levels(WIRES - 3, 0, _SLICE)),
+    "2 devices": Machine(shape_of(SINGLE), levels=Levels(WIRES - 1, 1, _SLICE)),
+    "1 migration wire, 4 devices": Machine(shape_of(SINGLE), levels=Levels(WIRES - 3, 2, _SLICE, layers=_LAYERS)),
 }
 """Between them they have all candidate plans: tensor cores or none, tiles in registers or in vectors, passes and
 exchanges, alone and together."""
@@ -94,8 +95,8 @@ def counted(circuit: Circuit, machine: Machine, fresh: int) -> list[float]:
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
     at = Layout.identity(WIRES)
     plan = make_plan(instructions, WIRES, at, machine.shape, fresh, machine.levels, place=bool(fresh))
-    found = summary(plan, machine.itemsize, machine.rates)
-    passes = found.bytes_moved / (2 * machine.itemsize << WIRES)
+    found = summary(plan, machine.precision, machine.rates)
+    passes = found.bytes_moved / machine.precision.storage.nbytes(2 << WIRES)
     motions = found.exchanges, found.passes
     figures = found.sweeps + found.wide, passes, *motions, found.fma / (1 << WIRES), 1e3 * found.seconds
     return [float(f"{figure:.4g}") for figure in figures]

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "core"))  # this checkout's kernels, whatever is i
 from qsim_ex.kernels.cuda.compile import compilation, shipped  # noqa: E402
 from qsim_ex.kernels.cuda.fixed import fixed  # noqa: E402
 from qsim_ex.kernels.cuda.interpret import interpreter  # noqa: E402
-from qsim_ex.precision import BY_ITEMSIZE  # noqa: E402
+from qsim_ex.precision import PRECISIONS  # noqa: E402
 
 Compiler = Callable[[str, str], bytes]
 """A function from a text and an architecture such as '90' to machine code."""
@@ -34,8 +34,8 @@ Compiler = Callable[[str, str], bytes]
 
 def codes() -> list[str]:
     """Return the shipped texts: all kernels that are not written for a circuit."""
-    texts = [text for itemsize in BY_ITEMSIZE for text in interpreter.texts(itemsize)]
-    texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in BY_ITEMSIZE]
+    texts = [text for row in PRECISIONS.values() for text in interpreter.texts(row)]
+    texts += [fixed.text(file, name, row) for file, name in fixed.KERNELS for row in PRECISIONS.values()]
     return list(dict.fromkeys(text.code for text in texts))
 
 

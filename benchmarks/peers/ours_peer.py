@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.gates import Gate
 from benchmarks.memory import Peak, give_back_pools, wait_for_all, watched_pool
 from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
+from qsim_ex.precision import BY_DTYPE
 
 try:
     import qsim_ex
@@ -82,11 +83,11 @@ class OursSession:
 
     def _planned(self) -> dict[str, float]:
         """What planning says of each level; and beside it, if sub state vectors in flight stay between passes."""
-        in_flight, itemsize = self._state.where.deployment.in_flight, self._state.dtype.itemsize
+        in_flight, precision = self._state.where.deployment.in_flight, BY_DTYPE[self._state.dtype]
         summary = self._simulator.summary(self._circuit)
         host = predicted = 0.0
         for plan in self._simulator.plans(self._circuit):
-            costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, resident=in_flight)
+            costs = stage_costs(plan.stages, plan.num_wires, plan.levels, precision, resident=in_flight)
             host += sum(cost.host_in + cost.host_out for cost in costs)
             predicted += seconds(plan.stages, costs)
         return {

@@ -54,7 +54,7 @@ class Provenance:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
         from qsim_ex.execution.costs import total_of
 
-        own = total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        own = total_of(self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment)
         return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:

@@ -20,6 +20,7 @@ from qsim_ex.errors import DeviceError
 from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.write.emit import ROOM
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
+from qsim_ex.precision import SINGLE
 
 UNITS = (TESTS / "support" / "cuda" / "units.h").read_text()
 ERRORS = {"tf32": 5e-3, "f16": 3e-3, "3xtf32": 1e-6, "3xtf32, 4 warps": 1e-6, "3xf16": 1e-6, "6xbf16": 1e-6}
@@ -36,9 +37,9 @@ def emulated(code):
 def test_tensor_cores_multiply_by_the_matrices(name):
     """By the documented layouts, the kernel's text applies each phase's matrix to its bits, to the kind's precision."""
     kind, rng = KINDS[name], np.random.default_rng(3)
-    near = [blocks.NEAR[kind.itemsize][k] for k in (0, 2, 1)]
+    near = [blocks.NEAR[kind.precision.name][k] for k in (0, 2, 1)]
     matrices = np.stack([haar(rng, 4) for _ in near])
-    dtype = np.complex64 if kind.itemsize == 8 else np.complex128
+    dtype = kind.precision.storage.dtype
     psi = (random_state(5, kind.tile + 1, dtype) * 2.0**-20).astype(dtype)
     words = fragments.table(kind, matrices, [fragments.arrange(bits, kind) for bits in near])
     run = library(wrapped(emulated(fragments.text(kind, near)), fragments.NAME, "launch")).launch
@@ -54,14 +55,14 @@ def test_tensor_cores_multiply_by_the_matrices(name):
 def test_no_bank_is_asked_twice(name):
     """The lanes that shared memory serves together, reading or writing, meet different banks."""
     kind = KINDS[name]
-    together, bank = (16, 0xF) if kind.itemsize == 8 else (8, 0x7)
-    for near in blocks.NEAR[kind.itemsize]:
+    together, bank = (16, 0xF) if kind.precision is SINGLE else (8, 0x7)
+    for near in blocks.NEAR[kind.precision.name]:
         place = fragments.arrange(near, kind)
         everything = {*place.columns, *place.groups, *place.loops, *place.warps}
         assert everything == set(range(kind.tile))
         for positions in (place.reading, place.writing):
             slots = [
-                swizzle(sum(1 << p for k, p in enumerate(positions) if t >> k & 1), kind.itemsize) for t in range(32)
+                swizzle(sum(1 << p for k, p in enumerate(positions) if t >> k & 1), kind.precision) for t in range(32)
             ]
             for start in range(0, 32, together):
                 assert len({slot & bank for slot in slots[start : start + together]}) == together
@@ -72,7 +73,7 @@ def test_tensor_kernels_compile_for_hopper(name):
     """Every shape exists on sm_90, and every kernel fits into its registers."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
     kind = KINDS[name]
-    near = [blocks.NEAR[kind.itemsize][k] for k in (0, 1)]
+    near = [blocks.NEAR[kind.precision.name][k] for k in (0, 1)]
     for code in (fragments.text(kind, near), fragments.ceiling(kind)[0]):
         program = nvrtc.nvrtcCreateProgram(code.encode(), b"kernel.cu", 0, [], [])[1]
         options = [b"-arch=sm_90", *[option.encode() for option in compilation.OPTIONS]]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qsim_ex import CircuitBuilder
-from qsim_ex.circuit import digest, thresholds
+from qsim_ex import CircuitBuilder, thresholds
+from qsim_ex.circuit import digest
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import ALWAYS, Channel, Initialize, Measure, Op, Permutation, Save, When

@@ -1,12 +1,6 @@
-"""The gate table: every row against its own definition and Qiskit's, and every column against its readers."""
+"""The gate table: every row against its own definition and Qiskit's; tools/house finds columns without a reader."""
 
 from __future__ import annotations
-
-import ast
-import re
-from collections.abc import Iterator
-from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +12,7 @@ from qsim_ex.circuit.circuit import placed_gate
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import Entry, Known, letters
-from tools.packages import packages
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = tuple(ROOT / folder for folder in packages())
-ROW, TABLE = (ROOT / "core" / "qsim_ex" / "circuit" / name for name in ("gate.py", "gates.py"))
 ROWS = [pytest.param(gate, id=name) for name, gate in GATES.items()]
 
 
@@ -103,74 +93,3 @@ def test_every_standard_gate_of_qiskit_is_a_row() -> None:
     """Every standard gate of Qiskit has a row, but for those that are not unitary and RC3X (by its definition)."""
     named = {gate.qiskit for gate in GATES.values()}
     assert set(get_standard_gate_name_mapping()) - named == {"id", "delay", "measure", "reset", "rcccx"}
-
-
-def reads(source: str) -> set[str]:
-    """Attributes that a module reads of rows, which are what it takes from `GATES` or declares as a `Gate`.
-
-    Within the class `Gate` the row is `self`. Names are followed from assignment to assignment and through loops.
-    """
-    nodes = list(ast.walk(ast.parse(source)))
-    rows = {"GATES", "Gate"}
-    if any(isinstance(node, ast.ClassDef) and node.name == "Gate" for node in nodes):
-        rows.add("self")
-    while more := {name for node in nodes for name in bound_by(node, rows)} - rows:
-        rows |= more
-    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and root(node.value) in rows}
-
-
-def bound_by(node: ast.AST, rows: set[str]) -> Iterator[str]:
-    """The names that a node binds to something made of a row."""
-    match node:
-        case ast.arg(arg=name, annotation=ast.expr() as made_of):
-            bound: list[ast.AST] = [ast.Name(name, ast.Store())]
-        case ast.Assign(targets=targets, value=made_of):
-            bound = [*targets]
-        case ast.AnnAssign(target=target, value=ast.expr() as made_of) | ast.NamedExpr(target=target, value=made_of):
-            bound = [target]
-        case ast.For(target=target, iter=made_of) | ast.comprehension(target=target, iter=made_of):
-            bound = [target]
-        case _:
-            return
-    if any(isinstance(part, ast.Name) and part.id in rows for part in ast.walk(made_of)):
-        for part in (part for target in bound for part in ast.walk(target)):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
-
-
-def root(node: ast.AST) -> str | None:
-    """The name at the beginning of an expression such as ``GATES[name]`` or ``GATES.get(name)``."""
-    while not isinstance(node, ast.Name):
-        match node:
-            case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Call(func=inner):
-                node = inner
-            case _:
-                return None
-    return node.id
-
-
-def test_every_column_has_a_reader() -> None:
-    """The product reads every column of the gate table in a method of `Gate` or in a module other than the table's."""
-    row = ast.parse(ROW.read_text(encoding="utf-8")).body
-    read = {column for part in row if isinstance(part, ast.ClassDef) for column in reads(ast.unparse(part))}
-    for path in (path for package in PACKAGES for path in package.rglob("*.py") if path != TABLE):
-        source = path.read_text(encoding="utf-8")
-        if re.search(r"import (.*|\([^)]*)\bGATES\b", source):
-            read |= reads(source)
-    assert {column.name for column in fields(Gate)} - read == set()
-
-
-@pytest.mark.parametrize(
-    ("source", "columns"),
-    [
-        ("def back(operation): return operation.inverse()", set()),
-        ("x = GATES[name].factors", {"factors"}),
-        ("row = GATES.get(name)\nprint(row.qubits)", {"get", "qubits"}),
-        ("def f(gate: Gate, other: int): return gate.mixes + other.reads", {"mixes"}),
-        ("names = [row.qiskit for row in GATES.values()]", {"values", "qiskit"}),
-        ("class Gate:\n def entries(self): return self.matrix", {"matrix"}),
-    ],
-)
-def test_reads_of_a_row_are_found(source: str, columns: set[str]) -> None:
-    """Reads of a row are found in each of these forms, and attributes of other objects are no reads."""
-    assert reads(source) == columns

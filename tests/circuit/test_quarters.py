@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from qiskit import QuantumCircuit
 
-from qsim_ex import CircuitBuilder, Options, Simulator
-from qsim_ex.circuit import thresholds
+from qsim_ex import CircuitBuilder, Options, Simulator, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import letters

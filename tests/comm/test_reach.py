@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from qsim_ex.comm import reach
-from qsim_ex.comm.reach import CHUNK, MemoryRuns, reached, swap_half
+from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
+from qsim_ex.thresholds import Thresholds
 
 pytestmark = pytest.mark.skipif(not reach.allowed(), reason="this system copies nothing between processes")
 
 SHAPES: dict[str, tuple[int, slice | tuple[slice, slice]]] = {
-    "one run": (3 * CHUNK // 8 + 5, slice(None)),
+    "one run": (3 * Thresholds.reached_at_once // 8 + 5, slice(None)),
     "short": (1, slice(None)),
     "narrow rows": (1 << 14, (slice(None), slice(3, 5))),
     "wide rows": (1 << 19, (slice(None), slice(7, (1 << 16) + 9))),

@@ -19,6 +19,7 @@ settings.register_profile("ranks", derandomize=True, database=None)
 settings.load_profile("ranks")
 
 from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
+from support.held import Hold  # noqa: E402
 from support.sharing_cpu import SharingCpu  # noqa: E402
 
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
@@ -91,10 +92,10 @@ ON_GPU = ["mapped/2/1", "messages/2/1", "mapped/1/2", "over host/2/1", "over hos
 
 
 @pytest.fixture(params=ON_GPU if GPU else ON_CPU)
-def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PlacementCase:
+def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hold: Hold) -> PlacementCase:
     """Each way to hold a state, and to trade parts of it: the slices, and the devices of a rank."""
     how, slice_, each = request.param.split("/")
-    monkeypatch.setattr(between_ranks, "DIRECT_BYTES", 0 if how == "in place" else 1 << 60)
+    hold(direct_bytes=0 if how == "in place" else 1 << 60)
     if GPU and how == "messages":
         monkeypatch.setattr(between_ranks, "SharesMemory", type(None))
     if how.endswith("over host"):

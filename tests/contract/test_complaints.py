@@ -20,7 +20,7 @@ from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_stateve
 
 ELSEWHERE = {
     "1. the GPU wheel does not install": "cli/test_commands.py::test_doctor_names_the_missing_parts",
-    "2. an option was ignored silently": "contract/test_every_option.py::test_an_option_is_honoured_or_refused",
+    "2. an option was ignored silently": "contract/test_every_option.py::test_every_option_is_honoured_or_refused",
     "3. wrong results on several GPUs": "placement/test_norm.py::test_a_lost_slice_is_found",
     "3. shots of values without amplitude": "observe/test_sampling.py::test_the_largest_number_stays_inside",
     "3. wrong results of fusion": "planning/test_planner.py::test_plan_equals_definition",

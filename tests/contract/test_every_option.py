@@ -7,7 +7,7 @@ stands in `effects`, and it does so everywhere but where `REFUSED` or `PLANNED` 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,34 +118,74 @@ APART: Mapping[str, tuple[str, Callable[[str], bool]]] = {
 """Options of a simulator that some of its methods have no use for: why, and which these are."""
 
 
-@pytest.mark.parametrize(("option", "entry"), PAIRS, ids=str)
-def test_an_option_is_honoured_or_refused(
-    option: str, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An option has the effect that `effects` looks for, or the error that the table names."""
+def try_all(names: Iterable[str], attempt: Callable[[str], None]) -> None:
+    """Call a function with each name; what fails leaves no other untried, and is raised with the name in the end."""
+    failed: list[BaseException] = []
+    for name in names:
+        try:
+            attempt(name)
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - all are raised below
+            error.add_note(f"The case is {name!r}.")
+            failed.append(error)
+    if failed:
+        raise BaseExceptionGroup(f"{len(failed)} cases fail", failed)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.runs], ids=str)
+def test_every_option_is_honoured_or_refused(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option of a way in has the effect that `effects` looks for, or the error that the table names."""
+
+    def attempt(option: str) -> None:
+        folder = tmp_path / option
+        folder.mkdir()
+        with monkeypatch.context() as patch:
+            try_option(option, entry, folder, patch)
+
+    try_all((option for option, tried_on in PAIRS if tried_on is entry), attempt)
+
+
+def try_option(option: str, entry: Entry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give an option to a way in; folder: is empty, and is so again where the option is refused."""
     pair = (option, entry.name)
     if option in APART and APART[option][1](entry.name):
         entry.call({**CPU, option: 1})
         return
     if pair in REFUSED:
         error, words = REFUSED[pair]
-        monkeypatch.chdir(tmp_path)
+        monkeypatch.chdir(folder)
         with pytest.raises(error, match=words):
             entry.call({**({} if option == "devices" else CPU), **ANYTHING[option]})
-        assert list(tmp_path.iterdir()) == []
+        assert list(folder.iterdir()) == []
         return
     effect = EFFECTS[option]  # a KeyError here asks for a decision: what can be seen of this option?
     more = {"monkeypatch": monkeypatch} if "monkeypatch" in inspect.signature(effect).parameters else {}
-    effect(entry, tmp_path, **more)
+    effect(entry, folder, **more)
 
 
-@pytest.mark.parametrize("option", PLANNED)
 @pytest.mark.parametrize("entry", PLANS, ids=str)
-def test_what_is_planned_depends_on_options(option: str, entry: Entry) -> None:
+def test_what_is_planned_depends_on_options(entry: Entry) -> None:
     """A plan, its summary, its explanation and a placement change with the options that they are about."""
-    usual, changed, told = PLANNED[option]
-    if entry.name.removeprefix("Simulator.") in told.split():
+
+    def attempt(option: str) -> None:
+        usual, changed, _ = PLANNED[option]
         assert _told(entry, usual) != _told(entry, {**usual, **changed})
+
+    name = entry.name.removeprefix("Simulator.")
+    try_all((option for option, (_, _, told) in PLANNED.items() if name in told.split()), attempt)
+
+
+def test_cases_that_fail_are_all_named() -> None:
+    """A case that fails keeps none from being tried, and each that fails is raised with its name."""
+    tried: list[str] = []
+
+    def attempt(name: str) -> None:
+        tried.append(name)
+        assert name == "b"
+
+    with pytest.RaisesGroup(AssertionError, AssertionError) as raised:
+        try_all("abc", attempt)
+    assert tried == [*"abc"]
+    assert [one.__notes__ for one in raised.value.exceptions] == [["The case is 'a'."], ["The case is 'c'."]]
 
 
 def _told(entry: Entry, options: Mapping[str, Any]) -> bytes:

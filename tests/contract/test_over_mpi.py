@@ -22,6 +22,7 @@ from support.under_mpi import environment, launcher, needs_mpi, under_mpi
 
 from qsim_ex import CircuitBuilder, Simulator
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.thresholds import Thresholds
 
 pytestmark = needs_mpi
 
@@ -241,10 +242,9 @@ def test_more_ranks_are_slower() -> None:
 def test_large_messages() -> None:
     """Messages are sent in pieces of at most 2^30 bytes, which MPI can count (Aer #2077); see also the contract."""
     from qsim_ex.comm.mpi import PIECE_BYTES
-    from qsim_ex.placement.exchange import between_ranks
 
     assert PIECE_BYTES < 1 << 31
-    assert between_ranks.PIECE_BYTES <= PIECE_BYTES
+    assert Thresholds.rank_piece_bytes <= PIECE_BYTES
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ PROMISES = {
     ),
     "Qiskit: options": (
         f"{_QISKIT}::test_options_have_the_names_that_users_type",
-        "contract/test_every_option.py::test_an_option_is_honoured_or_refused",
+        "contract/test_every_option.py::test_every_option_is_honoured_or_refused",
     ),
     "Qiskit: jobs": (
         f"{_QISKIT}::test_jobs_run_in_the_background_on_any_executor",

@@ -32,6 +32,7 @@ from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
@@ -173,7 +174,7 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
     """
     for num_bits in (12, 15):
         everything = (1 << num_bits) - 1
-        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), block_made=0)
+        shape = replace(shape_of(BY_DTYPE[np.dtype(dtype)], tensor=True), block_made=0)
         structure = bricks(num_bits, 0).instructions
         plan = make_plan(structure, num_bits, Layout.identity(num_bits), shape, everything)
         for compile in ("always", "never"):

@@ -68,12 +68,6 @@ def test_every_public_channel_is_there() -> None:
     assert {line[0].strip("`").split("(")[0] for line in cells("channels")} == public
 
 
-def test_the_index_of_the_decisions_names_all_of_them() -> None:
-    """Each decision has its line in the index."""
-    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in sorted((DOCS / "decisions").glob("0*.md")) if page.name not in index] == []
-
-
 def test_entries_of_a_docstring_become_a_list() -> None:
     """Entries ``name: meaning`` become items, their further lines stay with them, and other text stays as it is."""
     text = """Return a thing.

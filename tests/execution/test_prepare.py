@@ -7,11 +7,12 @@ import numpy as np
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.structure import straight_work
 from qsim_ex.devices.hypothetical import HypotheticalGpu
-from qsim_ex.execution.prepare import LARGE, plan_of, plans_of
+from qsim_ex.execution.prepare import plan_of, plans_of
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.program.program import Program
 from qsim_ex.steps.layout import Layout
+from qsim_ex.thresholds import Thresholds
 
 SHAPE = HypotheticalGpu(0).shape(np.dtype(np.complex64))
 
@@ -48,7 +49,7 @@ def test_equal_work_has_one_plan() -> None:
 def test_few_large_plans_are_kept() -> None:
     """Of large circuits the last four plans are kept, of small ones many more."""
     plan_of.cache_clear()
-    large = gates(LARGE).build().instructions
+    large = gates(Thresholds.large_plan).build().instructions
     for flip in range(6):
         for some in (large, large[:5]):
             plan_of(straight_work(some), 3, Layout((0, 1, 2), flip), SHAPE, 0)

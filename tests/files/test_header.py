@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from qsim_ex import StateVector
+from qsim_ex import StateVector, thresholds
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files import saved_state
 from qsim_ex.files.header import MOST_BYTES, MOST_WIRES, BadHeader, Header, parsed
@@ -191,8 +191,7 @@ PLACED: tuple[dict[str, Any], ...] = (
 def written() -> tuple[bytes, ...]:
     """Files of states in several placements and both precisions, of several pieces; one does without its zeros."""
     files = []
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saved_state, "PIECE", 4)
+    with tempfile.TemporaryDirectory() as folder, thresholds.instead(file_piece=4):
         for number, options in enumerate(PLACED):
             with StateVector(device="cpu", **options) as state:
                 for wire in range(1 if number == len(PLACED) - 1 else state.num_wires):
@@ -281,6 +280,7 @@ def test_a_forged_layout_reaches_no_kernel(tmp_path: Path, name: str, value: Any
     script = f"""
 from qsim_ex import StateVector
 from qsim_ex.errors import SavedStateError
+from qsim_ex import thresholds
 try:
     state = StateVector.load({str(path)!r}, device="cpu")
 except SavedStateError as error:

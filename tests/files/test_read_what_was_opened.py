@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector
 from qsim_ex.comm.loopback import loopback
@@ -53,10 +54,10 @@ def after_each_look(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object])
 
 @pytest.mark.parametrize("options", [{}, {"virtual_peers": 4}, {"device_wires": 6}, {"precision": "single"}])
 def test_a_state_is_read_from_the_file_that_was_opened(
-    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, hold: Hold
 ) -> None:
     """A file that is replaced between its header and its amplitudes loads as it was; the next load sees the new one."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     path, other = saved(tmp_path / "a", 0.3), saved(tmp_path / "b", 0.7)
     with monkeypatch.context() as patch:
         after_each_look(patch, lambda: other.exists() and other.replace(path))
@@ -75,9 +76,9 @@ def test_a_state_that_is_removed_while_it_is_read(tmp_path: Path, monkeypatch: p
         assert abs(turned(state.to_numpy()) - 0.3) < 1e-12
 
 
-def test_loads_beside_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loads_beside_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hold: Hold) -> None:
     """Every load beside a thread that saves again and again gives one of its states, whole."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     path, ended = saved(tmp_path / "a", 0.1, 3), threading.Event()
 
     def write() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
+from support.held import Hold
 from support.states import random_state
 
 from qsim_ex import StateVector
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import CircuitError, SavedStateError
-from qsim_ex.files import saved_state
 
 WIRES = 8
 
@@ -29,9 +29,9 @@ def made(deployment: str, precision: str = "double") -> StateVector:
 
 @pytest.mark.parametrize("to", ON_CPU)
 @pytest.mark.parametrize("of", ON_CPU)
-def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, hold: Hold) -> None:
     """A state saved in one placement loads unchanged into any other, and rounded into the other precision."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     with made(of) as state:
         wanted = state.to_numpy()
         state.save(tmp_path / "a")
@@ -77,9 +77,9 @@ def state_of(amplitudes: np.ndarray) -> StateVector:
     return StateVector(WIRES, device="cpu", initial=amplitudes)
 
 
-def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, hold: Hold) -> None:
     """A state that has not grown is written without its zeros, and loads unchanged."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     with StateVector(WIRES, device="cpu", virtual_peers=4) as state:
         state.gate("h", [0]).save(tmp_path / "a")
         wanted = state.to_numpy()
@@ -89,9 +89,9 @@ def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("place", [3, 20, 40, 4096 + 3, 4096 + 200, -1])
-def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_wrong_bit_is_found(tmp_path: Path, place: int, hold: Hold) -> None:
     """A file of which one bit has changed is refused."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)
@@ -104,9 +104,9 @@ def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.
         assert state.norm() == 1
 
 
-def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_that_changed_places_are_found(tmp_path: Path, hold: Hold) -> None:
     """A piece in another's place is refused, while the order of the pieces in the file is free."""
-    monkeypatch.setattr(saved_state, "PIECE", 16)
+    hold(file_piece=16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.frameworks.observable_group import observable_groups
 
 MOST = thresholds.now.values_for_one

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 
 WIDE = thresholds.now.quarter_wires
 FEW, MANY = 2, 20

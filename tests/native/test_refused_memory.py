@@ -21,8 +21,7 @@ import pytest
 from support import literal_executor as literal
 from support.small_runs import RUNS, N, drawn, planned
 
-from qsim_ex import reference
-from qsim_ex.circuit import thresholds
+from qsim_ex import reference, thresholds
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -107,7 +106,7 @@ def test_each_allocation_that_is_refused_is_an_error(kind: str) -> None:
 
 DRAWN = drawn(7).instructions
 GATES = cirq.CNOT, cirq.MatrixGate(np.diag([1, 1, 1j, 1]))  # one with a row of the gate table, and one without
-LINES = [GATES[k % 2](*cirq.LineQubit.range(k, k + 2)) for k in range(40)]
+LINES = [GATES[k % 2](*cirq.LineQubit.range(k, k + 2)) for k in range(24)]
 READERS: dict[str, Callable[[], object]] = {
     "texts": lambda: digest_of(DRAWN, Op),
     "Cirq": lambda: translate(cirq.Circuit(LINES)),

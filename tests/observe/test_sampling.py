@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.held import Hold
 from support.states import random_state, state_in
 from support.strategies import layouts
 
@@ -15,7 +16,6 @@ from qsim_ex.errors import OptionError, ShotsError, StateError
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import READOUT
 from qsim_ex.options import Options
-from qsim_ex.placement import single
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
@@ -43,21 +43,21 @@ def test_shots_by_definition(options: Options, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("marginal_wires", [1, 2, 3])
-def test_groups_change_nothing(options: Options, monkeypatch: pytest.MonkeyPatch, marginal_wires: int) -> None:
+def test_groups_change_nothing(options: Options, hold: Hold, marginal_wires: int) -> None:
     """Shots do not depend on how many wires one pass sums over."""
     psi = random_state(9)
     wanted = by_definition(psi.astype(options.dtype), sampling.uniforms(3, 0, 40))
-    monkeypatch.setattr(single, "MARGINAL_WIRES", marginal_wires)
+    hold(marginal_wires=marginal_wires)
     with state_in(options, psi, Layout((8, 1, 4, 3, 0, 5, 7, 6, 2), 0b101010101)) as state:
         assert state.draw(40, 3).tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_threads_change_nothing(hold: Hold, threads: int) -> None:
     """Every shot is as defined where threads share out the shots."""
     psi = random_state(8)
     numbers = np.concatenate([sampling.uniforms(5, 0, 500), [0.0, 1 - 2.0**-53, 0.5, 0.5]])
-    monkeypatch.setattr(sampling, "_SORTED", 50)
+    hold(sorted_shots=50)
     with StateVector(8, initial=psi, device="cpu") as state, state.placed() as placed:
         assert sampling.draw(placed, numbers, None, threads).tolist() == by_definition(psi, numbers).tolist()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
@@ -64,9 +65,9 @@ def test_nothing_is_launched_after_a_tick_that_raises() -> None:
     ("names", "expected"),
     [("aa", [1, 1, "waits", "waits", 2, 2, "waits", "waits"]), ("ab", [1, 1, 2, 2, "waits", "waits"])],
 )
-def test_no_more_is_queued_than_may_be(monkeypatch: pytest.MonkeyPatch, names: str, expected: list[Any]) -> None:
+def test_no_more_is_queued_than_may_be(hold: Hold, names: str, expected: list[Any]) -> None:
     """Devices are waited for once more is queued on one than may be; targets on one device count together."""
-    monkeypatch.setattr(executor, "QUEUED_BYTES", 3 * BUFFER.nbytes)
+    hold(queued_work=3 * BUFFER.nbytes)
     notes: list[Any] = []
     targets = [executor.OneState(Noting(name, notes), BUFFER, 2, None, "ab") for name in names]
     executor.execute(STEPS, targets, lambda: None)

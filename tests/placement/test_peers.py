@@ -29,6 +29,7 @@ from support.hand_made_stages import (
     without,
     worked_on,
 )
+from support.held import Hold
 from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
 from support.states import random_state
@@ -36,7 +37,6 @@ from support.strategies import layouts
 
 from qsim_ex.devices.peering import link
 from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, PlanError
-from qsim_ex.placement.exchange import links
 from qsim_ex.placement.peers import Peers
 from qsim_ex.steps import (
     Exchange,
@@ -384,11 +384,11 @@ def test_what_cannot_be_meant() -> None:
 
 
 @pytest.mark.parametrize("where", ["in an exchange", "after it"])
-def test_cancel_and_release(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_and_release(where: str, hold: Hold) -> None:
     """After a run that is cancelled halfway, even inside an exchange, work ends before its memory is released."""
     machine = Machine()
     if where == "in an exchange":
-        monkeypatch.setattr(links, "QUEUED_BYTES", 64)
+        hold(linked_bytes=64)
     state = Peers([LateDevice(machine, f"late:{k}") for k in range(2)], 6, DTYPE, Levels(5, 1), piece_bytes=64)
     hold(state, random_state(6))
     buffers = [weakref.ref(peer.buffer) for peer in state._peer_buffers]

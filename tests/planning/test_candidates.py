@@ -19,6 +19,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.planning.cost.summary import Rates, plan_cost, summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import DOUBLE, PRECISIONS, Precision
 from qsim_ex.steps import Layout, Plan, Shape
 
 GPU = Shape(
@@ -59,14 +60,14 @@ def right(plan: Plan, circuit: Circuit) -> bool:
 
 
 @pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("itemsize", [8, 16])
-def test_no_plan_takes_longer_than_the_standard_one(new: bool, itemsize: int) -> None:
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
+def test_no_plan_takes_longer_than_the_standard_one(new: bool, precision: Precision) -> None:
     """The plan that is taken is predicted to take at most as long as the standard one; from |0…0⟩ some take less."""
-    shape, wires, gained = replace(shape_of(itemsize, tensor=True), linear=False), 27, 0
-    rates = Rates(launch=2 * itemsize * (1 << shape.start) / Rates().memory)
+    shape, wires, gained = replace(shape_of(precision, tensor=True), linear=False), 27, 0
+    rates = Rates(launch=precision.storage.nbytes(2 << shape.start) / Rates().memory)
     for name in ("qft", "su2", "grid", "iqp", "clifford_t", "surface_code"):
         standard, taken = (
-            summary(plan_of(family(name, wires), replace(shape, counted=counted), new=new), itemsize, rates).seconds
+            summary(plan_of(family(name, wires), replace(shape, counted=counted), new=new), precision, rates).seconds
             for counted in (0.0, shape.counted)
         )
         assert taken <= 1.005 * standard, name  # sums are rounded otherwise here
@@ -114,7 +115,7 @@ def test_idle_wires_do_not_stay_low() -> None:
     shape = Shape(tile=4, registers=3, low=2, edge=1, most_blocks=None, dense=2, start=0, balance=4.0)
     circuit = idle_low_wires(12)
     placed, plain = plan_of(circuit, shape), plan_of(circuit, shape, place=False)
-    assert plan_cost(placed, 16).bytes < plan_cost(plain, 16).bytes
+    assert plan_cost(placed, DOUBLE).bytes < plan_cost(plain, DOUBLE).bytes
     assert placed.key != plain.key
     again = plan_of(circuit, shape)
     assert (again.start, again.key) == (placed.start, placed.key)

@@ -10,7 +10,7 @@ import pytest
 from support.measured_often import parting_everything, teleportations
 from support.noisy_circuits import random_noisy
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
+from support.held import Hold
 from support.paths import TESTS
 from support.tiny_machine import TinyMachine
 
@@ -144,6 +145,7 @@ import sys, time
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(TESTS)!r}]
 from pathlib import Path
 from support.tiny_machine import TinyMachine
+from support.held import Hold
 from qsim_ex.devices import discover
 from test_checkpoints import circuit, run
 device = TinyMachine()
@@ -174,7 +176,9 @@ run(Path({str(path)!r}), "peers 2", circuit(), seed=3, progress=progress)
     assert np.array_equal(again.saved["end"], whole.saved["end"])
 
 
-def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_while_writing_leaves_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hold: Hold
+) -> None:
     """A checkpoint that is interrupted while it is written leaves the one before, which still works."""
     path = tmp_path / "run"
     pieces, count = Single.pieces, [0]
@@ -186,7 +190,7 @@ def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeyp
                 raise KeyboardInterrupt
             yield piece
 
-    monkeypatch.setattr(saved_state, "PIECE", 64)
+    hold(file_piece=64)
     monkeypatch.setattr(Single, "pieces", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=5)

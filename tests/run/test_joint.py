@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from support.measured_often import measured_often, parting_everything, teleportations
 from support.noisy_circuits import KINDS
 
-from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import NotSupported, OutOfMemory
-from qsim_ex.run import joint
 
 WIRES = 7
 
@@ -82,8 +81,7 @@ def test_shots(noise: bool, midway: bool, seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 def test_shots_of_large_parts(seed: int) -> None:
     """Parts without a table are drawn from their states, with the same shots."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint, "TABLE_WIRES", seed % 3)
+    with thresholds.instead(table_wires=seed % 3):
         circuit = in_parts(seed, noise=seed % 2 == 0, midway=seed % 5 < 3)
         one, other = (simulator.run(circuit, shots=60, seed=seed) for simulator in (SEPARATE, TOGETHER))
     assert np.array_equal(one.bits(), other.bits())
@@ -146,9 +144,7 @@ def test_measurements_that_part(seed: int) -> None:
     groups = ((0,), (1,)) if seed % 4 == 0 else ((0, 1),)
     readout = tuple(ReadoutError(bits, rng.dirichlet(np.ones(1 << len(bits)), 1 << len(bits))) for bits in groups)
     asked = {"shots": 30, "seeds": [seed, 7], "observables": observables, "readout": readout if seed % 3 == 0 else ()}
-    with parting_everything(), pytest.MonkeyPatch.context() as patch:
-        if seed % 7 == 0:
-            patch.setattr(joint, "TABLE_WIRES", 1)
+    with parting_everything(), thresholds.instead(**({"table_wires": 1} if seed % 7 == 0 else {})):
         try:
             one = SEPARATE.run_batch(circuit, bindings, **asked)
         except NotSupported:  # a condition on a group that was not measured as a whole

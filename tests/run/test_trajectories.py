@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.noisy_circuits import KINDS, random_kraus, random_noisy
 from support.strategies import random_unitary
 
-from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
@@ -138,9 +138,7 @@ def test_every_binding_has_its_own_numbers_and_seed() -> None:
         builder = CircuitBuilder(2, 2).gate("ry", [0], angle).channel(noise.amplitude_damping(0.2), [0])
         circuits.append(builder.gate("cx", [0, 1]).measure([0, 1], [0, 1]).build())
     operands = np.concatenate([circuit.operands for circuit in circuits])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trajectories, "_UNIT_BYTES", 1 << 13)
-        patch.setattr(trajectories, "_ALONE", 0)
+    with thresholds.instead(unit_bytes=1 << 13, work_alone=0):
         found = Simulator(device="cpu", threads=2).run_batch(circuits[0], operands, shots=333, seeds=range(7))
     for k, circuit in enumerate(circuits):
         alone = Simulator(device="cpu", threads=1).run(circuit, 333, seed=k)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.held import Hold
 from support.together import together
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector
@@ -13,7 +14,6 @@ from qsim_ex.comm.connection import connected
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices import discover
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.placement.divided import summed
 from qsim_ex.state import memory_owner
 
 WIRES = 6
@@ -65,9 +65,9 @@ def test_a_state_of_one_process_is_one_slice(options: dict[str, Any]) -> None:
     assert np.allclose(one.amplitudes, WHOLE, rtol=0, atol=1e-6)
 
 
-def test_large_answers_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_answers_are_summed_in_pieces(hold: Hold) -> None:
     """Gathered amplitudes and probabilities are the same if they are larger than what is summed at once."""
-    monkeypatch.setattr(summed, "SUMMED_BYTES", 7 * 16)
+    hold(summed_bytes=7 * 16)
     for whole, probabilities in on_ranks(4, lambda state: (state.to_numpy(), state.probabilities())):
         assert np.allclose(whole, WHOLE, rtol=0, atol=1e-12)
         assert np.allclose(probabilities, np.abs(WHOLE) ** 2, rtol=0, atol=1e-12)

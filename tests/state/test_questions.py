@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.held import Hold
 from support.states import TOLERANCE, random_state, state_in, values_of
 from support.strategies import layouts
 
 from qsim_ex.options import Options
-from qsim_ex.placement import single
 
 same_device = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -50,9 +50,9 @@ def test_probabilities_with_a_condition(options: Options, data: st.DataObject) -
         assert found == pytest.approx(wanted, abs=TOLERANCE[options.precision])
 
 
-def test_wide_marginals_are_put_together(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_marginals_are_put_together(options: Options, hold: Hold) -> None:
     """A marginal of more wires than one pass sums has the order of its wires."""
-    monkeypatch.setattr(single, "MARGINAL_WIRES", 2)
+    hold(marginal_wires=2)
     psi = random_state(6)
     wires = [5, 0, 3, 2]
     wanted = np.bincount(values_of(wires, 6), np.abs(psi) ** 2, minlength=16)
@@ -106,9 +106,9 @@ def test_to_numpy_in_any_order(options: Options, data: st.DataObject) -> None:
         assert found[values_of(order, n)] == pytest.approx(psi, abs=1e-6)
 
 
-def test_reading_in_pieces(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_in_pieces(options: Options, hold: Hold) -> None:
     """A copy that is gathered in several pieces has each piece in its place."""
-    monkeypatch.setattr(single, "CHUNK", 4)
+    hold(amplitudes_at_once=4)
     psi = random_state(5)
     with state_in(options, psi) as state:
         state.relabel([4, 3, 2, 1, 0])

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, settings
+from support.held import Hold
 from support.states import TOLERANCE, random_state
 
 from qsim_ex.options import Options
-from qsim_ex.placement import batch
-from qsim_ex.state.batch import questions
 from qsim_ex.state.batch.vector import BatchedStateVector
 from qsim_ex.steps import Layout
 
@@ -22,10 +20,10 @@ same_device = settings(
 )
 
 
-def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_parts(hold: Hold) -> None:
     """Make batches of even a few states run and answer in several parts."""
-    monkeypatch.setattr(batch, "MOST_ROWS", 2)
-    monkeypatch.setattr(questions, "SUMS", 16)
+    hold(batch_rows=2)
+    hold(sums_at_once=16)
 
 
 def random_rows(rows: int, num_wires: int, seed: int = 0) -> np.ndarray:

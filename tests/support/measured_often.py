@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from support.noisy_circuits import KINDS
 
-from qsim_ex import CircuitBuilder
-from qsim_ex.circuit import thresholds
+from qsim_ex import CircuitBuilder, thresholds
 from qsim_ex.circuit.circuit import Circuit
 
 

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm.loopback import loopback
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import PIECE, Amplitudes, Pieces, Placement, Tick
+from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.lockstep import shares_of
@@ -33,6 +34,7 @@ from qsim_ex.placement.ranks import Ranks, needs
 from qsim_ex.placement.ranks_over_host import RanksOverHost
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps import Layout, Levels, Plan
 
 NAME = "ranks in threads"
@@ -50,7 +52,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     ):
         return
     levels = request.levels(local)
-    size = sum(map(sum, needs(levels, request.options.dtype.itemsize)[:1]))
+    size = sum(map(sum, needs(levels, STORAGE[request.options.dtype])[:1]))
     yield Deployment(NAME, request.num_wires, levels, request.places, 1, None, size, 0, "")
 
 
@@ -222,7 +224,7 @@ class RanksInThreads(Divided):
     def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
         new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
-        for first, values in self.pieces(PIECE):
+        for first, values in self.pieces(thresholds.now.copied_at_once):
             new.write(first, values[: max(0, (1 << new.num_wires) - first)])
         new.layout = layout
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from typing import Any
 
 import pytest
 
 from tools.diagram import ENGINE_CONTRACT
-from tools.house import measured, names, once, placements, shape, tables, words
+from tools.house import measured, names, once, pages, placements, rooms, shape, tables, words
 from tools.house.__main__ import lines
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
@@ -131,8 +133,8 @@ def test_an_engine_that_does_everything_once_passes(rule: Any) -> None:
         (once.one_executor, "placement/a.py", "for k, one in enumerate(stage.steps):\n    if k:\n        launch(one)"),
         (once.one_executor, "placement/executor.py", "for step in steps:\n    target.run_batch(step)"),
         (once.one_executor, "placement/a.py", "self.device.run(buffer, bits, step, numbers)"),
-        (once.one_sum_of_memory, "run/a.py", "size = dtype.itemsize << num_wires"),
-        (once.one_sum_of_memory, "run/a.py", "size = rows * self.dtype.itemsize << wires"),
+        (once.one_sum_of_memory, "run/a.py", "size = STORAGE[dtype].nbytes(1 << num_wires)"),
+        (once.one_sum_of_memory, "run/a.py", "size = self.storage.nbytes(rows << wires)"),
     ],
 )
 def test_what_is_done_a_second_time_is_found(rule: Any, path: str, text: str) -> None:
@@ -151,8 +153,8 @@ def test_what_is_done_a_second_time_is_found(rule: Any, path: str, text: str) ->
         ("placement/a.py", "self.device.run(buffer, bits, Zeros(fresh), numbers)"),
         ("planning/a.py", "for step in plan.steps:\n    describe(step)"),
         ("placement/a.py", "for _ in plan.steps:\n    tick()"),
-        ("placement/a.py", "size = itemsize << levels.local"),
-        ("planning/a.py", "size = itemsize * 2.0**bits"),
+        ("placement/a.py", "size = storage.nbytes(1 << levels.local)"),
+        ("planning/a.py", "size = storage.bytes * 2.0**bits"),
         ("run/a.py", "size = 1 << num_wires"),
     ],
 )
@@ -214,6 +216,32 @@ def test_a_column_without_a_reader_is_found(reader: str, unread: list[str]) -> N
     assert _unread(reader) == unread
 
 
+@pytest.mark.parametrize(
+    ("source", "columns"),
+    [
+        ("def back(operation): return operation.inverse()", set()),
+        ("x = GATES[name].factors", {"factors"}),
+        ("row = GATES.get(name)\nprint(row.qubits)", {"get", "qubits"}),
+        ("def f(gate: Gate, other: int): return gate.mixes + other.reads", {"mixes"}),
+        ("names = [row.qiskit for row in GATES.values()]", {"values", "qiskit"}),
+        ("if (row := GATES.get(name)) is not None: row.matrix()", {"get", "matrix"}),
+    ],
+)
+def test_reads_of_a_row_are_found(source: str, columns: set[str]) -> None:
+    """Reads of what is made of a table are found in each of these forms, and attributes of other objects are none."""
+    nodes = tables.of_rows([*ast.walk(ast.parse(source))], frozenset({"GATES", "Gate"}))
+    assert {node.attr for node in nodes if isinstance(node, ast.Attribute)} == columns
+
+
+def test_a_column_that_only_another_object_has_is_found() -> None:
+    """Of a table whose rows have names, an attribute of something else reads no column, and one of a row does."""
+    reader = "def f(row: Row): return row.name, row.inverse, row.make(), row.fits(3)"
+    for text, unread in ((reader, []), (reader.replace("row.inverse", "gate.inverse"), ["inverse"])):
+        sources = [*_one(TABLE, "kinds/table.py"), *_one(text)]
+        found = tables.columns_read(sources, AT, {"Row": frozenset({"Row"})}).findings
+        assert [one.what.rpartition(".")[2] for one in found] == unread
+
+
 def test_a_table_that_is_gone_is_found() -> None:
     """A table that was moved or renamed is not taken for one whose columns are all read."""
     (found,) = tables.columns_read(_one(TABLE, "kinds/moved.py"), AT).findings
@@ -272,6 +300,113 @@ def test_a_public_name_without_its_words_is_found(text: str, what: str) -> None:
 def test_private_names_need_no_words(text: str) -> None:
     """Private names, what is inside them, overloads and setters pass, and so does what is complete."""
     assert words.public_names(_one(text)).findings == ()
+
+
+# --- rooms of native code --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "what"),
+    [
+        ("planner/plan.cpp", "base/bits.hpp", None),
+        ("library.cpp", "planner/plan.hpp", None),
+        ("base/bits.cpp", "exports.def", None),
+        ("base/bits.cpp", "planner/plan.hpp", "which stands above it"),
+        ("kernels/sums.cpp", "readers/qiskit.hpp", "which stands above it"),
+        ("planner/plan.cpp", "bits.hpp", "which is not there"),
+    ],
+)
+def test_includes_lead_to_the_own_room_or_below(path: str, name: str, what: str | None) -> None:
+    """A file includes headers by their path, of its own room or one below; others are found with their line."""
+    there = dict.fromkeys(("base/bits.hpp", "planner/plan.hpp", "readers/qiskit.hpp", "exports.def"), "")
+    found = rooms.includes(there | {path: f'#include <cstdint>\n#include "{name}"\n'}).findings
+    assert found == (() if what is None else (Finding(f"core/native/{path}", 2, f"includes {name}, {what}"),))
+
+
+def test_files_of_a_folder_are_counted() -> None:
+    """25 files are allowed in a folder, and 26 are found; those of folders in it are not counted."""
+    files = {f"base/{k}.cpp": "" for k in range(25)} | {"base/more/a.cpp": ""}
+    assert rooms.folder_files(files).findings == ()
+    assert [one.what for one in rooms.folder_files({**files, "base/b.cpp": ""}).findings] == ["26 files"]
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/how-to/a.md", "notebooks/01_first_circuit.ipynb"])
+def test_links_that_lead_nowhere_are_found(path: str) -> None:
+    """A link to a file that is there passes, from wherever it is followed; one to another file is found."""
+    up = "../" * path.count("/")
+    for target, there in ((f"{up}LICENSE", True), (f"{up}nowhere.md", False)):
+        text = f"[a]({target})"
+        if path.endswith(".ipynb"):
+            text = json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}]})
+        assert (pages.links({path: text}).findings == ()) == there
+
+
+def test_what_pages_name_is_there() -> None:
+    """A file may be named by an end of its path, in the pages about the source; others may name what they like."""
+    names = {"core/qsim_ex/run/a.py", "run/a.py", "a.py"}
+    for path, name, kept in (
+        ("docs/decisions/0001-a.md", "run/a.py", True),
+        ("docs/decisions/0001-a.md", "run/b.py", False),
+        ("docs/architecture.md", "n/a.py", False),
+        ("docs/how-to/a.md", "b.py", True),
+    ):
+        assert (pages.files_named({path: f"see `{name}`"}, names).findings == ()) == kept
+
+
+def test_a_decision_without_its_line_is_found() -> None:
+    """A decision has a line in the index."""
+    texts = {
+        "docs/decisions/README.md": "[1](0001-a.md)",
+        "docs/decisions/0001-a.md": "",
+        "docs/decisions/0002-b.md": "",
+    }
+    assert [one.path for one in pages.decisions_indexed(texts).findings] == ["docs/decisions/0002-b.md"]
+
+
+def test_a_readme_is_short_and_has_the_commands_of_ci() -> None:
+    """120 lines are allowed; one more, a command that lacks and one that stands twice are found."""
+    text = "```bash test\n```\n```bash demo\n```\n" + "a\n" * 116
+    assert pages.readme({"README.md": text}).findings == ()
+    for wrong in (
+        text + "a\n",
+        text.replace("bash demo", "bash run"),
+        text.replace("a\na\n", "```bash test\n```\n", 1),
+    ):
+        assert len(pages.readme({"README.md": wrong}).findings) == 1
+
+
+def _notebook(*numbers: int, check: str = "assert a", end: str = "## What to try next", kind: str = "display") -> str:
+    output = {"output_type": kind, "data": {"image/png": ""}}
+    code = [{"cell_type": "code", "source": [check], "execution_count": k, "outputs": [output]} for k in numbers]
+    return json.dumps({"cells": [*code, {"cell_type": "markdown", "source": [end]}]})
+
+
+def test_notebooks_are_kept_as_one_run_left_them() -> None:
+    """Cells in order, pictures, no error, a check, an end, and seven of them: whatever lacks is found."""
+    right = {f"notebooks/0{k}_a.ipynb": _notebook(1, 2) for k in range(1, 8)}
+    assert pages.notebooks(right).findings == ()
+    wrong = (
+        _notebook(2, 1),
+        _notebook(1, kind="error"),
+        _notebook(1, check="a"),
+        _notebook(1, end="the end"),
+        _notebook(),
+    )
+    for text, count in zip(wrong, (1, 1, 1, 1, 2), strict=True):  # without cells there are neither pictures nor checks
+        assert len(pages.notebooks({**right, "notebooks/03_a.ipynb": text}).findings) == count
+    assert len(pages.notebooks({path: text for path, text in right.items() if "04" not in path}).findings) == 1
+
+
+def test_examples_check_and_say_how_long_they_take() -> None:
+    """An example has an assertion and a command with a time and a machine; each that lacks is found."""
+    text = '"""It.\n\n    python examples/a.py --small  # 3 s on two cores\n"""\nassert 1 + 1 == 2\n'
+    assert pages.examples({"examples/a.py": text}).findings == ()
+    assert pages.examples({}).findings
+    for part, other in (("assert 1", "print(1)"), ("a.py", "b.py"), ("3 s", "soon"), ("cores", "chairs")):
+        assert len(pages.examples({"examples/a.py": text.replace(part, other)}).findings) == 1
 
 
 # --- measured --------------------------------------------------------------------------------------------------------

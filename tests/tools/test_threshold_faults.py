@@ -105,7 +105,7 @@ def wrong_second_piece(patch: pytest.MonkeyPatch) -> None:
     """Where the entries of a sweep are computed in pieces, the second piece has the numbers of the first."""
 
     def fill(right: Any, self: Any, operands: Any, values: Any) -> None:
-        from qsim_ex.circuit import thresholds
+        from qsim_ex import thresholds
 
         step = max(1, thresholds.now.entries_at_once // len(self.offsets))
         again = np.arange(len(values))

@@ -119,9 +119,9 @@ def check_far(case: Case) -> str | None:
 @contextmanager
 def _linear(number: int, without: Sequence[str]) -> Iterator[None]:
     """Plan over subspaces meanwhile, wherever that can be done, and without some rules of planning."""
+    from qsim_ex import thresholds
     from qsim_ex.devices.cpu.device import CpuDevice
     from qsim_ex.planning import compiled
-    from qsim_ex.run import trajectory_tables
 
     shape = replace(machine_of(SHAPES[number], without), linear=True)
 
@@ -129,7 +129,7 @@ def _linear(number: int, without: Sequence[str]) -> Iterator[None]:
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
         patch.object(compiled, "PROMISE", compiled.ANY_PROMISE),
-        patch.multiple(trajectory_tables, MOST_WIRES=0, MOST_DAMPED_WIRES=0),  # trajectories need no plans else
+        thresholds.instead(trajectory_wires=0, damped_trajectory_wires=0),  # trajectories need no plans else
     ):
         yield
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -122,9 +121,9 @@ def _tables(sizes: tuple[int, int] | None) -> Iterator[None]:
     if sizes is None:
         yield
         return
-    from qsim_ex.run import joint
+    from qsim_ex import thresholds
 
-    with patch.object(joint, "TABLE_WIRES", sizes[0]), patch.object(joint, "TABLE_SIZE", sizes[1]):
+    with thresholds.instead(table_wires=sizes[0], table_size=sizes[1]):
         yield
 
 

@@ -30,6 +30,9 @@ SECONDS = 240
 CHUNK = 50
 """Cases that a process takes at a time."""
 
+MET: dict[str, int] = {}
+"""The sides of thresholds on which this process was so far: see `tools.fuzz.sides`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -61,12 +64,13 @@ def limited() -> Iterator[None]:
 
 def outcome_of(case: Case) -> Outcome:
     """Check a case; an exception is trouble, unless the product says that it does not support what was asked."""
-    from qsim_ex.circuit import thresholds
+    from qsim_ex import thresholds
     from qsim_ex.errors import NotSupported
+    from tools.fuzz.sides import watched
 
     others = thresholds.instead(**case.ask.get("thresholds", {}))
     try:
-        with limited(), others, machine(case.ask.get("machine", 0), case.ask.get("without", ())):
+        with limited(), others, watched(MET), machine(case.ask.get("machine", 0), case.ask.get("without", ())):
             return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])
@@ -95,6 +99,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
+    met: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
         """Count what another process did."""
@@ -103,6 +108,8 @@ class Tally:
         self.refused += other.refused
         self.refusals += other.refusals
         self.found += other.found
+        for name, sides in other.met.items():
+            self.met[name] = self.met.get(name, 0) | sides
 
     def line(self) -> str:
         """All of it in one line."""
@@ -114,12 +121,15 @@ class Tally:
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as what JSON can hold."""
+        from tools.fuzz.sides import missed
+
         return {
             "circuits": self.cases,
             "seconds": round(self.seconds, 1),
             "kinds": dict(self.by_kind),
             "refused": dict(self.refused),
             "refusals": dict(self.refusals),
+            "ways not taken": missed(self.met),
             "failures": [{"case": one.seed, "kind": one.kind, "trouble": one.trouble} for one in self.found],
         }
 
@@ -143,6 +153,7 @@ def work(seeds: range, only: tuple[str, ...]) -> Tally:
             tally.refusals[f"{outcome.kind}: {outcome.refusal[:80]}"] += 1
         if outcome.trouble is not None:
             tally.found.append(Found(seed, outcome.kind, outcome.trouble))
+    tally.met = dict(MET)
     return tally
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from tools.diagram import pyproject
-from tools.house import measured, names, once, placements, precisions, shape, tables, words
+from tools.house import measured, names, once, pages, placements, precisions, rooms, shape, tables, words
 from tools.house.sources import ROOT, Rule, read
 from tools.walk import CASES
 
@@ -31,6 +31,7 @@ def rules() -> list[Rule]:
         once.one_sum_of_memory,
         tables.columns_read,
         precisions.precisions_apart,
+        precisions.bytes_asked,
         words.wanted,
         shape.file_lines,
         shape.function_lines,
@@ -42,7 +43,16 @@ def rules() -> list[Rule]:
         found = [rule(sources) for rule in from_source]
         found.insert(1, shape.layers(project))
         found.append(words.public_names(sources))
+        found += [rule(rooms.native_files()) for rule in (rooms.includes, rooms.folder_files)]
+        found += of_pages()
         return [*found, measured.diagram_of_layers(), *(one.result() for one in slow)]
+
+
+def of_pages() -> list[Rule]:
+    """Ask every rule about the pages, the notebooks and the examples."""
+    texts = pages.page_texts()
+    every = (pages.links, pages.decisions_indexed, pages.readme, pages.notebooks, pages.examples)
+    return [*(rule(texts) for rule in every), pages.files_named(texts, pages.names_of_files())]
 
 
 def lines(rule: Rule, shown: int | None) -> list[str]:

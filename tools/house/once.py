@@ -111,17 +111,17 @@ def _told(one: Source) -> Iterator[Finding]:
 def one_sum_of_memory(sources: Sequence[Source]) -> Rule:
     """Find bytes of a state that are counted outside `placement/`, but for ``state_bytes`` in `devices.memory`.
 
-    Seen is ``itemsize << bits``, also with factors before it. `kernels/` counts bytes of its own tables so, and is left
-    out. What planning counts as costs, ``itemsize * 2.0**bits``, is time and no memory.
+    Seen is ``nbytes(1 << bits)`` of a `Storage`, with any count that is a shift. `kernels/` counts bytes of its own
+    tables so, and is left out. What planning counts as costs, ``storage.bytes * 2.0**bits``, is time and no memory.
     """
     found = [
-        one.find(node, "counts the bytes of a state; use devices.memory.state_bytes, or the placement's own sum")
+        one.find(call, "counts the bytes of a state; use devices.memory.state_bytes, or the placement's own sum")
         for one in sources
         if one.path not in (STATE_BYTES, *COUNTS_BYTES)
         if not one.path.startswith((f"{ENGINE}placement/", f"{ENGINE}kernels/"))
-        for node in ast.walk(one.tree)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift)
-        if any(last_name(part) == "itemsize" for part in ast.walk(node.left))
+        for call in one.calls()
+        if last_name(call.func) == "nbytes"
+        if any(isinstance(part, ast.LShift) for given in call.args for part in ast.walk(given))
     ]
     number = f"{len(found)}, beside {_reasons(COUNTS_BYTES)}"
     return Rule("sums of memory outside placement/", number, "0", tuple(found))

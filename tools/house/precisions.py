@@ -1,4 +1,4 @@
-"""Only the table of precisions tells them apart: whoever else branches on one, or names one, is found."""
+"""Only the table of precisions tells them apart, and only it knows the bytes of an amplitude: all others are found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
-TABLE = f"{ENGINE}precision.py"
+TABLE = f"{ENGINE}precision/"
 
 NAMED: Mapping[str, str] = {
     f"{ENGINE}circuit/phases.py": "splits a turn into a part that is exact in float32",
@@ -18,7 +18,18 @@ NAMED: Mapping[str, str] = {
 }
 """Modules that name a dtype of single precision without telling precisions apart, with the reason."""
 
-_SPEAKS = ("itemsize", "precision", "dtype", "real")
+BYTES: Mapping[str, str] = {
+    f"{ENGINE}comm/mpi.py": "sums arrays of any type in pieces",
+    f"{ENGINE}comm/reach.py": "strides of rows in another process",
+    f"{ENGINE}devices/gpu/streams.py": "strides of rows that are copied",
+    f"{ENGINE}kernels/cpu/copies.py": "strides of rows that are copied",
+    f"{ENGINE}kernels/cuda/cupy_runtime.py": "arrays of any type in a GPU's memory",
+    f"{ENGINE}placement/divided/summed.py": "sums arrays of any type in pieces",
+    f"{ENGINE}run/saved_values.py": "saved values of any type",
+}
+"""Modules that ask a dtype for its bytes, of arrays that are not taken for amplitudes, with the reason."""
+
+_SPEAKS = ("itemsize", "precision", "dtype", "real", "storage")
 _SINGLE = {"complex64", "float32", "float2", "float4"}
 _DOUBLE = {"complex128", "float64", "double2"}
 _ROWS = {"SINGLE", "DOUBLE"}
@@ -74,7 +85,7 @@ def precisions_apart(sources: Sequence[Source], named: Mapping[str, str] = NAMED
     """Find what tells precisions apart outside the table, and modules that may name one and need not."""
     found: list[Finding] = []
     for one in sources:
-        if one.path == TABLE:
+        if one.path.startswith(TABLE):
             continue
         breaches = list(_breaches(one.tree))
         if one.path not in named:
@@ -84,6 +95,29 @@ def precisions_apart(sources: Sequence[Source], named: Mapping[str, str] = NAMED
         if not any(names_only for _, _, names_only in breaches):
             found.append(Finding(one.path, 1, "names no type in single precision, and may"))
     return Rule("precisions told apart outside their table", str(len(found)), "0", tuple(found))
+
+
+def bytes_asked(sources: Sequence[Source], known: Mapping[str, str] = BYTES) -> Rule:
+    """Find what asks a dtype or an array for its ``itemsize``, or calls something so: a `Storage` has the bytes."""
+    asked = {one.path: [*_itemsizes(one.tree)] for one in sources if not one.path.startswith(TABLE)}
+    found = [
+        Finding(path, line, "asks for an itemsize; ask the storage of the amplitudes")
+        for path, lines in asked.items()
+        if path not in known
+        for line in lines
+    ]
+    found += [Finding(path, 1, "asks for no itemsize, and may") for path in known if not asked.get(path)]
+    files = sum(map(bool, asked.values()))
+    return Rule("files outside the table that ask for an itemsize", str(files), str(len(known)), tuple(found))
+
+
+def _itemsizes(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines in which something is called ``itemsize``: an attribute, a variable, an argument."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(name) | ast.arg(name) | ast.keyword(str(name)):
+                if "itemsize" in name:
+                    yield node.lineno
 
 
 def _breaches(tree: ast.Module) -> Iterator[_Breach]:

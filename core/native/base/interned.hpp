@@ -32,6 +32,13 @@ class Memo {
         return slot.value;
     }
 
+    // Returns the value of a key, `none` for one that is not known.
+    Index at(std::uint64_t key) const {
+        if (slots_.empty()) return none;
+        const Slot& slot = slots_[find(slots_, key)];
+        return slot.used ? slot.value : none;
+    }
+
   private:
     struct Slot {
         std::uint64_t key = 0;

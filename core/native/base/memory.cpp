@@ -8,14 +8,13 @@
 
 #include "base/export.hpp"
 #include "base/pool.hpp"
+#include "base/thresholds.hpp"
 
 namespace {
 
-constexpr qx::Int piece = 1 << 20;  // bytes of a chunk: some 100 µs
-
 template <class Function>
 qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds, const Function& function) {
-    qx::Int chunks = (bytes + piece - 1) / piece;
+    const qx::Int piece = qx::thresholds.chunk_bytes.at_most(std::max(bytes, qx::Int{1})), chunks = (bytes + piece - 1) / piece;
     qx::Int next = qx::share({first, chunks, threads, microseconds}, [&](qx::Int chunk) {
         qx::Int begin = chunk * piece, left = bytes - begin;
         function(begin, static_cast<std::size_t>(left < piece ? left : piece));
@@ -27,7 +26,8 @@ qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microse
 // ones in a chunk. `job` says at which chunk to begin, and has room for the number of all.
 template <class Function>
 qx::Int runs_in_pieces(qx::Int rows, qx::Int width, qx::Sharing job, const Function& function) {
-    if (width >= piece) {
+    const qx::Int piece = qx::thresholds.chunk_bytes;
+    if (width >= qx::thresholds.chunk_bytes) {
         qx::Int each = (width + piece - 1) / piece;
         job.chunks = rows * each;
         qx::Int next = qx::share(job, [&](qx::Int chunk) {

@@ -3,6 +3,8 @@
 
 #include "base/pool.hpp"
 
+#include "base/thresholds.hpp"
+
 namespace qx {
 namespace {
 
@@ -17,7 +19,8 @@ struct Ranges {
 // `refused`.
 template <class Work>
 Int in_ranges(const Ranges& ranges, const Work& work) {
-    constexpr Int most = 1 << 18, chunks_each = 8;  // amplitudes of a chunk; chunks of a thread, to end together
+    constexpr Int chunks_each = 8;  // of a thread, so that all end together
+    const Int most = thresholds.chunk_amplitudes.at_most(ranges.size * ranges.each);
     Int length = most / ranges.each, fair = 1 + (ranges.size - 1) / (chunks_each * ranges.threads);
     if (length > fair) length = fair;
     if (ranges.threads == 1) length = most / ranges.each;

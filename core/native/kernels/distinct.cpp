@@ -4,12 +4,12 @@
 
 #include "base/export.hpp"
 #include "base/interned.hpp"
+#include "base/thresholds.hpp"
 
 namespace {
 
 using qx::Int;
 
-constexpr Int most = 1024;           // so many rows are found; to sort is faster for more of them
 constexpr std::size_t slots = 4096;  // of the table, a power of 2
 
 std::uint64_t hash(const std::uint8_t* row, Int width) {
@@ -24,8 +24,8 @@ std::uint64_t hash(const std::uint8_t* row, Int width) {
 
 }  // namespace
 
-// rows [count, width]: the bits. places, counts [most]: where each distinct row is first, and how often it comes. Returns
-// how many distinct rows there are; -1 if they are more than `most`.
+// rows [count, width]: the bits. places, counts [thresholds.distinct_rows]: where each distinct row is first, and how often it comes. Returns
+// how many distinct rows there are; -1 if they are more than that.
 QX_EXPORT(distinct_rows, (const std::uint8_t* rows, Int count, Int width, Int* places, Int* counts)) {
     std::int16_t table[slots];  // the number of the distinct row of each hash, and 1
     std::memset(table, 0, sizeof table);
@@ -36,7 +36,7 @@ QX_EXPORT(distinct_rows, (const std::uint8_t* rows, Int count, Int width, Int* p
         std::size_t at = hash(row, width) & (slots - 1);
         while (table[at] && std::memcmp(row, rows + places[table[at] - 1] * width, size)) at = (at + 1) & (slots - 1);
         if (!table[at]) {
-            if (found == most) return -1;
+            if (found >= qx::thresholds.distinct_rows) return -1;
             places[found] = k;
             counts[found] = 0;
             table[at] = static_cast<std::int16_t>(++found);

@@ -7,12 +7,12 @@
 
 #include "base/export.hpp"
 #include "base/pool.hpp"
+#include "base/thresholds.hpp"
 #include "kernels/flush.hpp"
 
 namespace qx::QX_SET {
 namespace {
 
-constexpr Int most_work = Int{1} << 22;  // instructions times amplitudes of a chunk: less than a millisecond
 constexpr Int least_bits = 7;  // log2 of the amplitudes in whose time an instruction is read and its numbers looked up
 constexpr Int chunks_each = 8;  // chunks of a thread, so that all end at nearly the same time
 
@@ -74,7 +74,7 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     Int units = tiles * call.rows;
     Int tile_bits = __builtin_popcountll(geometry.tile_mask);
     Int unit_work = (program.num_instructions + 1) << (tile_bits > least_bits ? tile_bits : least_bits);
-    Int size = most_work / unit_work;
+    Int size = thresholds.chunk_work.at_most(units * unit_work) / unit_work;
     if (size > units / (chunks_each * threads)) size = units / (chunks_each * threads);
     if (size < 1) size = 1;
     Int chunks = (units + size - 1) / size;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <memory>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -14,16 +16,14 @@ constexpr double patience = 2.0;  // how much of the time of a run may be spent 
 // How much of it may be spent on other candidates, where plans are compared, and at most as much as so many predictions
 // take: a GPU interprets first runs, and compiles their kernels beside the planner.
 constexpr double more = 14.0, most_of_it = 24;
-// Other candidates are tried for states of so many bits more than `Shape::start`: 26 on a GPU. On 24 they gain 0.3 % in the
-// mean of 39 circuits, and 5 % at most, and make first runs longer.
-constexpr int wider = 6;
-constexpr std::size_t looked_at = 4096;  // the pieces of work by which choices are compared: a state has grown by then
 constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
 constexpr std::size_t kept = 2;    // so many of the other candidates are made to the end
 constexpr std::size_t turning = 1; // so many of them are tried with lowest bits that do the other thing
 constexpr double close = 1.15;  // a candidate is made to the end if it is predicted to take so many times the least at most
 constexpr std::size_t made = 4;  // making a plan to the end takes about as long as so many predictions
 constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+std::size_t looked_at() { return static_cast<std::size_t>(thresholds.compared_pieces); }
 
 }  // namespace
 
@@ -70,12 +70,12 @@ void CandidateSearch::try_low() {
 // Lets the lowest bits of the default change if that is predicted to take less time.
 void CandidateSearch::turn() {
     turned_ = standard_.turned(), turned_time_ = unbounded;
-    bool compares = shape_.counted > 0 && num_bits_ >= shape_.start + wider;
+    bool compares = shape_.counted > 0 && num_bits_ - shape_.start >= thresholds.compared_bits;
     if (may_float_ && runs(least_) * patience >= 1) {
         turned_time_ = time(turned_, compares ? close * least_ : least_);
         if (turned_time_ < least_) std::swap(standard_, turned_), std::swap(least_, turned_time_);
     }
-    if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= looked_at)
+    if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= thresholds.compared_pieces)
         more_ = static_cast<std::size_t>(std::min(runs(least_) * more, most_of_it));
     room_ = more_ / (2 * made);  // half is spent on predictions
     state_ = State::standard;
@@ -156,14 +156,14 @@ double CandidateSearch::time(PlanChoice choice, double most) {
     bool narrow = count(choice.low) != shape_.low, weighed = choice.worth != 0;
     std::unique_ptr<CostEstimate>& estimate = estimates_[narrow][weighed];
     if (!estimate)
-        estimate = std::make_unique<CostEstimate>(work_, looked_at, num_bits_, narrow ? narrow_ : shape_, fresh_, weighed);
+        estimate = std::make_unique<CostEstimate>(work_, looked_at(), num_bits_, narrow ? narrow_ : shape_, fresh_, weighed);
     return estimate->predict(choice.low, choice.floats, choice.worth, most);
 }
 
 // Starting a sweep takes about 5 us, in which 2^start amplitudes are swept over; trying a choice counts as 50 us for each
 // piece of work, and takes 0.1 to 0.2 us. Small states try nothing.
 double CandidateSearch::runs(double time) const {
-    return time / static_cast<double>(unit(shape_.start)) / static_cast<double>(std::min(work_.size(), looked_at));
+    return time / static_cast<double>(unit(shape_.start)) / static_cast<double>(std::min(work_.size(), looked_at()));
 }
 
 }  // namespace qx::plan

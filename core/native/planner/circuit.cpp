@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -45,7 +45,7 @@ Reader::Reader(Object* ops, const Int* types) : ops_(ops), types_(types), size_(
 Int Reader::parts() const { return (size_ + thresholds.read_at_once - 1) / thresholds.read_at_once; }
 
 bool Reader::next(Circuit& out, PlanContext& context) {
-    Int end = std::min(size_, at_ + thresholds.read_at_once);
+    Int end = at_ + thresholds.read_at_once.at_most(size_ - at_);
     out.clear();
     out.rows.reserve(static_cast<std::size_t>(end - at_));
     for (; at_ < end; ++at_) {

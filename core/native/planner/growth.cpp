@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -20,7 +22,7 @@ double power_of_two(int exponent) { return static_cast<double>(Mask{1} << expone
 }  // namespace
 
 Directions Growth::tile(const Pending& pending, Reasons& reasons) {
-    if (shape_.tile >= num_bits_ && pending.size() <= window) {  // nothing is to be chosen
+    if (shape_.tile >= num_bits_ && pending.size() <= thresholds.left_behind) {  // nothing is to be chosen
         complete();
         reasons.find(pending, every_, 64);
         return every_;

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
 
-constexpr int most_candidates = 192;  // distinct reasons that are compared, the earliest first
+constexpr int most_reasons = 192;  // that are compared: thresholds.reasons is no more
 constexpr Int rank_unit = 1000000;    // earlier reasons win ties: the earliest work tends to hold up the most
 
 // Reasons among which directions are chosen, the earliest first.
@@ -75,8 +77,8 @@ class Candidates {
     typedef Int Weights __attribute__((vector_size(at_once * sizeof(Int))));
 
     int size_ = 0;
-    Mask missing_[most_candidates + at_once];
-    Int weight_[most_candidates + at_once];
+    Mask missing_[most_reasons + at_once];
+    Int weight_[most_reasons + at_once];
 };
 
 // What pieces wait for that come after some waiting pieces.
@@ -144,7 +146,8 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
     std::memset(at_, 0, sizeof at_);
     double runs = 0;
     std::size_t free = pending.free, size = 0;
-    int left = window;
+    const auto window = static_cast<std::size_t>(thresholds.left_behind);
+    std::size_t left = window;
     Waiting waiting(capacity);
     pending.each([&](const WorkOutline& piece) __attribute__((always_inline)) {
         Directions reason = waiting.add(piece, ~near.units);
@@ -187,7 +190,7 @@ Directions choose(const Reasons& reasons, Directions near, Directions allowed, i
         if (!reason.missing.within(possible) || reason.missing.size() > capacity) continue;
         every |= reason.missing;
         candidates.add(reason);
-        if (candidates.size() == most_candidates) break;
+        if (candidates.size() >= thresholds.reasons) break;
     }
     if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
     return near | candidates.greedy(capacity, bound);

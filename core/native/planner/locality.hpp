@@ -57,7 +57,6 @@ struct Pending {
 // A direction that is never near: a step of its own has to run first.
 constexpr Directions never{Mask{1} << 63};
 
-constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
 
 // What pending pieces wait for, for directions that are near.
 class Reasons {
@@ -85,7 +84,7 @@ class Reasons {
     double arithmetic(Directions near) const;
 
   private:
-    static constexpr std::size_t slots = 1024;  // of a table that has at most `window` entries
+    static constexpr std::size_t slots = 1024;  // of a table that has at most thresholds.left_behind entries
 
     void add(Directions reason, const Outline& piece);
 

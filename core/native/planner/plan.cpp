@@ -15,7 +15,7 @@
 #include "base/owned.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -111,7 +111,7 @@ void Planner::join() {
 }
 
 void Planner::rotate_all() {
-    bool cheap = shape_.item_work <= static_cast<double>(thresholds.item_work);
+    bool cheap = shape_.item_work <= thresholds.item_work;
     if (has(Rule::gather)) work_ = gather(std::move(work_), *context, program_, cheap);
     if (cheap) work_ = rotate(std::move(work_), *context, program_, trials_, shape_.rules);
     trials_ = Trials();

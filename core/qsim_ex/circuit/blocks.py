@@ -14,7 +14,8 @@ from typing import Self
 
 import numpy as np
 
-from qsim_ex.circuit import check, thresholds
+from qsim_ex import thresholds
+from qsim_ex.circuit import check
 from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
 from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.ops import Conditional, Instruction, Op

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import check, thresholds
+from qsim_ex import thresholds
+from qsim_ex.circuit import check
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, When

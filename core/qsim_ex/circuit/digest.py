@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.native.library import address, function
 
 

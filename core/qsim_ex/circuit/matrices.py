@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
 from qsim_ex.circuit.ops import Entry, Pattern
 from qsim_ex.native.library import address, function
@@ -28,10 +28,7 @@ def kept_wires(wires: tuple[int, ...]) -> tuple[int, ...]:
 
 def kept_pattern(of: Pattern) -> Pattern:
     """Return an equal pattern that was here before, unless it is large."""
-    return _small_pattern(of) if len(of) <= _SMALL else of
-
-
-_SMALL = 64  # entries; larger patterns are seldom, and would be kept for long
+    return _small_pattern(of) if len(of) <= thresholds.now.kept_pattern else of
 
 
 @lru_cache(maxsize=4096)

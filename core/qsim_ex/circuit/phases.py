@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.control import MARKERS, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.instruction import StateNode

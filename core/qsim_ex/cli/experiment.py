@@ -42,7 +42,7 @@ class Answer:
 
     def good(self, limit: float) -> bool:
         """Whether the amplitudes are right and, in double precision, all shots are the engine's."""
-        return self.error <= limit and (self.same == self.shots or not PRECISIONS[self.precision].same_shots)
+        return self.error <= limit and (self.same == self.shots or not PRECISIONS[self.precision].tolerances.same_shots)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
+from qsim_ex.precision import PRECISIONS, Precision
 from qsim_ex.run.plan_charts import chart_of, kinds
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan
@@ -76,14 +77,14 @@ class ExplainReport:
     exit_code: int = report.DONE
 
     @property
-    def itemsize(self) -> int:
-        """The bytes of an amplitude."""
-        return self.options.dtype.itemsize
+    def precision(self) -> Precision:
+        """The row of the options' precision."""
+        return PRECISIONS[self.options.precision]
 
     @property
     def total(self) -> PlanSummary:
         """The sum over all plans."""
-        return sum((summary(plan, self.itemsize) for plan in self.plans), NO_WORK)
+        return sum((summary(plan, self.precision) for plan in self.plans), NO_WORK)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as data: every step, register block and item, and the sums."""
@@ -110,7 +111,7 @@ class ExplainReport:
         rows = [(plan, step) for plan in self.plans for step in plan.steps]
         if not self.deployment.in_one_piece:
             for plan in self.plans:
-                page.print(Text(explain(plan, self.itemsize, register_blocks=self.full)), soft_wrap=True)
+                page.print(Text(explain(plan, self.precision, register_blocks=self.full)), soft_wrap=True)
             page.print()
         elif rows:
             page.print(self._table(rows))
@@ -132,7 +133,7 @@ class ExplainReport:
         if self.full and self.deployment.in_one_piece:
             heading(page, "Every register block")
             for plan in self.plans:
-                page.print(Text(explain(plan, self.itemsize)), soft_wrap=True)
+                page.print(Text(explain(plan, self.precision)), soft_wrap=True)
 
     def _table(self, rows: Sequence[tuple[Plan, Step]]) -> Any:
         columns = [("", "right"), ("step", "left"), ("bits", "left"), ("blocks", "right"), ("moved", "right")]
@@ -145,7 +146,7 @@ class ExplainReport:
         )
 
     def _cost(self, plan: Plan, step: Step) -> Any:
-        return step_cost(step, plan.num_wires, self.itemsize, plan.shape.block)
+        return step_cost(step, plan.num_wires, self.precision, plan.shape.block)
 
 
 def _saved(gates: int, passes: int) -> str:

@@ -126,7 +126,7 @@ def show_checks(page: Console, checks: Sequence[Check]) -> None:
             check.precision,
             "–" if check.error is None else f"{check.error:.1e}",
             f"{check.limit:.1e}",
-            ("yes" if check.shots else "no") if PRECISIONS[check.precision].same_shots else "",
+            ("yes" if check.shots else "no") if PRECISIONS[check.precision].tolerances.same_shots else "",
             seconds(check.seconds),
         )
         for check in checks

@@ -75,7 +75,7 @@ def check(gpus: int, task: Task) -> Iterator[Check]:
                 failure = f"{type(error).__name__}: {error}"
                 yield Check(name, row.name, None, limit, False, perf_counter() - began, failure)
                 continue
-            if row.same_shots:
+            if row.tolerances.same_shots:
                 shots.append(result.bits().tobytes())
             off = distance(result.saved["statevector"], exact)
             yield Check(name, row.name, off, limit, shots[-1:] == shots[:1], perf_counter() - began)

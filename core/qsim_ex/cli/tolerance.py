@@ -21,5 +21,5 @@ def distance(found: Vector, exact: NDArray[np.complex128]) -> float:
 
 def bound(dtype: np.dtype[Any], gates: int) -> float:
     """Return the largest relative error by rounding: 1e-12 in complex128, 1e-6 + 3e-8 a gate in complex64."""
-    row = BY_DTYPE[dtype]
-    return row.rounding + row.rounding_per_gate * gates
+    tolerances = BY_DTYPE[dtype].tolerances
+    return tolerances.rounding + tolerances.rounding_per_gate * gates

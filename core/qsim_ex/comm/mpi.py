@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm.mpi_world import LOOK, Announcement, World
 from qsim_ex.comm.processes import processes_of
 from qsim_ex.comm.protocol import Array, bytes_of
@@ -38,11 +39,6 @@ time that it takes at this speed."""
 
 _LONGEST_PAUSE = 1e-3
 """The longest pause between two questions, in seconds."""
-
-_FIRST = 1024
-"""The bytes of a value, with its size, that are gathered by one message; what is longer needs a second one.
-
-A divided run gathers five short values, and each message takes 20 to 50 µs."""
 
 _SIZE = 8
 """The bytes of a size."""
@@ -179,13 +175,14 @@ class Mpi:
         if not control:
             self._check()
         data = pickle.dumps(value, protocol=5)
-        first, together = bytearray(_FIRST), bytearray(self.size * _FIRST)
-        begin = len(data).to_bytes(_SIZE, "little") + data[: _FIRST - _SIZE]
+        room = thresholds.now.first_bytes
+        first, together = bytearray(room), bytearray(self.size * room)
+        begin = len(data).to_bytes(_SIZE, "little") + data[: room - _SIZE]
         first[: len(begin)] = begin
         self._wait([comm.Iallgather([first, self._mpi.BYTE], [together, self._mpi.BYTE])], control=control)
-        each = [memoryview(together)[at : at + _FIRST] for at in range(0, len(together), _FIRST)]
+        each = [memoryview(together)[at : at + room] for at in range(0, len(together), room)]
         lengths = [int.from_bytes(one[:_SIZE], "little") for one in each]
-        if max(lengths) <= _FIRST - _SIZE:
+        if max(lengths) <= room - _SIZE:
             return [pickle.loads(one[_SIZE:]) for one in each]
         return self._gather_long(comm, data, np.array(lengths), each, control=control)
 
@@ -196,14 +193,14 @@ class Mpi:
         said = np.frombuffer(data, dtype=np.uint8)
         heard = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
         for rank, one in enumerate(heard):
-            one[: _FIRST - _SIZE] = np.frombuffer(each[rank][_SIZE : _SIZE + one.size], dtype=np.uint8)
+            one[: len(each[rank]) - _SIZE] = np.frombuffer(each[rank][_SIZE : _SIZE + one.size], dtype=np.uint8)
         self._gather_rest(comm, said, sizes, heard, control=control)
         return [pickle.loads(one.tobytes()) for one in heard]
 
     def _gather_rest(self, comm: Any, said: Array, sizes: Array, heard: list[Array], *, control: bool) -> None:
         """Gather the bytes that the first message had no room for; sizes: of all values. heard: their memory."""
         step = max(1, self._piece // self.size)
-        for first in range(_FIRST - _SIZE, int(sizes.max()), step):
+        for first in range(thresholds.now.first_bytes - _SIZE, int(sizes.max()), step):
             part = said[first : first + step]
             counts = np.clip(sizes - first, 0, step)
             ends = np.cumsum(counts)

@@ -13,14 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm.processes import host_key
 from qsim_ex.comm.protocol import Array
-
-CHUNK = 1 << 19
-"""The bytes that are swapped at a time: on two cores 256 and 512 KiB were fastest, which stay in a core's cache."""
-
-_MOST_RUNS = 1024
-"""The most runs of one call (IOV_MAX)."""
 
 _PR_SET_PTRACER = 0x59616D61
 
@@ -55,10 +50,10 @@ class MemoryRuns(NamedTuple):
 
     def chunks(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield all bytes in chunks: the first row, the rows, the first byte of each, and the bytes of each."""
-        count = max(1, min(CHUNK // self.width, _MOST_RUNS))
+        count = max(1, min(thresholds.now.reached_at_once // self.width, thresholds.now.reached_runs))
         for row in range(0, self.rows, count):
-            for first in range(0, self.width, CHUNK):
-                yield row, min(count, self.rows - row), first, min(CHUNK, self.width - first)
+            for first in range(0, self.width, thresholds.now.reached_at_once):
+                yield row, min(count, self.rows - row), first, min(thresholds.now.reached_at_once, self.width - first)
 
 
 def reached(allgather: Callable[[Any], list[Any]], rank: int) -> dict[int, int]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.saves import SAVE_KINDS, Save, What
-from qsim_ex.placement.base import CHUNK
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import move_bits
 
@@ -49,8 +49,8 @@ class DensityRows:
         """Return ⟨s|ρ|s ⊕ x⟩ for each value s of the row wires and then the bit wires, [rows, 2^(n + bits)]."""
         n, size = self._n, 1 << self._n + self._bits
         found = np.empty((self._states.rows, size), dtype=np.complex128)
-        for first in range(0, size, CHUNK):
-            values = np.arange(first, min(first + CHUNK, size), dtype=np.int64)
+        for first in range(0, size, thresholds.now.amplitudes_at_once):
+            values = np.arange(first, min(first + thresholds.now.amplitudes_at_once, size), dtype=np.int64)
             rows = values & (1 << n) - 1
             at = rows | (rows ^ x) << n | values >> n << 2 * n
             found[:, first : first + len(values)] = self._states.gather(at, self._every)
@@ -93,7 +93,7 @@ class DensityRows:
             size, outside = 1 << len(kept), 1 << len(rest) + len(others)
             found = np.zeros((self._states.rows, size), dtype=np.complex128)
             inner = move_bits(np.arange(size, dtype=np.int64), kept)
-            step = max(1, CHUNK // size)
+            step = max(1, thresholds.now.amplitudes_at_once // size)
             for first in range(0, outside, step):
                 values = np.arange(first, min(first + step, outside), dtype=np.int64)
                 at = move_bits(values, [*rest, *others]) | move_bits(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Channel, Entry, Pattern
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
@@ -20,9 +21,6 @@ Complex = NDArray[np.complex128]
 
 ROUNDING = 1e-15
 """The largest entry of Σ conj(K) ⊗ K that is taken for zero: what is left where contributions cancel."""
-
-_AT_ONCE = 1 << 20
-"""The operands that are looked through at a time."""
 
 
 class KrausPlace(NamedTuple):
@@ -73,7 +71,7 @@ def patterns_of(places: Sequence[KrausPlace], bound: Bindings) -> tuple[Pattern,
     step, found = 1, [np.full(place.size, -1, dtype=np.int64) for place in places]
     for begin in range(0, bound.count, step):
         operands = bound.operands(begin, min(begin + step, bound.count))
-        step = max(1, _AT_ONCE // operands.shape[1])
+        step = max(1, thresholds.now.operands_at_once // operands.shape[1])
         for known, place in zip(found, places, strict=True):
             for row in superoperators(operands, place):
                 known[...] = np.where(known < 0, _classes(row), _either(known, _classes(row)))

@@ -22,6 +22,7 @@ from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits, StateRequest
+from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit
@@ -74,7 +75,7 @@ class Assignment:
 
 def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Assignment:
     """Return the assignment of a state in one piece to one device."""
-    made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
+    made = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
     return Assignment(device, made, free, host_free, (device,))
 
 
@@ -94,10 +95,10 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
             where, reason = over_ranks(num_wires, options, states, ask)
         if where is not None:
             return where
-    divides, itemsize = options.divides, options.dtype.itemsize
+    divides = options.divides
     device, why = discover.choose(num_wires, options, states)
     reason = f"{why}; {reason}" if reason else why
-    whole = single(num_wires, itemsize, options.device_id, reason)
+    whole = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
     needed = whole.device_bytes
     on_host = device.in_host_memory
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.

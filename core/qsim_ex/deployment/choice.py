@@ -15,7 +15,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
-from qsim_ex.precision import PRECISIONS
+from qsim_ex.precision import PRECISIONS, STORAGE
 
 
 def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "asked for") -> Deployment:
@@ -120,8 +120,9 @@ def _advice(advice: list[str]) -> str:
 
 def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[str]:
     """Yield changes each of which would make the state fit."""
+    bytes_now = STORAGE[options.dtype].bytes
     for row in PRECISIONS.values():
-        if row.itemsize < options.dtype.itemsize and _fits(num_wires, replace(options, precision=row.name), free):
+        if row.storage.bytes < bytes_now and _fits(num_wires, replace(options, precision=row.name), free):
             yield f"precision={row.name!r}"
     for fewer in range(num_wires - 1, 0, -1):
         if _fits(fewer, options, free):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Shape
 
 
@@ -56,4 +57,4 @@ class HypotheticalGpu:
 
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of a GPU whose tensor cores are not known."""
-        return shape_of(np.dtype(dtype).itemsize)
+        return shape_of(BY_DTYPE[np.dtype(dtype)])

@@ -12,7 +12,7 @@ from qsim_ex.devices import pinned
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
-from qsim_ex.precision import PRECISIONS
+from qsim_ex.precision import PRECISIONS, STORAGE
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
@@ -29,7 +29,7 @@ def human(size: int) -> str:
 
 def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
     """Return the bytes of 2^num_wires amplitudes."""
-    return dtype.itemsize << num_wires
+    return STORAGE[dtype].nbytes(1 << num_wires)
 
 
 def memory_of_host() -> tuple[int, int]:
@@ -64,8 +64,9 @@ def require(
     have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
-    rows = [row for row in PRECISIONS.values() if row.itemsize < dtype.itemsize]
-    cheaper = "".join(f"precision={row.name!r} ({row.dtype.name}), " for row in rows)  # Cirq's users choose the dtype
+    rows = [row for row in PRECISIONS.values() if row.storage.bytes < STORAGE[dtype].bytes]
+    dtypes = {row.name: row.storage.dtype.name for row in rows}  # Cirq's users choose the dtype
+    cheaper = "".join(f"precision={name!r} ({named}), " for name, named in dtypes.items())
     if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
         cheaper += f"{fit} of these states, "
     raise OutOfMemory(
@@ -81,7 +82,7 @@ def require_on_host(what: str, needed: int, free: int) -> None:
 
 def pageable(num_amplitudes: int, dtype: np.dtype[Any]) -> Amplitudes:
     """Return host memory from NumPy; raises `OutOfMemory`."""
-    size = num_amplitudes * dtype.itemsize
+    size = STORAGE[dtype].nbytes(num_amplitudes)
     _require_free(size)
     try:
         return np.empty(num_amplitudes, dtype)

@@ -14,6 +14,7 @@ from qsim_ex.planning.cost.first_run import FirstRun, first_run
 from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.plan import Plan
 
 
@@ -29,7 +30,7 @@ def first_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment
     host = work = 0.0
     for plan in plans:
         copied = None if copies is None else copies(deployment, plan, dtype)
-        found = first_run(plan, dtype.itemsize, rates, copied, overlaps=deployment.in_flight > 1)
+        found = first_run(plan, BY_DTYPE[dtype], rates, copied, overlaps=deployment.in_flight > 1)
         host, work = host + found.host, work + found.work
     return FirstRun(host, work)
 
@@ -39,5 +40,5 @@ def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None, rates
     """Return the costs of one plan; cached, since it reads every item, and a migrated run is rehearsed."""
     copies = None if copying is None else KINDS[copying.kind].copies
     if copying is None or copies is None:
-        return summary(plan, dtype.itemsize, rates)
-    return summary(plan, dtype.itemsize, rates, copies(copying, plan, dtype), overlaps=copying.in_flight > 1)
+        return summary(plan, BY_DTYPE[dtype], rates)
+    return summary(plan, BY_DTYPE[dtype], rates, copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

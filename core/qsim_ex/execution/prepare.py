@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.circuit.structure import Structure
@@ -25,9 +25,6 @@ from qsim_ex.steps.plan import Plan
 Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device the prepared steps of a plan, and the numbers of each step."""
 
-
-LARGE = 1 << 13
-"""A plan of more instructions than this is large; it takes about half a KiB for each of them."""
 
 _MANY, _FEW = 256, 4
 
@@ -49,7 +46,7 @@ class Kept(Generic[Arguments, Made]):
 
     def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
         """Return the result, made now or before."""
-        kept = self._few if self._size_of(given[0]) > LARGE else self._many
+        kept = self._few if self._size_of(given[0]) > thresholds.now.large_plan else self._many
         return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
 
     def cache_info(self) -> Any:

@@ -21,11 +21,13 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
 
 if TYPE_CHECKING:
@@ -36,9 +38,6 @@ MAGIC = b"qsim-ex state 2\n"
 
 ROOM = 4096
 """The header's length is a multiple of this, so that it can be written last, at the beginning."""
-
-PIECE = 1 << 22
-"""The number of amplitudes of a piece; fewer where a sub state vector has fewer."""
 
 
 _SAME = 1e-4
@@ -118,7 +117,7 @@ class SavedState:
             return None
         file = self.file
         file.seek(self.offsets[first])
-        size = self.piece * self.dtype.itemsize
+        size = STORAGE[self.dtype].nbytes(self.piece)
         body = bytearray(_FRAME.size + size)
         check = bytearray(_CHECK.size)
         if file.readinto(body) != len(body) or file.readinto(check) != len(check):  # type: ignore[attr-defined]
@@ -166,7 +165,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
         placement.num_wires,
         placement.dtype,
         placement.index_map,
-        min(PIECE, 1 << placement.levels.local),
+        min(thresholds.now.file_piece, 1 << placement.levels.local),
         0,
         1.0,
         about or {},
@@ -179,7 +178,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
 
 def framed_bytes(piece: int, dtype: np.dtype[Any]) -> int:
     """Return the bytes of a piece in a file."""
-    return _FRAME.size + piece * dtype.itemsize + _CHECK.size
+    return _FRAME.size + STORAGE[dtype].nbytes(piece) + _CHECK.size
 
 
 def write_piece(file: BinaryIO, first: int, values: Amplitudes) -> float:

@@ -35,7 +35,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit import check, thresholds
+    from qsim_ex import thresholds
+    from qsim_ex.circuit import check
     from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.classical import FLOAT, Expression, Token
@@ -210,7 +211,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("check", "thresholds"):
+    if name == "thresholds":
+        return import_module("qsim_ex.thresholds")
+    if name == "check":
         return import_module(f"qsim_ex.circuit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")

@@ -22,7 +22,7 @@ def lane_bits(dtype: np.dtype[Any], chosen: str = "") -> int:
     chosen: the instruction set; the best of this processor by default.
     """
     bits = library.function("vector_bits", chosen)()
-    return bits - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
+    return bits - (8 * BY_DTYPE[dtype].storage.real_bytes).bit_length() + 1
 
 
 @lru_cache(maxsize=1)

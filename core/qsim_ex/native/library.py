@@ -11,11 +11,13 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable
+from dataclasses import astuple
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qsim_ex.errors import MissingPackage, OptionError, OutOfMemory
+from qsim_ex.native.thresholds import Native
 
 if TYPE_CHECKING:  # the build loads this module without NumPy
     from numpy.typing import NDArray
@@ -53,6 +55,8 @@ def _library() -> ctypes.CDLL:
     library.qx_digest.restype = ctypes.c_char_p
     if (SOURCES / "library.cpp").is_file() and library.qx_digest().decode() != digest():
         raise MissingPackage(f"the compiled part of qsim-ex was built from other sources than {SOURCES}; {_BUILD}.")
+    numbers = astuple(Native())
+    library.qx_thresholds_set((ctypes.c_int64 * len(numbers))(*numbers))
     return library
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.errors import NotSupported, WireError
@@ -21,9 +22,6 @@ from qsim_ex.placement.batch import States
 
 MATRIX_WIRES = 12
 """The most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
-
-Z_PARTS = 1024
-"""The most strings with one X-part that are summed in one pass."""
 
 
 def pauli_sums(placement: Placement, sums: Sequence[PauliSum]) -> NDArray[np.complex128]:
@@ -48,7 +46,8 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
     by_x: dict[int, list[int]] = {}
     for x, z in sorted(wanted):
         by_x.setdefault(x, []).append(z)
-    parts = [(x, zs[first : first + Z_PARTS]) for x, zs in by_x.items() for first in range(0, len(zs), Z_PARTS)]
+    most = thresholds.now.z_parts
+    parts = [(x, zs[first : first + most]) for x, zs in by_x.items() for first in range(0, len(zs), most)]
     values: dict[tuple[int, int], float] = {}
     for (x, zs), totals in zip(parts, placement.paulis(parts), strict=True):
         for z, total in zip(zs, totals.tolist(), strict=True):

@@ -15,6 +15,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.errors import StateError
 from qsim_ex.observe import sampling
@@ -22,9 +23,6 @@ from qsim_ex.placement.batch import States
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
-
-WIRES_PER_NUMBER = 40
-"""Wires that one number of 53 bits chooses; the next wires have a number of their own."""
 
 _FURTHER = 1 << 62
 """The key of the random numbers for further wires: this plus how many were used before."""
@@ -57,7 +55,7 @@ def runs_of(order: Sequence[tuple[int, bool]], last: int) -> list[Run]:
         wires = list(group)
         mixed = sum(mixed for _, mixed in wires)
         fresh = None
-        if used and used + mixed > WIRES_PER_NUMBER:
+        if used and used + mixed > thresholds.now.chosen_wires:
             used, numbers = 0, numbers + 1
             fresh = _FURTHER + numbers
         used += mixed

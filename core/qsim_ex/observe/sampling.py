@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
@@ -27,15 +28,6 @@ from qsim_ex.placement.index_bits import held
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
-
-SEARCHED_WIRES = 12
-"""The number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn from marginals."""
-
-_SORTED = 1 << 16
-"""The number of shots that one thread sorts, or looks up, at a time."""
-
-_SHARE = 1 << 14
-"""The number of random numbers that one thread makes at a time."""
 
 MOST_THREADS = 16
 """The most threads that work on the shots of one state if the options give no number."""
@@ -138,7 +130,7 @@ def draw(
 def _ascending(numbers: Floats, threads: int) -> Values:
     """Return the order in which numbers in [0, 1) ascend, by their first 32 bits; each thread sorts one range."""
     numbers = np.ascontiguousarray(numbers)
-    parts = min(threads, len(numbers) // _SORTED, 256)
+    parts = min(threads, len(numbers) // thresholds.now.sorted_shots, 256)
     if parts < 2:
         return shots.ascending(numbers)
     part_of = (numbers * parts).astype(np.uint8)
@@ -176,10 +168,10 @@ def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values,
     found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
 
     def choose(part: int) -> None:
-        here = slice(part * _SORTED, (part + 1) * _SORTED)
+        here = slice(part * thresholds.now.sorted_shots, (part + 1) * thresholds.now.sorted_shots)
         shots.choose(ends, targets[here], found[here], rest[here])
 
-    pool.share(choose, -(-len(targets) // _SORTED), threads)
+    pool.share(choose, -(-len(targets) // thresholds.now.sorted_shots), threads)
     return found, rest
 
 
@@ -225,7 +217,7 @@ def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
     n = states.num_wires
-    low = min(n, SEARCHED_WIRES)
+    low = min(n, thresholds.now.searched_wires)
     weights = states.marginals(range(low, n))
     norms = weights.sum(axis=1)[rows]
     if not (norms.min() > 0 and norms.max() < np.inf):
@@ -257,7 +249,7 @@ def draw_states(
     """Return the basis value of each shot of states in any placement; arguments as of `draw_rows` and `draw`."""
     if states.single is not None:
         return draw(states.single, numbers, check, threads)
-    if states.num_wires <= SEARCHED_WIRES + 10:
+    if states.num_wires <= thresholds.now.searched_wires + 10:
         return draw_rows(states, rows, numbers)
     ends = np.searchsorted(rows, np.arange(states.rows + 1))
     parts = (numbers[begin:end] for begin, end in pairwise(ends.tolist()))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.saves import SAVE_KINDS, Save, What
 from qsim_ex.observe import expectation
@@ -21,9 +22,6 @@ from qsim_ex.program.kraus import density_of, strings_of
 
 Values = NDArray[Any]
 Wires = tuple[int, ...]
-
-BY_STRINGS = 2
-"""Most wires whose density matrix is computed from Pauli strings for all rows at once: 16 of them."""
 
 
 def read(states: States, save: Save, *, normalise: bool) -> Values:
@@ -91,7 +89,7 @@ def _density_matrix(states: States, wires: Wires, normalise: bool) -> Values:
         tensor = states.read_in_order().astype(np.complex128, copy=False).reshape(-1, *(2,) * n).transpose(axes)
         tensor = tensor.reshape(len(tensor), 1 << n - k, 1 << k)
         found = np.matmul(tensor.transpose(0, 2, 1), tensor.conj())
-    elif k <= BY_STRINGS:
+    elif k <= thresholds.now.density_by_strings:
         found = density_of(states.paulis(strings_of(wires)), k)
     else:
         found = np.array([states.row(row).density(wires) for row in range(states.rows)])

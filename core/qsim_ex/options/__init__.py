@@ -220,7 +220,7 @@ class Options:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the amplitudes."""
-        return PRECISIONS[self.precision].dtype
+        return PRECISIONS[self.precision].storage.dtype
 
     @property
     def divides(self) -> bool:

@@ -32,15 +32,6 @@ Pieces = Callable[[int, int], Iterable[tuple[int, Amplitudes]]]
 NormCheck = Callable[[float], None]
 """Raises `DeviceError` if a squared norm is not the expected one."""
 
-MARGINAL_WIRES = 22
-"""The most wires that one pass sums over, so that the result stays in a processor's cache."""
-
-CHUNK = 1 << 20
-"""The number of amplitudes that are gathered at a time: their indices take 8 MiB."""
-
-PIECE = 1 << 24
-"""The most amplitudes that are copied over the host at a time: 256 MiB in complex128."""
-
 
 class RunsPlans(Protocol):
     """What one state and many of one structure have in common: they run plans, and say what that takes."""

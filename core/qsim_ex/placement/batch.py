@@ -13,11 +13,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, RunsPlans, Tick
+from qsim_ex.placement.base import Amplitudes, Placement, RunsPlans, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
@@ -28,16 +29,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Parts = Sequence[tuple[int, Sequence[int]]]
 
-CPU_BYTES = 1 << 24
-"""The bytes of states and numbers that a CPU works on at a time: about the size of its last cache."""
-
 GPU_BYTES = 1 << 32
 """The bytes of states and numbers that a GPU works on at a time; more costs nothing but memory."""
-
-NUMBER_BYTES = 1 << 28
-"""The bytes of numbers that are made on the host at a time."""
-
-MOST_ROWS = 1 << 17
 
 
 def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> int:
@@ -46,10 +39,10 @@ def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> in
     state, numbers: the bytes of each row. times: a factor of the rows where they lie in caches.
     """
     if device.in_host_memory:
-        wanted = max(2 * getattr(device, "threads", 1), times * CPU_BYTES // max(state, numbers))
+        wanted = max(2 * getattr(device, "threads", 1), times * thresholds.now.batch_bytes // max(state, numbers))
     else:
         wanted = GPU_BYTES // state
-    return max(1, min(wanted, NUMBER_BYTES // max(1, numbers), MOST_ROWS))
+    return max(1, min(wanted, thresholds.now.number_bytes // max(1, numbers), thresholds.now.batch_rows))
 
 
 class BatchDevice(Device, Batches):
@@ -244,7 +237,7 @@ class Batch:
             for row in range(self.rows):
                 self.device.write(self.buffer, (row << n) + start, values[row])
             return
-        step = max(1, PIECE >> n)
+        step = max(1, thresholds.now.copied_at_once >> n)
         for row in range(0, self.rows, step):
             piece = np.ascontiguousarray(values[row : row + step], dtype=self._buffer.dtype)
             self.device.write(self.buffer, row << n, piece.reshape(-1))
@@ -269,8 +262,8 @@ class Batch:
 
     def marginals(self, wires: Sequence[int], when: When = ALWAYS) -> Floats:
         """Return the marginal of each row, over the basis values at which `when` (on wires) holds."""
-        if len(wires) > MARGINAL_WIRES:
-            low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
+        if len(wires) > thresholds.now.marginal_wires:
+            low, high = wires[: thresholds.now.marginal_wires], wires[thresholds.now.marginal_wires :]
             parts = [self.marginals(low, at.held(when, high, value)) for value in range(1 << len(high))]
             return np.concatenate(parts, axis=1)
         bits = at.index_bits(self.layout, wires)
@@ -299,7 +292,7 @@ class Batch:
         """Return amplitudes of basis values, [rows, values], in pieces; bit k of a value is wire ``wires[k]``."""
         places = at.indices(self.layout, values, wires)
         out = np.empty((self.rows, len(values)), dtype=self._buffer.dtype)
-        step = max(1, CHUNK // max(1, len(values)))
+        step = max(1, thresholds.now.amplitudes_at_once // max(1, len(values)))
         for first in range(0, self.rows, step):
             rows = np.arange(first, min(first + step, self.rows), dtype=np.int64)
             found = self.device.gather(self.buffer, (rows[:, None] << self.num_wires | places).reshape(-1))
@@ -314,8 +307,8 @@ class Batch:
         if in_order and stop - start == size:
             return self.device.read(self.buffer, 0, self.rows * size).reshape(self.rows, size)
         out = np.empty((self.rows, stop - start), dtype=self._buffer.dtype)
-        for first in range(start, stop, CHUNK):
-            values = np.arange(first, min(first + CHUNK, stop), dtype=np.int64)
+        for first in range(start, stop, thresholds.now.amplitudes_at_once):
+            values = np.arange(first, min(first + thresholds.now.amplitudes_at_once, stop), dtype=np.int64)
             out[:, first - start : first - start + len(values)] = self.gather(values, wires)
         return out
 

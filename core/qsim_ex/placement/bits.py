@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.native.library import address, function
 
 Words = NDArray[np.int64]
@@ -79,16 +80,13 @@ def words(packed: Packed) -> NDArray[np.uint64]:
     return rows.view("<u8")[:, 0]
 
 
-_FEW = 1024  # distinct rows, as native code has it
-
-
 def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     """Return the distinct rows of packed bits, in the order of their first places, and how often each comes.
 
-    Return None if there are more than 1,024 of them, which are found faster by sorting.
+    Return None if there are more of them than `thresholds.distinct_rows`, which are found faster by sorting.
     """
     packed = np.ascontiguousarray(packed)
-    found = np.empty((2, _FEW), dtype=np.int64)
+    found = np.empty((2, thresholds.now.native.distinct_rows), dtype=np.int64)
     places = address(found)
     count = function("distinct_rows")(address(packed), *packed.shape, places, places + found.strides[0])
     return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from qsim_ex.devices.memory import human
+from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
 
 
@@ -73,9 +74,11 @@ class Deployment:
 
 
 @lru_cache(maxsize=256)
-def single(num_wires: int, itemsize: int, device: int, reason: str) -> Deployment:
+def single(num_wires: int, storage: Storage, device: int, reason: str) -> Deployment:
     """Return the deployment as one buffer on one device; made once for each number of wires."""
-    return Deployment("single", num_wires, Levels(num_wires), (device,), 1, None, itemsize << num_wires, 0, reason)
+    return Deployment(
+        "single", num_wires, Levels(num_wires), (device,), 1, None, storage.nbytes(1 << num_wires), 0, reason
+    )
 
 
 def describe_division(candidate: Deployment) -> str:

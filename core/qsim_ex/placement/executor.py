@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
 from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import DeviceError, PlanError
 from qsim_ex.placement.base import Tick
 from qsim_ex.steps.step import Step
-
-QUEUED_BYTES = 1 << 37
-"""The most work that is queued on a device before the host waits, so that a cancelled run ends within a second."""
 
 ROUNDINGS = 16
 """Roundings of unit size by which one gate may change a squared norm, in the worst case and all in one direction.
@@ -88,7 +86,7 @@ def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> Non
                 ) from None
             launch(step, packed)
         queued += each
-        if queued > QUEUED_BYTES:
+        if queued > thresholds.now.queued_work:
             for target in targets:
                 target.device.synchronize()
             queued = 0

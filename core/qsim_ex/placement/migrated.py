@@ -25,7 +25,7 @@ from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.windows.slices import Slices
 from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
-from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
+from qsim_ex.placement.windows.window import Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Step, ZeroFill
@@ -86,7 +86,7 @@ class Migrated(Slices):
         slots: int = 3,
         scenario: Scenario = "whole",
         spare: int | None = None,
-        piece: int = PIECE,
+        piece: int | None = None,
         allowed: tuple[int, int] | None = None,
     ) -> None:
         num_wires = len(layout)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from qsim_ex.placement.base import PIECE, Amplitudes, Placement
+from qsim_ex import thresholds
+from qsim_ex.placement.base import Amplitudes, Placement
 
 
 def overlap(left: Placement, right: Placement) -> complex:
@@ -18,7 +19,7 @@ def overlap(left: Placement, right: Placement) -> complex:
 def overlap_of(passed: Placement, other: Placement) -> complex:
     """Return the `overlap` of two states in one layout, by one pass over the first."""
     total = 0j
-    for start, amplitudes in passed.pieces(PIECE):
+    for start, amplitudes in passed.pieces(thresholds.now.copied_at_once):
         total += dot(amplitudes, other.stored(start, start + len(amplitudes)))
     return total
 

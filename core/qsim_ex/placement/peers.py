@@ -13,31 +13,33 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.base import CopyQueue, Device
-from qsim_ex.devices.memory import human
+from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.divided.exchanged import Exchanged
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
+from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
 
 def needs(
-    levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link], piece_bytes: int = PIECE_BYTES
+    levels: Levels, storage: Storage, links: Mapping[tuple[int, int], Link], piece_bytes: int | None = None
 ) -> MemoryNeeds:
     """Return the memory of a state: on each device a sub state vector and staging of incoming amplitudes."""
-    staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
-    return MemoryNeeds(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
+    staged = [staging(place, levels, storage, links, piece_bytes) for place in range(1 << levels.peers)]
+    state = storage.nbytes(1 << levels.local)
+    return MemoryNeeds(tuple(state + near for near, _ in staged), sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Yield a sub state vector on each of several devices."""
     levels = request.levels(request.local())
-    sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
+    sizes, host = needs(levels, STORAGE[request.options.dtype], request.links)
     yield Deployment("peers", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
@@ -67,7 +69,7 @@ class Peers(Exchanged):
         dtype: DTypeLike,
         levels: Levels,
         *,
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         limit: int | None = None,
         reach: Callable[[Device, Device], Link] = link,
     ) -> None:
@@ -81,14 +83,14 @@ class Peers(Exchanged):
         self.devices = tuple(devices)
         self._options: dict[str, Any] = {"piece_bytes": piece_bytes, "limit": limit, "reach": reach}
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
-        self.needs = needs(levels, self.dtype.itemsize, self._links.kinds, piece_bytes)
+        self.needs = needs(levels, STORAGE[self.dtype], self._links.kinds, piece_bytes)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, limit, None)
         self._peer_buffers = self._allocate()
         self.begin()
 
     def _sum(self) -> str:
         """Return the memory that the state needs, for messages."""
-        size, staging = self.dtype.itemsize << self.levels.local, self._links.staging(0)[0]
+        size, staging = state_bytes(self.levels.local, self.dtype), self._links.staging(0)[0]
         return (
             f"{self.levels.local + self.levels.peers} wires in {self.dtype.name} on {1 << self.levels.peers} devices "
             f"need {human(size)} on each and {human(staging)} of staging"

@@ -15,17 +15,18 @@ from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import human
+from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, staging
+from qsim_ex.placement.exchange.links import Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.carry import bringing, turn_at_home
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, homes, passes_of, positions, ticks_of
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -33,15 +34,15 @@ from qsim_ex.steps.plan import Plan
 def needs(
     num_wires: int,
     levels: Levels,
-    itemsize: int,
+    storage: Storage,
     frames: int,
     links: Mapping[tuple[int, int], Link],
-    piece_bytes: int = PIECE_BYTES,
+    piece_bytes: int | None = None,
 ) -> MemoryNeeds:
     """Return the memory of a state: frames and staging on each device; on the host all amplitudes, and staging."""
-    staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
-    sizes = tuple((frames * itemsize << levels.local) + near for near, _ in staged)
-    return MemoryNeeds(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
+    staged = [staging(place, levels, storage, links, piece_bytes) for place in range(1 << levels.peers)]
+    sizes = tuple(storage.nbytes(frames << levels.local) + near for near, _ in staged)
+    return MemoryNeeds(sizes, storage.nbytes(1 << num_wires) + sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -54,7 +55,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
             "or one device."
         )
     n, levels, frames = request.num_wires, request.levels(local), request.in_flight(local)
-    sizes, host = needs(n, levels, request.options.dtype.itemsize, frames, request.links)
+    sizes, host = needs(n, levels, STORAGE[request.options.dtype], frames, request.links)
     yield Deployment("peers over host", n, levels, request.places, frames, "whole", max(sizes), host, "")
 
 
@@ -83,7 +84,7 @@ class PeersOverHost(Divided):
         levels: Levels,
         *,
         frames: int = 3,
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         carried_bytes: int = CARRIED_BYTES,
         limit: tuple[int, int] | None = None,
         reach: Callable[[Device, Device], Link] = link,
@@ -102,7 +103,7 @@ class PeersOverHost(Divided):
             "frames": frames, "piece_bytes": piece_bytes, "carried_bytes": carried_bytes, "limit": limit, "reach": reach
         }  # fmt: skip
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
-        self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._links.kinds, piece_bytes)
+        self.needs = needs(num_wires, levels, STORAGE[self.dtype], frames, self._links.kinds, piece_bytes)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, *(limit or (None, None)))
         self._windows = self._allocate(frames, carried_bytes)
         self.begin()
@@ -162,7 +163,7 @@ class PeersOverHost(Divided):
     def _sum(self) -> str:
         """Return the memory that the state needs, for messages."""
         return (
-            f"{self._size} wires in {self.dtype.name} need {human(self.dtype.itemsize << self._size)} of host memory "
+            f"{self._size} wires in {self.dtype.name} need {human(state_bytes(self._size, self.dtype))} of host memory "
             f"and {human(self.memory[0])} on each of {len(self.devices)} devices"
         )
 

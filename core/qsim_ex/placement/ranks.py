@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import CopyQueue, Device
-from qsim_ex.devices.memory import human
+from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement import index_bits as at
@@ -32,22 +32,23 @@ from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
 NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
 """The links between the devices of a rank that has one."""
 
 
-def needs(levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link] = NO_LINKS) -> MemoryNeeds:
+def needs(levels: Levels, storage: Storage, links: Mapping[tuple[int, int], Link] = NO_LINKS) -> MemoryNeeds:
     """Return the memory of a rank: a sub state vector on each device, and staging there and on its host.
 
     links: the links between the devices of the rank, if it has several.
     """
     devices = 1 + max((place for pair in links for place in pair), default=0)
     flat = Levels(levels.local, levels.peers, levels.slice)
-    staged = [links_staging(place, flat, itemsize, links) if links else (0, 0) for place in range(devices)]
-    host = staging(levels, itemsize) + sum(host for _, host in staged)
-    return MemoryNeeds(tuple((itemsize << levels.local) + near for near, _ in staged), host)
+    staged = [links_staging(place, flat, storage, links) if links else (0, 0) for place in range(devices)]
+    host = staging(levels, storage) + sum(host for _, host in staged)
+    return MemoryNeeds(tuple(storage.nbytes(1 << levels.local) + near for near, _ in staged), host)
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -55,7 +56,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     if request.ranks == 1 or request.windowed:
         return
     levels = request.levels(request.local())
-    sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
+    sizes, host = needs(levels, STORAGE[request.options.dtype], request.links)
     yield Deployment("ranks", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
@@ -94,7 +95,9 @@ class Ranks(Summed):
         self._flat = Levels(levels.local, levels.peers, levels.slice)  # trades are in the order of a switch
         among = range(each)
         self.needs = needs(
-            levels, self.dtype.itemsize, {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b}
+            levels,
+            STORAGE[self.dtype],
+            {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b},
         )
         self._each = each
         self._mine: list[PeerBuffer] = []
@@ -126,7 +129,7 @@ class Ranks(Summed):
         for rank, why in enumerate(self.communicator.allgather(refused)):
             if why:
                 self.release()
-                needed = human(self.dtype.itemsize << self.home_bits)
+                needed = human(state_bytes(self.home_bits, self.dtype))
                 raise OutOfMemory(f"rank {rank} has no room for a sub state vector of {needed}. {why}")
 
     def begin(self) -> None:
@@ -230,7 +233,7 @@ class Ranks(Summed):
         if held:
             planned = schedule(self._flat, swaps, self.fresh, self._links.piece, tuple(sorted(held)))
             self._links.exchange(held, self.places, planned, tick)
-        self._bytes_moved += amplitudes_sent(self._flat, swaps, self.fresh) * self.dtype.itemsize
+        self._bytes_moved += STORAGE[self.dtype].nbytes(amplitudes_sent(self._flat, swaps, self.fresh))
         self._moved(sources(self.num_wires, swaps))
 
     def _rename(self, origins: Sequence[int], flip: int) -> None:

@@ -33,17 +33,18 @@ from qsim_ex.placement.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, passes_of, ticks_of
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
 
 Reach = Callable[[Device, Device], Link]
 
 
-def needs(num_wires: int, levels: Levels, itemsize: int, frames: int, links: Any = NO_LINKS) -> MemoryNeeds:
+def needs(num_wires: int, levels: Levels, storage: Storage, frames: int, links: Any = NO_LINKS) -> MemoryNeeds:
     """Return the memory of a rank: windows on each device; its part, and staging, on its host."""
     parts = num_wires - levels.ranks
-    found = peers_over_host.needs(parts, levels, itemsize, frames, links)
-    return MemoryNeeds(found.devices, found.host + staging(Levels(parts, levels.ranks, levels.slice), itemsize))
+    found = peers_over_host.needs(parts, levels, storage, frames, links)
+    return MemoryNeeds(found.devices, found.host + staging(Levels(parts, levels.ranks, levels.slice), storage))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -54,7 +55,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     levels = replace(request.levels(local), peers=request.peers - bits, layers=(), ranks=bits)
     kind, wanted, dtype = "ranks over host", request.options.host_memory, request.options.dtype
     if wanted != "spread":
-        sizes, host = needs(n, levels, dtype.itemsize, frames, request.links)
+        sizes, host = needs(n, levels, STORAGE[dtype], frames, request.links)
         yield Deployment(kind, n, levels, request.places, frames, "whole", max(sizes), host, "")
     if levels.peers and wanted == "spread":
         raise OptionError(
@@ -114,7 +115,7 @@ class RanksOverHost(Ranks):
         host: Any = devices[0] if devices[0].in_host_memory else discover.cpu()
         parts = num_wires - levels.ranks
         super().__init__(communicator, [host], num_wires, dtype, Levels(parts, levels.ranks, levels.slice))
-        self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._inside.kinds)
+        self.needs = needs(num_wires, levels, STORAGE[self.dtype], frames, self._inside.kinds)
         refused = ""
         try:
             if self._mine:
@@ -237,7 +238,7 @@ class RanksOverHost(Ranks):
         starts: list[int] = move_bits(np.arange(1 << len(there), dtype=np.int64), there).tolist()
         held, places = self._held, self.places
         first = schedule(self._flat, swaps, self.fresh, self._links.piece, tuple(sorted(held)), apart)
-        sent = amplitudes_sent(self._flat, swaps, self.fresh) * self.dtype.itemsize // len(starts)
+        sent = STORAGE[self.dtype].nbytes(amplitudes_sent(self._flat, swaps, self.fresh)) // len(starts)
 
         def trade(start: int) -> None:
             if held:

@@ -32,6 +32,7 @@ from qsim_ex.placement.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.home import passes_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan, fresh_after
 
@@ -295,7 +296,7 @@ class RanksSpread(Ranks):
         number, part = self._number, self._part
         lived, fresh = self._lives(number), self.fresh
         flat = Levels(self._home, self.levels.ranks, self.levels.slice)
-        self._bytes_moved += amplitudes_sent(flat, swaps, fresh) * self.dtype.itemsize
+        self._bytes_moved += STORAGE[self.dtype].nbytes(amplitudes_sent(flat, swaps, fresh))
         if number is not None and part is not None:
             part.settle()
             if not lived:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import OptionError
 from qsim_ex.options import Options
 from qsim_ex.options.network import layers_of, nearest_bits
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Levels
 
 SLICE = 20
@@ -170,7 +172,7 @@ class StateRequest:
             return None
         size = min(self._roomy(number) for number in self.devices) // self.options.virtual_peers
         flight = self.options.in_flight_buffers or IN_FLIGHT
-        local = (size // (flight * self.options.dtype.itemsize)).bit_length() - 1
+        local = STORAGE[self.options.dtype].count(size // flight).bit_length() - 1
         local = min(local, self.num_wires - self.peers - 1)
         return local if local >= SMALLEST_WINDOW else None
 
@@ -179,7 +181,7 @@ class StateRequest:
         groups = 1 << (self.num_wires - local - self.peers)
         if self.options.in_flight_buffers is not None:
             return min(self.options.in_flight_buffers, groups)
-        size = (self.options.dtype.itemsize << local) * self.options.virtual_peers
+        size = state_bytes(local, self.options.dtype) * self.options.virtual_peers
         fitting = min(self._roomy(number) // size for number in self.devices)
         return max(1, min(fitting, groups - 1) if most is None else min(fitting, groups, most))
 

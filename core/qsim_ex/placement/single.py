@@ -14,25 +14,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
+from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.divided.visited import NearSubState
-from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
+from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
-
-_TOGETHER = 12
-"""The most wires of a state in the host's memory whose Pauli strings are one request of the device."""
-
 
 _map_of = lru_cache(maxsize=64)(IndexMap.of)
 
@@ -49,7 +47,7 @@ def _in_bits(
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Yield one buffer on one device."""
-    yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+    yield single(request.num_wires, STORAGE[request.options.dtype], request.devices[0], "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
@@ -148,7 +146,7 @@ class Single:
 
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment in one piece, as before."""
-        return single(self.num_wires, self.dtype.itemsize, before.devices[0], before.reason)
+        return single(self.num_wires, STORAGE[self.dtype], before.devices[0], before.reason)
 
     # --- work ----------------------------------------------------------------------------------------------------
 
@@ -167,7 +165,7 @@ class Single:
         """Have the device queue all steps without Python between them, if it can; return whether."""
         if not isinstance(self.device, LoadsNumbers):
             return False
-        at_once = max(1, QUEUED_BYTES // (2 * self._buffer.nbytes))
+        at_once = max(1, thresholds.now.queued_work // (2 * self._buffer.nbytes))
         queued = self.device.queue(self._buffer, numbers, not self._begun, at_once)
         if queued is None:
             return False
@@ -251,8 +249,8 @@ class Single:
         if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
             return self.device.read(self.buffer, start, stop)
         out = np.empty(stop - start, dtype=self.buffer.dtype)
-        for first in range(start, stop, CHUNK):
-            last = min(first + CHUNK, stop)
+        for first in range(start, stop, thresholds.now.amplitudes_at_once):
+            last = min(first + thresholds.now.amplitudes_at_once, stop)
             out[first - start : last - start] = self.gather(np.arange(first, last, dtype=np.int64), wires)
         return out
 
@@ -303,15 +301,15 @@ class Single:
     @property
     def marginal_wires(self) -> int:
         """The number of wires that one pass sums over."""
-        return MARGINAL_WIRES
+        return thresholds.now.marginal_wires
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
         """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
 
         float64 [2^wires], ``wires[0]`` least significant.
         """
-        if len(wires) > MARGINAL_WIRES:
-            low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
+        if len(wires) > thresholds.now.marginal_wires:
+            low, high = wires[: thresholds.now.marginal_wires], wires[thresholds.now.marginal_wires :]
             parts = [self.marginal(low, at.held(when, high, value)) for value in range(1 << len(high))]
             return np.concatenate(parts)
         bits = at.index_bits(self.layout, wires)
@@ -339,7 +337,8 @@ class Single:
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         device = self.device
-        if not parts or not device.in_host_memory or self.num_wires > _TOGETHER or not isinstance(device, Batches):
+        together = device.in_host_memory and self.num_wires <= thresholds.now.strings_together
+        if not parts or not together or not isinstance(device, Batches):
             return [self.pauli(x, zs) for x, zs in parts]
         bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
         found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.check import NORM_TOLERANCE
 from qsim_ex.errors import StateError
 from qsim_ex.placement.base import Placement
-
-GROUP = 16
-"""The number of wires of one marginal."""
 
 
 def held_values(placement: Placement, wires: Sequence[int]) -> int:
@@ -18,8 +16,8 @@ def held_values(placement: Placement, wires: Sequence[int]) -> int:
     Raises `StateError`, with the weight, if they are found at other values too (by more than rounding).
     """
     value = 0
-    for first in range(0, len(wires), GROUP):
-        group = wires[first : first + GROUP]
+    for first in range(0, len(wires), thresholds.now.marginal_group):
+        group = wires[first : first + thresholds.now.marginal_group]
         weights = placement.marginal(group)
         norm, found = float(weights.sum()), int(weights.argmax())
         weights[found] = 0

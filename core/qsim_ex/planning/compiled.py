@@ -14,7 +14,6 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
@@ -235,7 +234,7 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     from qsim_ex.precision import SINGLE
 
     of = (H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes)
-    within = H200.launch, H200.exchange, SINGLE.exchange_work, SINGLE.permuted_work
+    within = H200.launch, H200.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
@@ -244,9 +243,8 @@ class _Planner:
 
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
         self.handle = 0
-        _pass_thresholds()
         self._free = function("plan_free")
-        ops, types = _as_ops(instructions)
+        ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
         self.handle = function("plan_begin")(
             ops, 0 if types is None else address(types), address(given), address(rates)
@@ -297,14 +295,10 @@ class _Planner:
             self._free(self.handle)
 
 
-_pass_thresholds = lru_cache(maxsize=1)(thresholds.tell)
-"""Passes the thresholds of rewriting to native code before its first plan; tests pass theirs when they set them."""
-
-
 _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 
-def _as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
+def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
     """Return all instructions as operations, and their types; None if all are operations.
 
     Of a permutation the indices are its reads.

@@ -6,13 +6,12 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
+from qsim_ex import thresholds
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Sweep, ZeroFill
 
-MOST = 256
-"""The most parts of a plan: a checkpoint may be written after each, and each has to be prepared separately."""
 
-
+@thresholds.depends
 @lru_cache(maxsize=64)
 def cut(plan: Plan) -> tuple[Plan, ...]:
     """Return the parts of a plan that, run one after the other, do the work of the plan.
@@ -75,7 +74,7 @@ def _divided(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
 
 def _single(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
     """Return stages of a few steps each of a plan for one device; a part begins at each of them."""
-    few = -(-len(plan.steps) // MOST)
+    few = -(-len(plan.steps) // thresholds.now.plan_parts)
     groups = [plan.steps[k : k + few] for k in range(0, len(plan.steps), few or 1)]
     stages = []
     for number, steps in enumerate(groups):

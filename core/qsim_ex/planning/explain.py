@@ -12,6 +12,7 @@ from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
+from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 from qsim_ex.steps.step import (
@@ -32,7 +33,7 @@ _MOST_LABELS = 6
 
 def explain(
     plan: Plan,
-    itemsize: int,
+    precision: Precision,
     bytes_per_second: float | None = None,
     *,
     rates: Rates = H200,
@@ -46,8 +47,8 @@ def explain(
     devices interpret the sweeps of a first run, whose time is then predicted too for a state on several levels.
     """
     if plan.levels.local < plan.num_wires:
-        return "\n".join(_Levelled(plan, itemsize, rates, register_blocks, interprets).lines())
-    total = summary(plan, itemsize)
+        return "\n".join(_Levelled(plan, precision, rates, register_blocks, interprets).lines())
+    total = summary(plan, precision)
     head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
         f"{_count(total.register_blocks, 'register block')}, {_count(total.wide, 'other step')}; "
@@ -58,7 +59,7 @@ def explain(
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, plan.num_wires, itemsize, plan.shape.block, register_blocks)
+        lines += _step(number, step, plan.num_wires, precision, plan.shape.block, register_blocks)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
@@ -66,14 +67,14 @@ def explain(
     return "\n".join(lines)
 
 
-def predicted_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Rates = H200) -> str:
+def predicted_runs(plans: Sequence[Plan], precision: Precision, compile: str, rates: Rates = H200) -> str:
     """Return a line with the predicted times of a first run on one GPU, and of later ones.
 
     compile: the option of this name. It says whether later runs have compiled kernels, and whether the first waits.
     """
-    firsts = [first_run(plan, itemsize, rates) for plan in plans]
+    firsts = [first_run(plan, precision, rates) for plan in plans]
     host, work = sum(one.host for one in firsts), sum(one.work for one in firsts)
-    later = sum(summary(plan, itemsize, rates).seconds for plan in plans)
+    later = sum(summary(plan, precision, rates).seconds for plan in plans)
     if compile == "always":
         return f"predicted: planning {_seconds(host)}, the compilation of its kernels, and then {_seconds(later)}"
     what = f"predicted: a first run {_seconds(host + work)} (planning {_seconds(host)}, interpreted {_seconds(work)})"
@@ -85,10 +86,10 @@ def predicted_runs(plans: Sequence[Plan], itemsize: int, compile: str, rates: Ra
 class _Levelled:
     """The description of a plan whose state is on several devices, in host memory, or both."""
 
-    def __init__(self, plan: Plan, itemsize: int, rates: Rates, register_blocks: bool, interprets: bool) -> None:
-        self.plan, self.itemsize, self.rates = plan, itemsize, rates
+    def __init__(self, plan: Plan, precision: Precision, rates: Rates, register_blocks: bool, interprets: bool) -> None:
+        self.plan, self.precision, self.rates = plan, precision, rates
         self.register_blocks, self.interprets = register_blocks, interprets
-        given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+        given = plan.stages, plan.num_wires, plan.levels, precision, rates
         self.costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
         self.step = 0
 
@@ -110,10 +111,10 @@ class _Levelled:
 
     def _head(self) -> list[str]:
         levels, plan = self.plan.levels, self.plan
-        total = summary(plan, self.itemsize, self.rates)
+        total = summary(plan, self.precision, self.rates)
         migration = levels.migration(plan.num_wires)
-        size = human_bytes(self.itemsize * 2.0**levels.local)
-        state = human_bytes(self.itemsize * 2.0**plan.num_wires)
+        size = human_bytes(self.precision.storage.bytes * 2.0**levels.local)
+        state = human_bytes(self.precision.storage.bytes * 2.0**plan.num_wires)
         motions = [_count(total.passes, "pass", "passes")] * bool(migration)
         motions += [_count(total.exchanges, "exchange")] * bool(levels.peers)
         parts = [f"{levels.local} local bits: {size} on each of {_count(1 << levels.peers, 'device')}"]
@@ -121,7 +122,7 @@ class _Levelled:
             network = describe(levels.layers) if levels.layers else _NETWORKS[levels.network]
             parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
         if migration:
-            slices = human_bytes(self.itemsize * 2.0**levels.slice)
+            slices = human_bytes(self.precision.storage.bytes * 2.0**levels.slice)
             where = "on the host" if not levels.ranks else f"on the hosts of {1 << levels.ranks} processes"
             parts.append(f"{_count(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
         counts = (
@@ -182,13 +183,13 @@ class _Levelled:
         )
         for step in stage.steps:
             self.step += 1
-            sizes = self.plan.levels.local, self.itemsize, self.plan.shape.block
+            sizes = self.plan.levels.local, self.precision, self.plan.shape.block
             text = _step(self.step, step, *sizes, self.register_blocks)
             lines += [f"  {line}" for line in text]
         return lines
 
     def _sums(self) -> list[str]:
-        levels, total = self.plan.levels, summary(self.plan, self.itemsize, self.rates)
+        levels, total = self.plan.levels, summary(self.plan, self.precision, self.rates)
         work = sum(cost.work for cost in self.costs)
         at_home = [k for k, stage in enumerate(self.plan.stages) if isinstance(stage.motion, Migration)]
         hosts = sum(self.costs[k].peers for k in at_home)
@@ -216,7 +217,7 @@ class _Levelled:
             )
         told = f"predicted: {_seconds(total.seconds)}"
         if self.interprets:
-            first = first_run(self.plan, self.itemsize, self.rates)
+            first = first_run(self.plan, self.precision, self.rates)
             told += f"; a first run, interpreted: {_seconds(first.total)}, of which planning {_seconds(first.host)}"
         return [*lines, told]
 
@@ -253,8 +254,8 @@ def _ordering(layout: Layout) -> str:
     return " ".join(reversed(marks))
 
 
-def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | None, listed: bool) -> list[str]:
-    cost = step_cost(step, num_bits, itemsize, block)
+def _step(number: int, step: Step, num_bits: int, precision: Precision, block: float | None, listed: bool) -> list[str]:
+    cost = step_cost(step, num_bits, precision, block)
     size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
         case ZeroFill(fresh):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.classical import Expression, Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import (

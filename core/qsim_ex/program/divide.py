@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.program.joined import Joined
 from qsim_ex.program.live_ranges import LiveRanges
 from qsim_ex.program.qubit_reuse import QubitReuse, reuse_of

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Save
@@ -31,8 +32,6 @@ Run = Callable[[BatchCall], BatchResult]
 
 _LABEL = "\\x00populations"
 _LEAST = 1e-300
-_CHOSEN = 40
-"""The wires that one number in [0, 1) chooses; its 53 bits are used up then."""
 
 
 def can_part(call: BatchCall, separation: Separation) -> bool:
@@ -123,7 +122,7 @@ def _drawn(
         for at in walk.wires
     ]
     for k, (_, number, at) in enumerate(sorted(holders, reverse=True)):
-        if k and k % _CHOSEN == 0:
+        if k and k % thresholds.now.wires_for_a_number == 0:
             numbers = sampling.uniforms(seed, k, shots)
         bit, numbers = walks[number].next(numbers)
         for clbit, held in final[number].items():

@@ -14,6 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import (
     Channel,
     Initialize,
@@ -33,9 +34,6 @@ from qsim_ex.program.program import Program
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-
-MOST_WIRES = 5
-"""The widest states whose density matrix costs less than a few trajectories; idle wires do not count."""
 
 MOST_ACTED_ON = 3
 """The most wires of one operation, as the kernel has it."""
@@ -107,6 +105,7 @@ def _transfer(data: bytes, count: int, order: tuple[int, ...]) -> Floats:
     return pauli_transfer(matrices[:, moved][:, :, moved])
 
 
+@thresholds.depends
 @lru_cache(maxsize=1024)
 def table_of(structure: Structure) -> DensityTable | None:
     """Return the table of a circuit with channels; None for circuits whose shots are run as trajectories.
@@ -147,7 +146,7 @@ def _live_wires(instructions: Iterable[Instruction]) -> tuple[int, ...] | None:
             live |= mask_of(instruction.mixes)
         elif isinstance(instruction, Permutation | Initialize | Channel):
             live |= mask_of(instruction.wires)
-        if live.bit_count() > MOST_WIRES:
+        if live.bit_count() > thresholds.now.narrow_density_wires:
             return None
     return wires_of(live)
 

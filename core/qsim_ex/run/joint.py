@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors
 from qsim_ex.circuit.parameters.bindings import Bindings
@@ -31,10 +32,6 @@ from qsim_ex.run.part_states import PartAnswers, PartsCollector
 from qsim_ex.run.part_values import PartValues
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, seeds_of, traverse
 from qsim_ex.run.request import Request
-
-TABLE_WIRES = 16
-TABLE_SIZE = 1 << 22
-"""The most wires of a part whose probabilities are kept in a table, and the most probabilities of a table."""
 
 
 def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
@@ -173,7 +170,7 @@ class _JointRun:
     def _is_small(self, number: int) -> bool:
         wires = len(self.separation.parts[number].wires)
         rows = self.bound.count * (self._request.trajectories if self._programs[number].branches else 1)
-        return wires <= TABLE_WIRES and rows << wires <= TABLE_SIZE
+        return wires <= thresholds.now.table_wires and rows << wires <= thresholds.now.table_size
 
     def _tables(self, numbers: Sequence[int]) -> None:
         """Make the table of parts with one structure."""

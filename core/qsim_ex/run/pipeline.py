@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.program.separation import How, Separation
-
-
-HEAVY = 1 << 20
-"""The least work of a state, instructions times amplitudes, for which it pays to look at every gate for a method."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -104,7 +101,7 @@ class BatchCall:
     def may_be_heavy(self) -> bool:
         """Whether looking at every gate for a method pays, or something is saved that one method alone keeps."""
         structure = self.circuit.structure
-        if len(structure.instructions) << structure.num_qubits >= HEAVY:
+        if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
         saves = structure.distinct if Save in structure.kinds else ()
         return any(SAVE_KINDS[one.what].method is not None for one in saves if isinstance(one, Save))

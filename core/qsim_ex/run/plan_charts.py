@@ -15,6 +15,7 @@ from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
 from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import step_cost
+from qsim_ex.precision import BY_DTYPE, Precision
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, fresh_after
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, RegisterBlock, Step, Sweep, ZeroFill
 
@@ -38,7 +39,7 @@ def chart_of(plan: Plan, dtype: np.dtype[Any], deployment: Deployment, title: st
         local_bits=plan.levels.local,
         gates=plan.num_gates,
         state_bytes=whole,
-        steps=tuple(_steps(plan, dtype.itemsize)),
+        steps=tuple(_steps(plan, BY_DTYPE[dtype])),
         levels={name: count for name, count in levels.items() if count},
     )
 
@@ -52,13 +53,13 @@ def kinds(block: RegisterBlock) -> Counter[str]:
     return found
 
 
-def _steps(plan: Plan, itemsize: int) -> Iterator[ChartStep]:
+def _steps(plan: Plan, precision: Precision) -> Iterator[ChartStep]:
     motion = ""
     for stage in plan.stages:
         fresh, motion = stage.fresh, _name(stage.motion) or motion
         for step in stage.steps:
             after = fresh_after(fresh, (step,))
-            cost = step_cost(step, plan.levels.local, itemsize, plan.shape.block)
+            cost = step_cost(step, plan.levels.local, precision, plan.shape.block)
             yield _step(step, after, cost.bytes, motion)
             fresh, motion = after, ""
 

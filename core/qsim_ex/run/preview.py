@@ -19,6 +19,7 @@ from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import predicted_runs
+from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program, Segment
@@ -168,13 +169,13 @@ def _explained(
     for node in program.nodes:
         if isinstance(node, Segment):
             told = explain_plan(
-                next(following), options.dtype.itemsize, rates=rates, interprets=interprets and not migrates
+                next(following), PRECISIONS[options.precision], rates=rates, interprets=interprets and not migrates
             )
             lines.append(told)
         elif words := node.describe():
             lines.append(words)
     if found and deployment.in_one_piece and device.interprets:
-        lines.append(predicted_runs(found, options.dtype.itemsize, options.compile, rates))
+        lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]

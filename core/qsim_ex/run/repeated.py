@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Assignment
@@ -46,6 +47,11 @@ class RepeatedCircuit:
         self._options = options
         self._dtype = options.dtype
         self._known: OrderedDict[Structure, _Known] = OrderedDict()
+        thresholds.depends(self)
+
+    def cache_clear(self) -> None:
+        """Forget all of it."""
+        self._known.clear()
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""

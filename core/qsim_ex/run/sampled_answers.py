@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Save
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import require_on_host
@@ -21,9 +22,6 @@ from qsim_ex.stabilizer.translation import Translation
 from qsim_ex.stabilizer.values import SavedPoint
 
 Bits = NDArray[np.uint8]
-
-_VALUES = 1 << 22
-"""The most numbers of saved values that are made at a time."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,7 +83,7 @@ class SampledAnswers:
         if save.how == "single":  # the value of the first trajectory
             shots = 1 if first == 0 else 0
         size = np.prod(save.shape(self.call.circuit.num_qubits), dtype=np.int64)
-        step = max(1, _VALUES // int(size))
+        step = max(1, thresholds.now.values_at_once // int(size))
         for begin in range(0, shots, step):
             some = samples[:, begin : min(begin + step, shots)]
             count = some.shape[1]

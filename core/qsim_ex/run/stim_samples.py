@@ -8,13 +8,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.stabilizer.gates import stim_module
 from qsim_ex.stabilizer.translation import ShotPaulis, Translation
 
 Bits = NDArray[np.uint8]
-
-_SAMPLED = 1 << 24
-"""The most records of all shots, or wires of all shots, that are sampled at a time."""
 
 _BLOCK = 256
 """Stim's shots are sampled in blocks of so many."""
@@ -25,7 +23,7 @@ def samples_of(circuit: Translation, seed: int, shots: int) -> Iterator[Bits]:
     if not circuit.records:
         yield np.zeros((0, shots), dtype=np.uint8)
         return
-    most = max(_BLOCK, _SAMPLED // circuit.records // _BLOCK * _BLOCK)
+    most = max(_BLOCK, thresholds.now.stim_records // circuit.records // _BLOCK * _BLOCK)
     if circuit.between:
         yield from _Frames(circuit, seed, shots).samples()
         return
@@ -44,7 +42,7 @@ class _Frames:
         whole = module.Circuit("\n".join(circuit.texts))
         self._reference: Bits = whole.reference_sample().view(np.uint8)
         self._wires: int = whole.num_qubits
-        most = max(_BLOCK, _SAMPLED // max(circuit.records, self._wires) // _BLOCK * _BLOCK)
+        most = max(_BLOCK, thresholds.now.stim_records // max(circuit.records, self._wires) // _BLOCK * _BLOCK)
         self._batch = min(most, -(-shots // _BLOCK) * _BLOCK)
         self._shots = shots
         self._frames: Any = module.FlipSimulator(batch_size=self._batch, num_qubits=self._wires, seed=seed)

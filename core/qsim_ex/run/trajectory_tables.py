@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
 from qsim_ex.observe.readout import read_ends
@@ -38,18 +39,6 @@ whether it has a window."""
 
 BLOCK = 32
 """The steps of a block, as the kernel has it."""
-
-MOST_MEASURED_WIRES = 8
-"""The widest states without channels: in the general way all shots with equal outcomes share one state."""
-
-MOST_WIRES = 10
-"""The widest states that are run here whatever the noise. Wider ones gain more from plans than these cost."""
-
-MOST_DAMPED_WIRES = 17
-"""The widest states that are run here if channels depend on the state so often that plans would be short."""
-
-_OFTEN = 6
-"""The pieces of work for each such channel up to which that is often."""
 
 _WIDEST = 8
 """The wires of the widest operation, as the kernel has it."""
@@ -102,15 +91,17 @@ class ChannelTable:
     most: int
 
 
+@thresholds.depends
 @lru_cache(maxsize=256)
 def pays(program: Program, num_wires: int) -> bool:
     """Return whether a program on so many wires is faster here than with plans, and can be run here."""
     work = [piece for level in program.levels for piece in level.work]
-    if num_wires > MOST_MEASURED_WIRES and all(choice.kind != "channel" for choice in program.choices):
+    most = thresholds.now
+    if num_wires > most.measured_trajectory_wires and all(choice.kind != "channel" for choice in program.choices):
         return False
-    if num_wires > MOST_WIRES:
+    if num_wires > most.trajectory_wires:
         asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
-        if num_wires > MOST_DAMPED_WIRES or _OFTEN * asked < len(work):
+        if num_wires > most.damped_trajectory_wires or most.pieces_for_a_question * asked < len(work):
             return False
     return max(map(_num_wires, work), default=0) <= _WIDEST
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.deployment import assign
 from qsim_ex.devices import discover
@@ -16,7 +17,7 @@ from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
 from qsim_ex.options.methods import USUAL
-from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.state import basis
@@ -44,7 +45,7 @@ def adopt(
             f"array: {num_wires} wires{of}: expected a contiguous array of shape {shape}, got {array.shape}."
         )
     if not array.flags.c_contiguous:
-        apart = [step // array.dtype.itemsize for step in array.strides]
+        apart = [precision.storage.count(step) for step in array.strides]
         raise StateError(
             f"array: expected a contiguous array of shape {shape}, got one whose neighbours along each axis are "
             f"{apart} amplitudes apart; pass a contiguous copy."
@@ -182,7 +183,7 @@ def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
             f"({size},) for all, got {array.dtype} of shape {array.shape}."
         )
     known = array.reshape(-1, size)
-    step = max(1, PIECE >> num_wires)
+    step = max(1, thresholds.now.copied_at_once >> num_wires)
     norms = [np.linalg.norm(known[row : row + step].astype(np.complex128), axis=1) for row in range(0, rows, step)]
     off = np.abs(np.concatenate(norms[: -(-len(known) // step)]) - 1)
     if len(bad := np.flatnonzero(~(off <= check.norm_tolerance(array.dtype)))):  # NaN is not within any bound

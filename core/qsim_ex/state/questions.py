@@ -17,6 +17,7 @@ from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.precision import STORAGE
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.index_map import IndexMap
@@ -131,7 +132,7 @@ class Questions(MemoryOwner):
         """Return the amplitudes of basis values from `start` up to `stop` (default: the end) as a new NumPy array."""
         with self._guard:
             stop = self._range(start, 1 << self.num_wires if stop is None else stop)
-            self._fits_host("a copy of the amplitudes", (stop - start) * self.dtype.itemsize)
+            self._fits_host("a copy of the amplitudes", STORAGE[self.dtype].nbytes(stop - start))
             return self._placement.read(start, stop, range(self.num_wires))
 
     def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:

@@ -23,6 +23,7 @@ from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, Layout, Mix, Sweep
 
 PLAIN = PlainDevice()
@@ -318,7 +319,7 @@ def test_dense_blocks(target, dtype, num_bits, compile):
             builder.unitary(matrix, [wire, wire + 1])
         builder.gate("rzz", [layer, layer + 4], rng.random())
     circuit = builder.build()
-    shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), block_made=0)
+    shape = replace(shape_of(BY_DTYPE[np.dtype(dtype)], tensor=True), block_made=0)
     plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
     items = [item for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
     assert sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items) >= 3

@@ -9,11 +9,13 @@ import time
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from qsim_ex.circuit.ops import ALWAYS, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu import copies, pool
+from qsim_ex.kernels.cpu import copies
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
+from qsim_ex.thresholds import Thresholds
 
 NUM_BITS = 18
 TURN = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
@@ -54,10 +56,10 @@ def test_two_python_threads_share_work_at_once() -> None:
         np.testing.assert_array_equal(found[k], wanted[k])
 
 
-def test_a_call_that_runs_out_of_time_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_runs_out_of_time_goes_on(hold: Hold) -> None:
     """Work that is cut into slices of a microsecond is the same work."""
     wanted, zeros = turned(state()), np.zeros(1 << NUM_BITS, np.complex128)
-    monkeypatch.setattr(pool, "SLICE", 1)
+    hold(slice_microseconds=1)
     for threads in (1, 3):
         np.testing.assert_array_equal(turned(state(), threads=threads), wanted)
         copied = np.empty_like(wanted)
@@ -77,10 +79,10 @@ def test_copies_of_any_arrays() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 1 << 12])
-@pytest.mark.parametrize("slice_", [1, pool.SLICE])
-def test_copies_of_rows(monkeypatch: pytest.MonkeyPatch, rows: int, slice_: int) -> None:
+@pytest.mark.parametrize("slice_", [1, Thresholds.slice_microseconds])
+def test_copies_of_rows(hold: Hold, rows: int, slice_: int) -> None:
     """Rows of a larger array are copied between other rows, whatever their length, and nothing beside them."""
-    monkeypatch.setattr(pool, "SLICE", slice_)
+    hold(slice_microseconds=slice_)
     width = (1 << NUM_BITS) // rows // 4
     source = state()[: rows * width * 3].reshape(rows, -1)[:, width : 2 * width]
     target = np.zeros((rows, 2 * width), np.complex128)

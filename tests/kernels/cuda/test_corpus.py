@@ -1,7 +1,8 @@
 """A fixed corpus of kernels compiles for every architecture, and none spills more than 128 bytes a thread.
 
-No GPU is needed. The corpus: sweeps of the benchmark families at 28 wires, extremes made by hand, the interpreter,
-and the fixed kernels. Each kernel is compiled for some architectures, so that each architecture meets each kind.
+No GPU is needed, and what was compiled before is known from a file (`support.cuda.spilled`). The corpus: sweeps of the
+benchmark families at 28 wires, extremes made by hand, the interpreter, and the fixed kernels. Each kernel is compiled
+for some architectures, so that each architecture meets each kind.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.spilled import MODE, compiled, key_of, known, spilled, write
 from support.directions import drawn, shuffled
 
 from benchmarks.counts import circuit_of as named_circuit
@@ -20,7 +22,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.kernels.cuda.compile.compilation import OPTIONS, report
+from qsim_ex.kernels.cuda.compile.compilation import report
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import KernelText
@@ -28,6 +30,7 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import BY_DTYPE, PRECISIONS
 from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Slot, Sweep
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
@@ -86,17 +89,17 @@ def corpus():
     """All texts, in a fixed order, generated ones without their comments."""
     texts = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         for name in FAMILIES:
-            texts += [(f"{name}", emit(sweep, itemsize, ROOM)) for sweep in family_sweeps(name, dtype)]
-        texts += [("extreme", emit(sweep, itemsize, ROOM)) for sweep in extremes(dtype)]
-        texts += [("old driver", emit(sweep, itemsize, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
-        texts += [("rows", emit_rows(sweep, itemsize)) for sweep in of_rows(dtype)]
+            texts += [(f"{name}", emit(sweep, precision, ROOM)) for sweep in family_sweeps(name, dtype)]
+        texts += [("extreme", emit(sweep, precision, ROOM)) for sweep in extremes(dtype)]
+        texts += [("old driver", emit(sweep, precision, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
+        texts += [("rows", emit_rows(sweep, precision)) for sweep in of_rows(dtype)]
     found = [(name, KernelText(kernel.code, NAME)) for name, kernel in texts]
-    for itemsize in (8, 16):
-        found += [("interpreter", text) for text in interpreter.texts(itemsize)]
+    for precision in PRECISIONS.values():
+        found += [("interpreter", text) for text in interpreter.texts(precision)]
         files = dict(fixed.KERNELS)
-        found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
+        found += [(file, fixed.text(file, name, precision)) for file, name in files.items()]
     return found
 
 
@@ -105,11 +108,11 @@ def blocks():
     """Texts with dense blocks for the tensor cores: from plans, and among all else that a register block may have."""
     made = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         sweeps = [sweep for name in ("brick", "qv") for sweep in family_sweeps(name, dtype, tensor=True)]
-        kernels = [emit(sweep, itemsize, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
-        kernels.append(emit(extremes(dtype)[0], itemsize, OLD_ROOM, tensor=True))
-        made += [KernelText(kernel.code, NAME) for kernel in kernels if tensor.functions(itemsize) in kernel.source]
+        kernels = [emit(sweep, precision, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
+        kernels.append(emit(extremes(dtype)[0], precision, OLD_ROOM, tensor=True))
+        made += [KernelText(kernel.code, NAME) for kernel in kernels if tensor.functions(precision) in kernel.source]
     return made
 
 
@@ -118,7 +121,7 @@ def subspaces():
     """Texts of sweeps over subspaces: from plans, with dense blocks, over rows, and among everything else."""
     texts = []
     for dtype in DTYPES:
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         for name in ("cx_only", "surface_code"):
             made = named_circuit(CX_RICH[name](WIRES), WIRES)
             shape = replace(GpuDevice.on(EmulatedRuntime(tensor=True)).shape(dtype), linear=True)
@@ -127,10 +130,10 @@ def subspaces():
                 patch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
                 plan = planner.compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
             assert plan.made_from[-1] == "linear"
-            texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
+            texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
         drawn = [mapped(sweep, seed) for seed, sweep in enumerate(extremes(dtype))]
-        texts += [emit(sweep, itemsize, ROOM, tensor=True) for sweep in drawn]
-        texts += [emit_rows(sweep, itemsize) for sweep in drawn[1:5:3]]
+        texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in drawn]
+        texts += [emit_rows(sweep, precision) for sweep in drawn[1:5:3]]
     return [KernelText(kernel.code, NAME) for kernel in texts]
 
 
@@ -141,17 +144,17 @@ def mapped(sweep, seed):
     return replace(sweep, load=load, store=shuffled(rng, sweep.tile, load, sweep.fresh, 4))
 
 
-def compiled(text, architecture):
-    """Compile for an architecture and return the assembler's log; fails with the compiler's log."""
-    error, program = nvrtc.nvrtcCreateProgram(text.code.encode(), b"kernel.cu", 0, [], [])
-    options = [f"-arch=sm_{architecture}".encode(), *(option.encode() for option in OPTIONS)]
-    (failed,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
-    nvrtc.nvrtcGetProgramLog(program, log)
-    nvrtc.nvrtcDestroyProgram(program)
-    assert int(error) == int(failed) == 0, log.decode()
-    return log.decode()
+@pytest.fixture(scope="module", autouse=True)
+def _written():
+    """Where that is asked for, what was compiled here goes into the file."""
+    yield
+    if MODE == "write":
+        write()
+
+
+def shares():
+    """The kernels of the corpus that are compiled for each architecture."""
+    return {one: corpus()[k :: len(ARCHITECTURES)] for k, one in enumerate(ARCHITECTURES)}
 
 
 def test_the_corpus_is_small():
@@ -165,10 +168,25 @@ def test_kernels_compile_without_spilling(architecture):
     supported = nvrtc.nvrtcGetSupportedArchs()[-1]
     if architecture not in supported:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")
-    start = ARCHITECTURES.index(architecture)
-    for name, text in corpus()[start :: len(ARCHITECTURES)]:
-        found = report(compiled(text, architecture))
-        assert found.spilled <= MOST_SPILLED, f"{name}: {found}\n{text.code}"
+    for name, text in shares()[architecture]:
+        found = spilled(text.code, architecture)
+        assert found <= MOST_SPILLED, f"{name}: {found}\n{text.code}"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_file_says_what_the_compiler_says(architecture):
+    """Of the kernels that are known for each architecture, the shortest spills as much as the compiler says now."""
+    texts = [text.code for _, text in shares()[architecture] if key_of(text.code, architecture) in known()]
+    text = min(texts, key=len)
+    assert known()[key_of(text, architecture)] == report(compiled(text, architecture)).spilled
+
+
+def test_another_text_is_compiled_anew():
+    """A text, an architecture or an option that differs has another key, and a text that is wrong fails."""
+    text = corpus()[0][1].code
+    assert len({key_of(text, 80), key_of(text, 90), key_of(text + " ", 80)}) == 3
+    with pytest.raises(AssertionError, match="error"):
+        spilled("__global__ void f() { this is wrong; }", 80)
 
 
 @pytest.mark.parametrize("architecture", [80, 90, 100])
@@ -181,8 +199,8 @@ def test_blocks_compile_without_spilling(architecture):
     if architecture not in nvrtc.nvrtcGetSupportedArchs()[-1]:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")
     for text in blocks()[architecture // 10 % 3 :: 3]:
-        found = report(compiled(text, architecture))
-        assert found.spilled <= (160 if architecture == 100 else MOST_SPILLED), f"{found}\n{text.code}"
+        found = spilled(text.code, architecture)
+        assert found <= (160 if architecture == 100 else MOST_SPILLED), f"{found}\n{text.code}"
 
 
 @pytest.mark.parametrize("architecture", [75, 80, 90, 120])
@@ -192,17 +210,17 @@ def test_subspaces_compile_without_spilling(architecture):
     if architecture not in nvrtc.nvrtcGetSupportedArchs()[-1]:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")
     for text in subspaces()[architecture // 5 % 4 :: 4]:
-        found = report(compiled(text, architecture))
-        assert found.spilled <= MOST_SPILLED, f"{found}\n{text.code}"
+        found = spilled(text.code, architecture)
+        assert found <= MOST_SPILLED, f"{found}\n{text.code}"
 
 
-@pytest.mark.parametrize("itemsize", [8, 16])
-def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(itemsize):
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
+def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(precision):
     """The texts that every user runs compile on both ends of the range; only the interpreter spills a few bytes."""
     for architecture in (75, 120):
-        for text in interpreter.texts(itemsize):
-            assert report(compiled(text, architecture)).spilled <= MOST_SPILLED
+        for text in interpreter.texts(precision):
+            assert spilled(text.code, architecture) <= MOST_SPILLED
     for file in {file for file, _ in fixed.KERNELS}:
         name = next(name for other, name in fixed.KERNELS if other == file)
         for architecture in (75, 120):
-            assert report(compiled(fixed.text(file, name, itemsize), architecture)).spilled == 0
+            assert spilled(fixed.text(file, name, precision).code, architecture) == 0

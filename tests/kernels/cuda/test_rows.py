@@ -16,7 +16,7 @@ from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import BY_DTYPE, SINGLE
 from qsim_ex.steps import RegisterBlock, Sweep
 
 ROWS = (1, 3, 5, 33)
@@ -80,7 +80,7 @@ class Case:
 
 def check(cases, dtype):
     """Run each case by a kernel of its own."""
-    kernels = [emit_rows(case.sweep, np.dtype(dtype).itemsize) for case in cases]
+    kernels = [emit_rows(case.sweep, BY_DTYPE[np.dtype(dtype)]) for case in cases]
     compiled = library(program(kernels))
     for k, (case, kernel) in enumerate(zip(cases, kernels, strict=True)):
         numbers, stride = case.laid_out(kernel.table)
@@ -96,12 +96,12 @@ def check(cases, dtype):
 
 def check_interpreter(case, dtype):
     """Run a case by the interpreter."""
-    itemsize = np.dtype(dtype).itemsize
-    run = library(wrapped(interpreter.source(itemsize, None), "interpret", "launch"), "-O1").launch
-    written = program_of(case.sweep, itemsize, False)
+    precision = BY_DTYPE[np.dtype(dtype)]
+    run = library(wrapped(interpreter.source(precision, None), "interpret", "launch"), "-O1").launch
+    written = program_of(case.sweep, precision, False)
     numbers, stride = case.laid_out(written.numbers)
     count, *shape = case.tiles()
-    lanes, threads = written.threads.bit_length() - 1, BY_ITEMSIZE[itemsize].threads
+    lanes, threads = written.threads.bit_length() - 1, precision.geometry.threads
     blocks = -(-(int(count) << lanes) // threads)
     given = (numbers, written.words, np.uint64(0), stride // np.uint64(2), count, *shape, np.uint32(lanes))
     case.check(lambda backwards, held: call(run, blocks, threads, backwards, held, *given))
@@ -136,15 +136,15 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
 
     Threads served together are 16 in single and 8 in double precision, as many as there are banks for amplitudes.
     """
-    itemsize, lanes = np.dtype(dtype).itemsize, num_bits - 4
+    precision, lanes = BY_DTYPE[np.dtype(dtype)], num_bits - 4
     highest = RegisterBlock(tuple(range(lanes, num_bits)), ())
-    (place,) = places(Sweep(tuple(range(num_bits)), (highest,), 0, 0), itemsize)
-    exclusive = BatchFrame(0, lanes, 256 >> lanes).slot(num_bits, itemsize).removeprefix(" ^ ") or "0"
-    together = 1 << banks(itemsize)
+    (place,) = places(Sweep(tuple(range(num_bits)), (highest,), 0, 0), precision)
+    exclusive = BatchFrame(0, lanes, 256 >> lanes).slot(num_bits, precision).removeprefix(" ^ ") or "0"
+    together = 1 << banks(precision)
     met = set()
     for thread in range(together):
         position = sum((thread >> k & 1) << at for k, at in enumerate(place.threads))
-        met.add((swizzle(position, itemsize) ^ eval(exclusive, {"e": thread >> lanes})) % together)
+        met.add((swizzle(position, precision) ^ eval(exclusive, {"e": thread >> lanes})) % together)
     assert len(met) == together
 
 
@@ -154,7 +154,7 @@ def test_subspaces(dtype):
     kinds = ("cx", "cx", "cx", "mix", "diagonal", "permute")
     drawn = [(70 + k, 3 + k % 9, ROWS[k % 4], dtype, 4 + k % 6, k % 2 == 0) for k in range(18)]
     cases = [Case(*each, kinds=kinds, linear=True) for each in drawn]
-    assert sum("there ^= (" in emit_rows(case.sweep, 8).source for case in cases) > 1
+    assert sum("there ^= (" in emit_rows(case.sweep, SINGLE).source for case in cases) > 1
     assert sum(any(mask & mask - 1 for mask in case.sweep.load or case.sweep.store) for case in cases) > 9
     check(cases, dtype)
     for case in cases:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract.placements import put
+from support.held import Hold
 from support.held_state import Held
 from support.states import random_state
 
@@ -49,12 +50,12 @@ def test_shots_cost_two_visits(state: Held) -> None:
     assert state.visits == 2
 
 
-def test_shots_of_more_wires_than_one_marginal(state: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shots_of_more_wires_than_one_marginal(state: Held, hold: Hold) -> None:
     """Shots stay the same when the highest wires are drawn in several steps."""
     numbers = sampling.uniforms(1, 0, 50)
     wanted = sampling.draw(state, numbers)
     for most in (1, 2, 4):
-        monkeypatch.setattr(divided, "MARGINAL_WIRES", most)
+        hold(divided_marginal_wires=most)
         assert sampling.draw(state, numbers).tolist() == wanted.tolist()
         assert sampling.draw_wires(state, range(N), numbers[0]) == wanted[0]
 

@@ -17,6 +17,7 @@ from support.hand_made_stages import exchanged, traded
 
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.exchange.schedule import Schedule, Trade, amplitudes_sent, lanes, schedule
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Levels
 
 
@@ -130,7 +131,7 @@ def test_bytes_are_counted_by_definition(case: Case) -> None:
     made = case.schedule()
     assert made.sent() == count
     assert all(part.size <= case.piece for trade in made.trades for part in trade.parts)
-    assert made.describe(8).startswith("devices trade" if count else "nothing moves")
+    assert made.describe(SINGLE.storage).startswith("devices trade" if count else "nothing moves")
 
 
 @given(cases())
@@ -184,10 +185,12 @@ def test_what_is_no_exchange(swaps: tuple[tuple[int, int], ...]) -> None:
 
 def test_description() -> None:
     """The description says how devices meet and how much they send."""
-    pairs = schedule(Levels(20, 2), ((19, 20),), 0, 1 << 16).describe(8)
+    pairs = schedule(Levels(20, 2), ((19, 20),), 0, 1 << 16).describe(SINGLE.storage)
     assert pairs == "devices trade in pairs; 16.0 MiB in all, at most 4.0 MiB from one to another"
-    rounds = schedule(Levels(20, 2), ((19, 20), (18, 21)), 0, 1 << 16).describe(8)
+    rounds = schedule(Levels(20, 2), ((19, 20), (18, 21)), 0, 1 << 16).describe(SINGLE.storage)
     assert rounds.startswith("devices trade in 3 rounds, in each of which every device meets one partner; 24.0 MiB")
-    mesh = schedule(Levels(20, 2, 0, "mesh"), ((19, 20), (18, 21)), 0, 1 << 16).describe(8)
+    mesh = schedule(Levels(20, 2, 0, "mesh"), ((19, 20), (18, 21)), 0, 1 << 16).describe(SINGLE.storage)
     assert mesh.startswith("devices trade each with 3 partners at the same time; 24.0 MiB in all")
-    assert schedule(Levels(20, 2), ((19, 20),), 1 << 20 | 1 << 19, 4).describe(8).startswith("nothing moves")
+    assert (
+        schedule(Levels(20, 2), ((19, 20),), 1 << 20 | 1 << 19, 4).describe(SINGLE.storage).startswith("nothing moves")
+    )

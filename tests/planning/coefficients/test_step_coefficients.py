@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.errors import Cancelled
 from qsim_ex.planning.cancellation import cancelled_by
-from qsim_ex.planning.coefficients import binding
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.steps import Euler, Fold, Layout, Product
@@ -21,11 +21,11 @@ CPU = REAL_SHAPES[0]
 
 
 @pytest.mark.parametrize("at_once", [1, 50, 1 << 16])
-def test_numbers_of_drawn_plans(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+def test_numbers_of_drawn_plans(hold: Hold, at_once: int) -> None:
     """Each step gets the entries of the buffer, bit for bit, whatever is made at once; all instructions come up."""
-    monkeypatch.setattr(binding, "_AT_ONCE", at_once)
-    monkeypatch.setattr(binding, "_PACKED_AT_ONCE", at_once)
-    monkeypatch.setattr(binding, "_FEW", at_once)
+    hold(coefficients_at_once=at_once)
+    hold(packed_at_once=at_once)
+    hold(packed_by_numpy=at_once)
     kinds = set()
     for number in range(150):
         circuit, given = case(number)
@@ -48,11 +48,11 @@ def test_products_stand_in_the_places_of_their_factors() -> None:
     assert 4 * made < numbers.size() - numbers.num_operands
 
 
-def test_making_numbers_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_making_numbers_can_be_cancelled(hold: Hold) -> None:
     """An event that is set ends the making of numbers; afterwards they can be made."""
     circuit, event = circuit_of(FAMILIES["brick"].build(12, 0), 12), threading.Event()
     plan = compiled_plan(circuit.instructions, 12, Layout.identity(12), CPU, 0, place=False)
-    monkeypatch.setattr(binding, "_AT_ONCE", 10)
+    hold(coefficients_at_once=10)
     bound = fill(plan.coefficients, circuit.operands[0])
     event.set()
     with cancelled_by(event), pytest.raises(Cancelled, match="planned"):

@@ -16,6 +16,7 @@ from qsim_ex.planning.cost.stage_cost import H200
 from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Mix
 
 GPU = Options(device="gpu", max_memory=1 << 40)
@@ -40,12 +41,12 @@ def told(options: Options, wires: int = 28) -> str:
 def test_a_first_run_takes_longer_than_later_ones() -> None:
     """A first run takes the host's time, and sweeps by the interpreter take longer than kernels of their own."""
     (plan,) = Simulator(GPU).plans(ladder(28))
-    first = first_run(plan, 8)
+    first = first_run(plan, SINGLE)
     assert first.total == first.host + first.work
     entries = sum(sweep.tables for sweep in plan.sweeps)
     assert first.host == pytest.approx(H200.plan + H200.plan_gate * plan.num_gates + H200.plan_entry * entries)
-    assert first.work > summary(plan, 8).seconds
-    assert first_run(plan, 16).work > first.work
+    assert first.work > summary(plan, SINGLE).seconds
+    assert first_run(plan, DOUBLE).work > first.work
     for sweep in plan.sweeps:
         items = [item for block in sweep.register_blocks for item in block.items]
         assert interpreted_work(sweep) >= sum(map(item_work, items)) + REGISTER_BLOCK * len(sweep.register_blocks)
@@ -67,7 +68,7 @@ def test_a_state_in_host_memory_has_a_first_run_too() -> None:
     """The prediction of a migrated state has both times, unless its first run waits for the compiler."""
     options = replace(GPU, max_memory=1 << 30)
     (plan,) = Simulator(options).plans(ladder(28))
-    assert first_run(plan, 8).host == pytest.approx(H200.levels + H200.levels_gate * plan.num_gates)
+    assert first_run(plan, SINGLE).host == pytest.approx(H200.levels + H200.levels_gate * plan.num_gates)
     assert "; a first run, interpreted: " in str(Simulator(options).explain(ladder(28)))
     assert "first run" not in str(Simulator(replace(options, compile="always")).explain(ladder(28)))
 
@@ -83,7 +84,7 @@ def test_blocks_on_tensor_cores_are_cheaper_in_a_first_run_too() -> None:
     for layer in range(8):
         for wire in range(layer % 2, 9, 2):
             builder.unitary(np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0], [wire, wire + 1])
-    shape = replace(shape_of(8, tensor=True), block_made=0, tile=8)
+    shape = replace(shape_of(SINGLE, tensor=True), block_made=0, tile=8)
     plan = make_plan(builder.build().instructions, 10, Layout.identity(10), shape, (1 << 10) - 1)
     dense = [
         s
@@ -112,8 +113,8 @@ def test_virtual_peers_share_a_device() -> None:
 def test_windows_that_stay_are_not_copied_in_a_first_run_either() -> None:
     """Where it is known what is copied, a first run takes the longer of copies and work, and the host's time before."""
     (plan,) = Simulator(replace(GPU, max_memory=1 << 30)).plans(ladder(28))
-    short, long = (first_run(plan, 8, copied=(0, size)) for size in (1 << 20, 1 << 36))
+    short, long = (first_run(plan, SINGLE, copied=(0, size)) for size in (1 << 20, 1 << 36))
     assert short.host == long.host
     assert long.work == pytest.approx((1 << 36) / H200.host)
-    assert short.work < first_run(plan, 8).work < long.work
-    assert first_run(plan, 8, copied=(0, 1 << 36), overlaps=False).work > long.work
+    assert short.work < first_run(plan, SINGLE).work < long.work
+    assert first_run(plan, SINGLE, copied=(0, 1 << 36), overlaps=False).work > long.work

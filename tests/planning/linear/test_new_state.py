@@ -17,6 +17,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.reference import zero_state
 from qsim_ex.steps import Layout, Plan, Shape
 
@@ -75,7 +76,7 @@ def test_many_cx_behind_one_turn() -> None:
     verify(plan)
     assert is_linear(plan)
     assert len(plan.sweeps) <= 4
-    assert summary(plan, 8).bytes_moved <= 0.6 * (16 << 30)
+    assert summary(plan, SINGLE).bytes_moved <= 0.6 * (16 << 30)
 
 
 @pytest.mark.usefixtures("every_linear_plan")
@@ -117,12 +118,12 @@ def test_conditions_that_become_one() -> None:
 def test_a_small_state_stays_small() -> None:
     """Of circuits full of CX less is moved than on bits, by prediction alone, and of no family more."""
     least = {"cx_only": 0.35, "surface_code": 0.6, "su2_8": 1.0, "qaoa": 1.0}
-    shape, itemsize = MACHINES["gpu single, floating"]
+    shape, precision = MACHINES["gpu single, floating"]
     for family, share in least.items():
         circuit = circuit_of(FAMILIES[family](28), 28)
         before, after = (new_plan(circuit, replace(shape, linear=linear)) for linear in (False, True))
         verify(after)
-        moved = [summary(plan, itemsize).bytes_moved for plan in (before, after)]
+        moved = [summary(plan, precision).bytes_moved for plan in (before, after)]
         assert moved[1] <= share * moved[0], family
 
 

@@ -9,6 +9,7 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Layout, Shape
 
 SHAPE = Shape(tile=12, registers=4, low=4, edge=4, most_blocks=None, dense=4, start=20)
@@ -30,7 +31,7 @@ def test_cx_alone_sweep_over_nothing(gates: int) -> None:
     """From |0…0⟩ a circuit of X, CX and SWAP on 30 wires has no sweep; only its zeros are written."""
     circuit, every = classical(30, gates, 1), (1 << 30) - 1
     plan = make_plan(circuit.instructions, 30, Layout.identity(30), SHAPE, every, None, place=True)
-    assert summary(plan, 8).sweeps == 0
+    assert summary(plan, SINGLE).sweeps == 0
     value = simulate_bits(circuit)
     assert plan.end.index(value) == 0
 

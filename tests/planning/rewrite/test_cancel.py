@@ -7,7 +7,7 @@ from support.plan_items import permutes
 
 from benchmarks.counts import MACHINES, circuit_of
 from benchmarks.cx_rich import Named, pauli_rotation, ucc, uccsd
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from support import literal_executor as literal
 
-from qsim_ex import reference
-from qsim_ex.circuit import thresholds
+from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape

@@ -142,11 +142,11 @@ def test_a_transpiled_chain_has_the_pairs_of_the_chain() -> None:
 
 def test_a_transpiled_qft_is_planned_as_well_as_a_qft() -> None:
     """On 28 wires of a GPU it is predicted to take at most 1.3 times as long, from |0…0⟩ and from a full state."""
-    shape, itemsize = MACHINES["gpu single"]
+    shape, precision = MACHINES["gpu single"]
     for fresh in ((1 << 28) - 1, 0):
         times = []
         for transpiled in (False, True):
             made = qft(28, transpiled=transpiled).instructions
             plan = make_plan(made, 28, Layout.identity(28), shape, fresh, place=bool(fresh))
-            times.append(summary(plan, itemsize).seconds)
+            times.append(summary(plan, precision).seconds)
         assert times[1] <= 1.3 * times[0]

@@ -15,6 +15,7 @@ from qsim_ex.planning import compiled
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
 TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, table=4, start=2)
@@ -72,7 +73,7 @@ def planned(circuit: Circuit, levels: Levels, shape: Shape = GPU, *, new: bool, 
 
 def counts(plan: Plan) -> PlanSummary:
     """What a plan does, in single precision."""
-    return summary(plan, 8)
+    return summary(plan, SINGLE)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,7 +117,7 @@ def test_a_plan_is_never_slower(place: str, new: bool, circuit: Circuit) -> None
     """The plan that is taken is predicted to take at most as long as the one in which bits are far."""
     levels = PLACES[place]
     bits, taken = (planned(circuit, levels, new=new, linear=linear) for linear in (False, True))
-    times = [seconds(plan.stages, stage_costs(plan.stages, WIRES, levels, 8)) for plan in (bits, taken)]
+    times = [seconds(plan.stages, stage_costs(plan.stages, WIRES, levels, SINGLE)) for plan in (bits, taken)]
     assert times[1] <= times[0]
 
 

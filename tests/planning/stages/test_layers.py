@@ -18,6 +18,7 @@ from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Exchange, Layout, Levels, Shape, Stage
 
 TINY = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2, start=2)
@@ -81,7 +82,7 @@ def test_bytes_by_layer(swaps: tuple[tuple[int, int], ...], fresh: int) -> None:
         sum(part.sum(axis=axis) / rate for part, rate in zip(each, rates, strict=True)).max() for axis in (0, 1)
     )
     levels = Levels(6, 4, 0, layers=LAYERS)
-    cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, 8)[0]
+    cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, SINGLE)[0]
     assert [one.bytes for one in cost.layers] == [part.sum() for part in each]
     assert sum(one.bytes for one in cost.layers) == cost.peers
     assert cost.moving == pytest.approx(slowest + H200.exchange)
@@ -94,8 +95,8 @@ def test_one_layer_costs_what_a_switch_costs() -> None:
     one = planned(circuit, Levels(6, 4, 1, layers=(Layer(4, "nvlink", H200.peer),)))
     switch = planned(circuit, Levels(6, 4, 1))
     assert one.stages == switch.stages
-    assert summary(one, 8).seconds == pytest.approx(summary(switch, 8).seconds)
-    assert summary(one, 8).bytes_layers == (summary(switch, 8).bytes_peers,)
+    assert summary(one, SINGLE).seconds == pytest.approx(summary(switch, SINGLE).seconds)
+    assert summary(one, SINGLE).bytes_layers == (summary(switch, SINGLE).bytes_peers,)
 
 
 def test_plans_for_layers_are_faster_there() -> None:
@@ -105,8 +106,8 @@ def test_plans_for_layers_are_faster_there() -> None:
     gains = []
     for circuit, levels in ((random_pairs(30, 8), few), (bricks(30, 40), few), (random_pairs(36, 12), many)):
         unaware = planned(circuit, replace(levels, layers=()))
-        costs = stage_costs(unaware.stages, circuit.num_qubits, levels, 8)
-        gains.append(sum(cost.work + cost.moving for cost in costs) / summary(planned(circuit, levels), 8).seconds)
+        costs = stage_costs(unaware.stages, circuit.num_qubits, levels, SINGLE)
+        gains.append(sum(cost.work + cost.moving for cost in costs) / summary(planned(circuit, levels), SINGLE).seconds)
     assert min(gains) >= 1
     assert max(gains) > 1.1
 
@@ -125,7 +126,7 @@ def test_a_wire_that_is_needed_last_goes_farthest() -> None:
 def test_layers_are_told() -> None:
     """`explain` names each layer with its bytes and its seconds, and their sum is that of all exchanges."""
     plan = planned(random_pairs(30, 6), Levels(26, 4, 18, layers=layers_of([(2, "nvlink"), (2, "ethernet")])), False)
-    total, text = summary(plan, 16), explain(plan, 16)
+    total, text = summary(plan, DOUBLE), explain(plan, DOUBLE)
     assert "4 device bits (2 over nvlink (396 GB/s), 2 over ethernet (1.1 GB/s))" in text
     assert "  over nvlink: " in text
     assert "  over ethernet: " in text

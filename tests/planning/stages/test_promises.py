@@ -21,6 +21,7 @@ from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Migration, Plan, RegisterBlock, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 from qsim_ex.steps.plan import begins_alike
@@ -74,7 +75,7 @@ def test_qft_takes_two_passes(local: int) -> None:
     verify(plan)
     assert motions(plan, Migration) == 2
     far = 30 - local
-    assert summary(plan, 8).bytes_host <= 8 * (2**30 + 2 * 2 ** (30 - far)) + 8
+    assert summary(plan, SINGLE).bytes_host <= 8 * (2**30 + 2 * 2 ** (30 - far)) + 8
 
 
 def test_qft_on_four_devices_exchanges_little() -> None:
@@ -82,7 +83,7 @@ def test_qft_on_four_devices_exchanges_little() -> None:
     plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
     verify(plan)
     assert motions(plan, Exchange) == 1
-    assert summary(plan, 8).bytes_peers < 2**25
+    assert summary(plan, SINGLE).bytes_peers < 2**25
 
 
 def test_what_only_reads_a_far_bit_moves_nothing() -> None:
@@ -166,7 +167,7 @@ def test_bytes_of_an_exchange_by_hand() -> None:
             np.add.at(sent, (before[moved] >> 6, there[moved] >> 6), 8)
             stages = (Stage((step,), Exchange(swaps), fresh),)
             for network in ("switch", "mesh"):
-                cost = stage_costs(stages, 8, Levels(6, 2, 0, network), 8)[0]  # type: ignore[arg-type]
+                cost = stage_costs(stages, 8, Levels(6, 2, 0, network), SINGLE)[0]  # type: ignore[arg-type]
                 assert cost.peers == sent.sum()
                 most = max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
                 assert (cost.sent, cost.link) == (most, sent.max())
@@ -249,7 +250,7 @@ GOLDEN = Path(__file__).parent / "qft_38.txt"
 
 def test_explain_reads_well() -> None:
     """A QFT of 38 wires on 4 GPUs with host memory is explained in the words of qft_38.txt."""
-    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, register_blocks=False)
+    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), SINGLE, register_blocks=False)
     text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
     assert text + "\n" == GOLDEN.read_text(encoding="utf-8")
 
@@ -260,7 +261,7 @@ def test_two_devices_move_as_many_amplitudes_as_one() -> None:
     given = qft(30).instructions, 30, Layout.identity(30), shape, (1 << 30) - 1
     one, two = make_plan(*given, None, True), make_plan(*given, Levels(29, 1, 16), True)
     verify(two)
-    assert summary(two, 8).bytes_moved <= 1.1 * summary(one, 8).bytes_moved
+    assert summary(two, SINGLE).bytes_moved <= 1.1 * summary(one, SINGLE).bytes_moved
 
 
 def test_lowest_bits_change_in_stages_and_never_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +281,7 @@ def test_small_beginnings_are_made_alike() -> None:
     """Devices make the beginning of a new state alike unless it is large, and then nothing is sent or waited for."""
     plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
     assert begins_alike(plan.stages, 30, plan.levels)
-    first, then = stage_costs(plan.stages, 30, plan.levels, 8)[:2]
+    first, then = stage_costs(plan.stages, 30, plan.levels, SINGLE)[:2]
     assert (first.devices, then.peers, then.sent) == (4, 0, 0)
     full = make_plan(qft(30).instructions, 30, Layout.identity(30), H200_SHAPE, 0, Levels(28, 2, 16))
     assert motions(full, Exchange) > 0
@@ -301,6 +302,6 @@ def test_all_devices_work_on_a_state_whose_wires_are_not_all_mixed() -> None:
     plan = make_plan(
         circuit.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, Levels(wires - 1, 1, 8), True
     )
-    costs = stage_costs(plan.stages, wires, plan.levels, 8)
+    costs = stage_costs(plan.stages, wires, plan.levels, SINGLE)
     assert max(costs, key=lambda cost: cost.work).devices == 2
     assert sum(cost.fma for cost in costs if cost.devices == 1) < 0.02 * sum(cost.fma for cost in costs)

@@ -16,6 +16,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Layout, Mix, Shape
 
 GPU = Shape(tile=8, registers=4, low=2, edge=2, most_blocks=None, dense=4, start=0)
@@ -62,7 +63,7 @@ def test_predicted_work_counts_a_block_as_what_takes_as_long() -> None:
     """A plan with blocks is predicted to do less than the plan without, by what each block saves."""
     circuit = brick(10, 8)
     fma = [
-        summary(make_plan(circuit.instructions, 10, Layout.identity(10), replace(GPU, block=block)), 8).fma / 2**10
+        summary(make_plan(circuit.instructions, 10, Layout.identity(10), replace(GPU, block=block)), SINGLE).fma / 2**10
         for block in (None, 20.0)
     ]
     count = len(blocks_of(circuit, replace(GPU, block=20.0)))

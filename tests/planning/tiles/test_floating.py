@@ -103,10 +103,10 @@ def test_its_price_and_its_words() -> None:
     """A tile that is stored permuted costs the time of a transposition, and `explain` says where bits go."""
     plan = make_plan(drawn(1, 10, 60).instructions, 10, Layout.identity(10), GPU)
     sweep = next(sweep for sweep in plan.sweeps if sweep.store)
-    more = step_cost(sweep, 10, 8).exchanged - step_cost(replace(sweep, store=()), 10, 8).exchanged
-    assert more == SINGLE.permuted_work * 1024
+    more = step_cost(sweep, 10, SINGLE).exchanged - step_cost(replace(sweep, store=()), 10, SINGLE).exchanged
+    assert more == SINGLE.costs.permuted_work * 1024
     moved = next(f"{bit}→{to}" for bit, to in zip(sweep.tile, sweep.stored, strict=True) if bit != to)
-    assert f"written back with bits {moved}" in explain(plan, 8)
+    assert f"written back with bits {moved}" in explain(plan, SINGLE)
 
 
 def test_a_circuit_that_is_applied_again_has_one_plan() -> None:

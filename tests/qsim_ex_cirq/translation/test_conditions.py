@@ -8,6 +8,7 @@ import cirq
 import numpy as np
 import pytest
 import sympy
+from support.cirq_records import assert_from, distribution
 
 from qsim_ex import errors
 from qsim_ex_cirq import QsimExSimulator
@@ -95,7 +96,7 @@ def test_teleportation() -> None:
 
 
 def test_like_cirq() -> None:
-    """A circuit with controls is distributed as cirq.Simulator's."""
+    """A circuit with controls has the distribution of the definition, as that of cirq.Simulator has."""
     circuit = cirq.Circuit(
         cirq.Ry(rads=1.1)(A),
         cirq.measure(A, key="a"),
@@ -106,12 +107,9 @@ def test_like_cirq() -> None:
         cirq.H(C).with_classical_controls(sympy.Eq(a, 0)),
         cirq.measure(A, B, C, key="end"),
     )
-    n = 4000
-    wanted = cirq.Simulator(seed=1).run(circuit, repetitions=n).multi_measurement_histogram(keys=("a", "b", "end"))
-    found = QsimExSimulator(device="cpu", seed=1).run(circuit, repetitions=n)
-    counts = found.multi_measurement_histogram(keys=("a", "b", "end"))
-    for key in wanted | counts:
-        assert abs(wanted[key] - counts[key]) < 5 * np.sqrt(wanted[key] + counts[key] + 1), key
+    wanted = distribution(circuit, [A, B, C])
+    assert_from(QsimExSimulator(device="cpu", seed=1).run(circuit, repetitions=4000), wanted)
+    assert_from(cirq.Simulator(seed=1).run(circuit, repetitions=300), wanted)
 
 
 def test_a_channel_under_a_control() -> None:

@@ -24,8 +24,7 @@ from qiskit.primitives import StatevectorEstimator, StatevectorSampler
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
 from scipy.optimize import minimize
 
-from qsim_ex import Simulator, reference
-from qsim_ex.circuit import thresholds
+from qsim_ex import Simulator, reference, thresholds
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.frameworks import ParameterColumns, ParameterSweep, ParameterSweepBuilder
 from qsim_ex.program.divide import program_of

@@ -11,7 +11,7 @@ from qiskit.circuit.library import UnitaryGate, XGate, get_standard_gate_name_ma
 from qiskit.circuit.random import random_circuit
 from qiskit.quantum_info import random_unitary
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex_provider.translation import native_columns as native
 from qsim_ex_provider.translation.circuits import reading_of, translate_noisy
 from qsim_ex_provider.translation.columns import Columns, columns_of

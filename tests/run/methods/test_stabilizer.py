@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.chi_square import probability
 from support.clifford_circuits import clifford_circuit
+from support.held import Hold
 from support.saves_by_definition import saved_value, ways_to
 
 from qsim_ex import Circuit, CircuitBuilder, PauliString, PauliSum, Simulator, errors, reference
@@ -19,7 +20,6 @@ from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.saves import Save
 from qsim_ex.options import Progress
-from qsim_ex.run import sampled_answers, stim_samples
 from qsim_ex.stabilizer import gates
 from qsim_ex.stabilizer.translation import translated
 
@@ -311,9 +311,9 @@ def test_automatic_chooses_it_where_a_state_vector_costs_much() -> None:
     assert "method_reason" not in narrow.facts
 
 
-def test_the_choice_depends_on_the_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choice_depends_on_the_circuit(hold: Hold) -> None:
     """A gate that is not Clifford, small parts, or options about amplitudes leave the state vector."""
-    monkeypatch.setattr("qsim_ex.run.methods.stabilizer.WORK", 1 << 20)
+    hold(stabilizer_work=1 << 20)
     assert chosen(ghz(18)) == "stabilizer"
     assert chosen(ghz(18).gate("t", [3])) == "statevector"
     assert chosen(ghz(18), device_wires=17, device="cpu") == "statevector"
@@ -383,9 +383,9 @@ def test_memory_of_tableaus_is_bounded() -> None:
         STABILIZER.run(builder.build(), 10_000_000)
 
 
-def test_many_shots_are_sampled_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_shots_are_sampled_in_pieces(hold: Hold) -> None:
     """Pieces of some hundred shots keep the distribution, and every shot is written."""
-    monkeypatch.setattr(stim_samples, "_SAMPLED", 1)
+    hold(stim_records=1)
     both = [drawn(seed) for seed in range(20)]
     numbers = [bool(translated(one.structure, one.operands[0]).between) for one in both]
     for seed in (numbers.index(False), numbers.index(True)):  # samples, and frames with Pauli gates in some shots
@@ -408,12 +408,12 @@ def test_bindings_have_numbers_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("how", ["single", "list", "c_single"])
-def test_values_are_put_in_some_at_a_time(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_put_in_some_at_a_time(how: str, hold: Hold) -> None:
     """However few tableaus are made at a time, each shot has its own, and a single one is the first shot's."""
     builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0])
     circuit = builder.save("state", "stabilizer", how=how).build()
     usual = STABILIZER.run(circuit, 30, seed=4)
-    monkeypatch.setattr(sampled_answers, "_VALUES", 60)  # three tableaus
+    hold(values_at_once=60)  # three tableaus
     result = STABILIZER.run(circuit, 30, seed=4)
     bits = result.bits()[:, 0]
     each = {"single": [(bits[0], result.saved["state"])], "list": zip(bits, result.saved["state"], strict=True)}

@@ -11,6 +11,7 @@ from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.launch.pivoted import pivot
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write.emit import ROOM, emit
+from qsim_ex.precision import BY_DTYPE
 
 
 def program(kernels):
@@ -24,7 +25,7 @@ def check(cases, dtype, room=ROOM, tensor=False):
     """Run each case (seed, bits, sweep, packed numbers, high) both ways round and compare."""
     dtype = np.dtype(dtype)
     real = np.float32 if dtype == np.complex64 else np.float64
-    kernels = [emit(sweep, dtype.itemsize, room, tensor=tensor) for _, _, sweep, _, _ in cases]
+    kernels = [emit(sweep, BY_DTYPE[dtype], room, tensor=tensor) for _, _, sweep, _, _ in cases]
     compiled = library(program(kernels))
     for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
         kernel = kernels[k]

@@ -12,6 +12,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
+#include "base/thresholds.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "planner/plan.hpp"
@@ -26,7 +27,6 @@ constexpr double rounding = 1e-15;   // how far |phase|^2 may be from 1 by round
 constexpr int parts_of_turn = 4096;  // TURN of qsim_ex.circuit.phases, whose table of roots of unity is passed on
 constexpr double two_pi = 6.283185307179586477;
 constexpr int at_once = 8;           // factors whose sums are looked up together
-constexpr Index dense = 32;          // tables from this size up look sums up, smaller ones add factor by factor
 
 // One product left [size, size] * right [size, columns], whose columns are rows of a dense block one behind the other.
 void multiply_rows(const Instruction& row, const Index* left, const Index* right, const Complex* buffer, Complex* out) {
@@ -137,7 +137,7 @@ Complex phase_of(double turns, const Complex* roots) {
 class Sums {
   public:
     Sums(const std::vector<double>& terms, Index entries) : terms_(terms), groups_((terms.size() + at_once - 1) / at_once) {
-        if (entries < dense) return;
+        if (entries < thresholds.summed_entries) return;
         sums_.resize(groups_ << at_once);
         for (std::size_t group = 0; group < groups_; ++group) {
             double* sums = sums_.data() + (group << at_once);

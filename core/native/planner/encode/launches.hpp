@@ -18,10 +18,10 @@ enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, sca
 
 constexpr int numbers_kernels = 3;
 
-// num_bits: of the state. room: the bytes that a kernel may take by value. limits: the real numbers that each kernel takes
-// that makes tables.
+// num_bits: of the state. real_bytes: of the numbers that kernels compute with. room: the bytes that a kernel may take by
+// value. limits: the real numbers that each kernel takes that makes tables.
 struct LaunchSetting {
-    Int num_bits, itemsize, room;
+    Int num_bits, real_bytes, room;
     Capacity few, many;
     Int limits[numbers_kernels];
 };

@@ -266,7 +266,7 @@ void ProgramWriter::fragments(const Item& item) {
     std::array<int, register_bits> mixed;
     for (int k = 0; k < register_bits; ++k) mixed[k] = static_cast<int>(index_of(tile_, lowest(bits_of(item)[k])));
     const FragmentPlaces& places = places_of(mixed);
-    const auto entries = places.entries(itemsize_ == 8 ? 8 : 4);  // the depths of `qsim_ex.precision`
+    const auto entries = places.entries(depth_);
     std::array<Int, 512> takes;
     parts_of(item);
     for (std::size_t k = 0; k < 256; ++k)
@@ -293,7 +293,7 @@ const FragmentPlaces& ProgramWriter::places_of(const std::array<int, register_bi
 std::uint32_t ProgramWriter::hop(int position) const {
     Mask slot = unit(position), low = below(bank_bits_);
     for (Mask rest = slot >> bank_bits_; rest; rest >>= bank_bits_) slot ^= rest & low;
-    return static_cast<std::uint32_t>(slot * static_cast<Mask>(itemsize_));
+    return static_cast<std::uint32_t>(slot * static_cast<Mask>(2 * real_bytes_));
 }
 
 // Maps a block's number to the index bits outside the tile that are not fresh; the last run has no end.
@@ -344,7 +344,7 @@ std::vector<int> ProgramWriter::mixed_of(const Item& item) const {
 
 // Appends numbers that all amplitudes share, padded to what is loaded at a time; returns where they begin, counted in that.
 Int ProgramWriter::share(const Int* takes, std::size_t size) {
-    const std::size_t together = static_cast<std::size_t>(2 * quad / itemsize_);
+    const std::size_t together = static_cast<std::size_t>(quad / real_bytes_);
     Int at = static_cast<Int>((out_.shared.size() - first_shared_) / together);
     out_.shared.insert(out_.shared.end(), takes, takes + size);
     while ((out_.shared.size() - first_shared_) % together) out_.shared.push_back(constant(0));

@@ -35,10 +35,12 @@ struct RegisterPlaces {
 
 class ProgramWriter {
   public:
-    // itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the tensor cores.
-    ProgramWriter(const PlanContext& context, const StepArrays& steps, int itemsize, bool tensor, SweepPrograms& out)
-        : context_(context), steps_(steps), itemsize_(itemsize), bank_bits_(lowest(static_cast<Mask>(128 / itemsize))),
-          tensor_(tensor), out_(out) {}
+    // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at
+    // once. tensor: whether dense blocks run on the tensor cores.
+    ProgramWriter(const PlanContext& context, const StepArrays& steps, Int real_bytes, int depth, bool tensor,
+                  SweepPrograms& out)
+        : context_(context), steps_(steps), real_bytes_(real_bytes), depth_(depth),
+          bank_bits_(lowest(static_cast<Mask>(128 / (2 * real_bytes)))), tensor_(tensor), out_(out) {}
 
     void encode(const Step& sweep);
 
@@ -99,7 +101,8 @@ class ProgramWriter {
 
     const PlanContext& context_;
     const StepArrays& steps_;
-    int itemsize_, bank_bits_;
+    Int real_bytes_;
+    int depth_, bank_bits_;
     bool tensor_;
     SweepPrograms& out_;
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
 
 constexpr std::size_t index_bits = 63;    // the most bits of an index
-constexpr std::size_t sweeps_at_once = 64;  // between two looks at the clock
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
 
@@ -63,7 +64,7 @@ std::size_t EncodedSweeps::bytes() const {
 }
 
 bool Encoder::advance() {
-    for (std::size_t k = 0; k < sweeps_at_once && at_ < steps_.steps.size(); ++k, ++at_)
+    for (Int k = 0; k < thresholds.sweeps_at_once && at_ < steps_.steps.size(); ++k, ++at_)
         if (steps_.steps[at_].type == Step::sweep) writer_->encode(steps_.steps[at_]);
     if (at_ < steps_.steps.size()) return true;
     writer_.reset();

@@ -2,13 +2,9 @@
 
 #include "planner/linear/frame.hpp"
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
-
-namespace {
-
-constexpr int most_conditions = 6;  // on sums of several bits, each of which doubles the table of an operation
-
-}  // namespace
 
 void Frame::cx(int control, int target, bool value) {
     parities[at(target)] ^= parities[at(control)];
@@ -73,7 +69,7 @@ bool FramedWork::put(const Piece& piece, const PlanContext& context) {
     });
     for (int k = 0; k < piece.num_mixed; ++k) words_.push_back(static_cast<Mask>(context.bit(piece, k)));
     pieces_.push_back(out);
-    return sums <= most_conditions;
+    return sums <= thresholds.frame_conditions;
 }
 
 void FramedWork::turn_back(PlanContext& context) {

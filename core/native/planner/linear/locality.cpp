@@ -2,13 +2,13 @@
 
 #include "planner/linear/locality.hpp"
 
+#include "base/thresholds.hpp"
 #include "planner/locality.hpp"
 
 namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t most_candidates = 192;  // distinct reasons that are compared, the earliest first
 constexpr Int rank_unit = 1000000;            // earlier reasons win ties
 
 bool meets_oddly(const FramedWork& work, const Framed& mover, const Framed& reader) {
@@ -128,7 +128,7 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
         Index reason = known && parts.size() <= most ? found.spaces.of(parts) : LinearReasons::wide;
         found.numbers.push_back(number), found.of.push_back(reason);
         waits[number] = reason;
-        if (reason && ++waiting >= window) break;
+        if (reason && ++waiting >= thresholds.left_behind) break;
     }
     return found;
 }
@@ -158,7 +158,7 @@ Vectors choose(const LinearReasons& reasons, const FramedWork& work, const Vecto
         Index reason = reasons.of[k];
         if (!reason || reason == LinearReasons::wide || !allowed[reason]) continue;
         if (!weights[reason]) {
-            if (order.size() == most_candidates) continue;
+            if (order.size() >= thresholds.reasons) continue;
             order.push_back(reason);
         }
         weights[reason] += work[reasons.numbers[k]].piece.weight();

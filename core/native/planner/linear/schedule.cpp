@@ -5,11 +5,12 @@
 #include <cmath>
 #include <memory>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t most_pieces = 4096;  // which of them commute is found for all pairs
 constexpr double least = 1;   // passes over a full state: no plan takes less
 constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
 constexpr double half = 0.5;  // of the time that is saved may be spent on planning
@@ -28,7 +29,7 @@ bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& 
         added += changes_frame(piece, context);
     }
     std::size_t others = work.size() - diagonals - added;
-    return others + diagonals <= most_pieces && static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
+    return others + diagonals <= thresholds.scheduled_pieces && static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
 }
 
 LinearPlanner::LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows)

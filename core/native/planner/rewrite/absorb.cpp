@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
 namespace {
-
-// Wider matrices are not searched: it would cost more than the permutation.
-int widest_relabeling() { return static_cast<int>(thresholds.relabeled); }
 
 bool all_ones(Interned::Bytes of) {
     for (char entry : of)
@@ -107,7 +104,7 @@ bool Absorber::op(Piece& out) {
     masks_.assign(reads_, reads_ + row.num_reads);
     out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
-    if (relabels_ && out.unitary && num_mixes && num_mixes <= widest_relabeling() && !condition) {
+    if (relabels_ && out.unitary && num_mixes && num_mixes <= thresholds.relabeled && !condition) {
         const Relabeling& found = context_.patterns.relabeling(pattern, size);
         if (found.found) {
             relabel(found);
@@ -159,7 +156,7 @@ bool Absorber::place(Piece& out, const std::vector<int>& bits, const std::vector
         out.kind = Kind::diagonal;
         return !all_ones(context_.patterns[out.pattern]);
     }
-    if (reads.empty() && num_mixed <= std::min(shape_.registers, widest_relabeling())) {
+    if (reads.empty() && num_mixed <= shape_.registers && num_mixed <= thresholds.relabeled) {
         const std::vector<Index>& to = context_.patterns.permutation(out.pattern, out.size());
         if (!to.empty()) {
             out.kind = Kind::permute;
@@ -186,7 +183,8 @@ bool Absorber::permutation(Piece& out) {
     out.pattern = context_.patterns.of({});
     out.to = static_cast<Index>(context_.values.size());
     for (std::size_t x = 0; x < size; ++x) context_.values.push_back(picked_[x ^ flip] ^ flip);
-    bool narrow = static_cast<int>(bits_.size()) <= std::min(shape_.registers, widest_relabeling());
+    const int num_bits = static_cast<int>(bits_.size());
+    bool narrow = num_bits <= shape_.registers && num_bits <= thresholds.relabeled;
     out.kind = narrow ? Kind::permute : Kind::basis_permutation;
     return true;
 }

@@ -9,7 +9,7 @@
 
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -21,7 +21,7 @@ class Canceller {
     // num_pieces: the most that will be added.
     Canceller(PlanContext& context, Int num_pieces, Rules rules)
         : context_(context), exchanges_(rules.has(Rule::exchange)),
-          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(window_), to_(64) {
+          window_(static_cast<Index>(std::max(Int{1}, thresholds.window.at_most(num_pieces)))), kept_(window_), to_(64) {
         for (int bit = 0; bit < 64; ++bit) to_[bit] = bit;
     }
 

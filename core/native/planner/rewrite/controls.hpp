@@ -14,7 +14,7 @@
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -24,7 +24,7 @@ class Controls {
     // num_pieces: the most that will be added.
     Controls(PlanContext& context, CoefficientProgram& program, Int num_pieces, Rules rules)
         : context_(context), settles_(rules.has(Rule::settle)), eighths_(context, program),
-          window_(static_cast<Index>(std::clamp(num_pieces, Int{1}, thresholds.window))), kept_(2 * window_ + 2) {}
+          window_(static_cast<Index>(std::max(Int{1}, thresholds.window.at_most(num_pieces)))), kept_(2 * window_ + 2) {}
 
     // Takes the next piece, and calls take(piece) for what no later piece can change.
     template <class Take>

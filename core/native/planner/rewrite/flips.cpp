@@ -2,7 +2,7 @@
 
 #include "planner/rewrite/flips.hpp"
 
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -23,7 +23,7 @@ void Flips::show(int turns, const Shift& shift) {
 }
 
 bool Flips::fits() {
-    if (static_cast<Int>(span_.size()) > thresholds.parities) return false;
+    if (span_.size() > thresholds.parities) return false;
     turns_.assign(std::size_t{1} << span_.size(), first_);
     return true;
 }

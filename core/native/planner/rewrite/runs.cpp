@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "planner/rewrite/rotate.hpp"
-#include "planner/thresholds.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -122,10 +122,10 @@ bool RunJoiner::whole(const std::vector<Index>& members, Mask bits, Piece& made)
         const Piece& piece = work_[at];
         pieces_.push_back(&piece);
         mixed |= piece.mixed.units;
-        bool split = item_work_ <= static_cast<double>(thresholds.item_work) && splits(piece, context_);
+        bool split = item_work_ <= thresholds.item_work && splits(piece, context_);
         before += (split ? rotation + table_work : work_of(piece, context_)) + item_work_;
     }
-    if (mixed != bits || before < static_cast<double>(thresholds.run_work)) return false;
+    if (mixed != bits || before < thresholds.run_work) return false;
     return fuser_.product(pieces_.data(), static_cast<int>(pieces_.size()), bits, before, false, made);
 }
 

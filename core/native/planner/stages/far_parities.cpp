@@ -5,13 +5,13 @@
 #include <map>
 
 #include "base/sorting.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
 namespace {
 
 constexpr std::size_t width = 6;  // how many paths are followed at a time, and how many sets are tried for each next stage
-constexpr std::size_t most_candidates = 512;
 
 // Returns what is left of a parity with sums of others taken away, each of which was reduced by those before.
 Mask reduced(Mask parity, const Vectors& basis) {
@@ -57,12 +57,12 @@ Vectors candidates_of(const std::vector<Piece>& work, const Frame& end, const Pl
     };
     for (Mask parity : frame.parities) add(parity);
     for (Mask parity : end.parities) add(parity);
-    const std::size_t most = out.size() + most_candidates;
+    const std::size_t fixed = out.size();
     for (const Piece& piece : work)
         if (changes_frame(piece, context) && piece.when.mask) {
             int target = context.bit(piece, 0);
             frame.cx(highest(piece.when.mask), target, piece.when.value != 0);
-            if (out.size() < most) add(frame.parities[at(target)]);
+            if (out.size() - fixed < thresholds.parity_candidates) add(frame.parities[at(target)]);
         }
     return out;
 }

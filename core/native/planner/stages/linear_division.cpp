@@ -6,12 +6,12 @@
 #include <cmath>
 #include <memory>
 
+#include "base/thresholds.hpp"
+
 namespace qx::plan {
 
 namespace {
 
-constexpr std::size_t most_pieces = 1024;      // of work that no CX is: which of them commute is found for all pairs
-constexpr std::size_t most_work = 1 << 15;
 
 }  // namespace
 
@@ -63,13 +63,13 @@ LinearSearch::LinearSearch(const CandidatePlan& candidate, int num_bits, const L
 // Whether parities of work may be far: there is room for those of two stages above the lowest bits.
 bool LinearSearch::may_be(const CandidatePlan& candidate) const {
     int size = levels_.migration(num_bits_) ? levels_.migration(num_bits_) : levels_.peers;
-    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > most_work) return false;
+    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > thresholds.divided_work) return false;
     std::size_t pieces = 0;
     for (const Piece& piece : candidate.work) {
         pieces += !changes_frame(piece, *candidate.context);
         if (piece.num_mixed > levels_.local - levels_.slice) return false;
     }
-    return pieces <= most_pieces;
+    return pieces <= thresholds.divided_pieces;
 }
 
 bool LinearSearch::advance() {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/sorting.hpp"
+#include "base/thresholds.hpp"
 
 namespace qx::plan {
 
@@ -17,7 +18,6 @@ constexpr std::size_t pairs_at_once = 4;  // of bits that change places in one p
 constexpr int larger = 4;
 constexpr double patience = 0.35;  // the share of a run for which other candidates may be tried
 constexpr double starts = 0.15;    // how many times as long making stages takes for a piece of work as starting a sweep
-constexpr int wider = 6;           // other candidates are tried for states of so many bits more than `start`
 // The amounts of arithmetic for which a new state grows, in the order of the choices of its lowest bits. 142 plans (18
 // families, 27 to 33 wires, 2 and 4 devices) took 1.07 times the least time of 17 candidates with the first, 1.04 with two,
 // and 1.01 with all and one more; those of the default with its lowest bits at rest took 1.16.
@@ -272,7 +272,7 @@ Dividing::Dividing(const std::vector<Piece>& pieces, int num_bits, const Levels&
 Staging::Staging(CandidatePlan candidate, int num_bits, const Levels& levels, const Shape& shape, Mask fresh,
                  const std::vector<Mask>& lows, const Rates& rates, bool stays, int parities)
     : candidate_(std::move(candidate)), num_bits_(num_bits), levels_(levels), shape_(shape), fresh_(fresh), rates_(rates),
-      stays_(stays), parities_(parities), small_(num_bits < shape.start + wider),
+      stays_(stays), parities_(parities), small_(num_bits - shape.start < thresholds.staged_bits),
       grows_((levels.peers || levels.ranks) && fresh), layered_(levels.layers.size() > 1) {
     if (small_ && !grows_ && !layered_) choices_.push_back({});
     else choices_ = first_choices(levels_, shape_, fresh, fresh == below(num_bits), lows);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/thresholds.hpp"
 #include "planner/tiles/sweep.hpp"
 
 namespace qx::plan {
@@ -130,7 +131,7 @@ Directions next_low(const std::vector<Index>& ready, const Pending& left, Direct
             missing ^= unit(bit);
         });
     missing = tile.common(wanted).units;
-    int looked = static_cast<int>(std::min(left.size(), static_cast<std::size_t>(window)));
+    int looked = static_cast<int>(thresholds.left_behind.at_most(static_cast<Int>(left.size())));
     for (int k = 0; missing && k < looked; ++k)
         each(left[k].mixed.units & missing, [&](int bit) {
             first[bit] = looked - 1 - k;

@@ -2,6 +2,7 @@
 
 #include "planner/tiles/sweep.hpp"
 
+#include "base/thresholds.hpp"
 #include "planner/tiles/blocks.hpp"
 #include "planner/tiles/items.hpp"
 
@@ -9,7 +10,6 @@ namespace qx::plan {
 
 namespace {
 
-constexpr int blocks_at_once = 64;  // of a sweep that has many, so that planning can be cancelled
 
 }  // namespace
 
@@ -110,7 +110,7 @@ void RegisterBlockWriter::begin(Pending work, Directions tile, Directions readin
 bool RegisterBlockWriter::advance() {
     Directions middle = tile_.without(reading_ | writing_);
     bool done = false;
-    for (int k = 0; k < blocks_at_once && !done; ++k) {
+    for (int k = 0; k < thresholds.blocks_at_once && !done; ++k) {
         bool first = blocks_.empty(), last = static_cast<int>(blocks_.size()) == shape_.most_blocks - 1;
         reasons_.find(left_, {}, shape_.registers);
         Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu import sums, sweeps
-from qsim_ex.kernels.cpu.pool import CHUNK_BITS, in_chunks
+from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.step import Step, Sweep, ZeroFill
 
@@ -65,7 +66,7 @@ class CpuBatches(Batches):
     def take_rows(self, to: Buffer, source: Buffer, num_bits: int, rows: NDArray[np.int64]) -> None:
         """Copy rows, long rows in pieces."""
         size = 1 << num_bits
-        piece = min(size, 1 << CHUNK_BITS)
+        piece = min(size, 1 << thresholds.now.chunk_bits)
         pieces = (rows[:, None] * (size // piece) + np.arange(size // piece)).ravel()
         target, origin = to.reshape(-1, piece), source.reshape(-1, piece)
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu.sums import offsets_of
 from qsim_ex.kernels.cpu import blocks
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
-
-_WORKSPACE = 32 << 20  # bytes, for each of the matrices of a product
 
 
 def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: int, threads: int) -> None:
@@ -105,6 +105,6 @@ def _columns(
     free = ((1 << num_bits) - 1) & ~mask_of(tuple(bits)) & ~when.mask
     total = 1 << free.bit_count()
     rows = rows or 1 << len(bits)
-    step = max(1, min(total, _WORKSPACE // (rows * buffer.itemsize)))
+    step = max(1, min(total, STORAGE[buffer.dtype].count(thresholds.now.product_bytes // rows)))
     for first in range(0, total, step):
         work(blocks.bases(free, when.value, first, min(step, total - first)))

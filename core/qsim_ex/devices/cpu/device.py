@@ -12,6 +12,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, SharesMemory
@@ -22,6 +23,7 @@ from qsim_ex.devices.memory import Amplitudes, kept_bytes, memory_of_host, pagea
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -35,9 +37,6 @@ _PIECE_BYTES = 256
 
 _KEPT, _KEPT_BYTES = 256, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
-
-_UNASKED = 1 << 24
-"""The bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state."""
 
 
 class HostCopyQueue:
@@ -116,8 +115,8 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         Subspaces: circuits full of CX took 0.43 to 0.74 of their time at 20 to 23 wires (decision 0023), and 0.45 to
         0.58 of it on a state that was there before (decision 0039).
         """
-        itemsize = np.dtype(dtype).itemsize
-        tile, low = (size.bit_length() - 1 for size in (_TILE_BYTES // itemsize, _PIECE_BYTES // itemsize))
+        storage = STORAGE[np.dtype(dtype)]
+        tile, low = (size.bit_length() - 1 for size in map(storage.count, (_TILE_BYTES, _PIECE_BYTES)))
         return Shape(
             tile=tile,
             registers=tile,
@@ -135,8 +134,8 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
-        size = num_amplitudes * np.dtype(dtype).itemsize
-        if size <= _UNASKED:
+        size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
+        if size <= thresholds.now.unasked_bytes:
             return aligned(num_amplitudes, np.dtype(dtype))
         _require(num_amplitudes, np.dtype(dtype))
         try:
@@ -151,7 +150,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         dtype = np.dtype(dtype)
         _require(num_amplitudes, dtype)
         try:
-            file = shared.make(num_amplitudes * dtype.itemsize)
+            file = shared.make(STORAGE[dtype].nbytes(num_amplitudes))
         except OSError as error:
             return SharedBuffer(self.allocate(num_amplitudes, dtype), None, "", error.strerror or str(error))
         found = shared.mapped(file, num_amplitudes, dtype)
@@ -327,7 +326,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
 def _require(num_amplitudes: int, dtype: np.dtype[Any]) -> None:
     """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
-    size = num_amplitudes * dtype.itemsize
+    size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
     free, total = host.memory()
     if size > free and kept_bytes():
         pinned.release()

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.kernels.cpu import pool
+from qsim_ex.precision import STORAGE
 
 KIND = "file descriptors"
 """The handles, in words."""
@@ -52,7 +53,7 @@ def make(nbytes: int) -> int:
     file = os.memfd_create("qsim-ex")
     try:
         os.ftruncate(file, _rounded(nbytes))
-        _collapse(mapped(file, buffers.HUGE, np.uint8))
+        _collapse(_mapped(file, buffers.HUGE))
     except BaseException:
         os.close(file)
         raise
@@ -60,13 +61,18 @@ def make(nbytes: int) -> int:
 
 
 def mapped(file: int, num_amplitudes: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return the beginning of a file as amplitudes; the array keeps the mapping. Raises `OSError`.
+    """Return the beginning of a file as amplitudes; the array keeps the mapping. Raises `OSError`."""
+    dtype = np.dtype(dtype)
+    return _mapped(file, STORAGE[dtype].nbytes(num_amplitudes)).view(dtype)
 
-    Huge pages need an address and a place in the file that are multiples of their size, so we map to such an address.
+
+def _mapped(file: int, size: int) -> NDArray[np.uint8]:
+    """Return the first bytes of a file, with huge pages.
+
+    These need an address and a place in the file that are multiples of their size, so we map to such an address.
     """
     assert _libc is not None
-    dtype = np.dtype(dtype)
-    nbytes = _rounded(num_amplitudes * dtype.itemsize)
+    nbytes = _rounded(size)
     room = nbytes + buffers.HUGE
     reserved = _map(None, room, _NO_ACCESS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE, -1)
     start = reserved + -reserved % buffers.HUGE
@@ -74,8 +80,7 @@ def mapped(file: int, num_amplitudes: int, dtype: DTypeLike) -> NDArray[Any]:
     weakref.finalize(memory, _unmap, start, reserved, room).atexit = False
     _map(start, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, file)
     _mappings[start] = start + nbytes
-    found: NDArray[Any] = np.ndarray((num_amplitudes,), dtype, memory)
-    return found
+    return np.ndarray((size,), np.uint8, memory)
 
 
 def fill(memory: NDArray[Any], threads: int) -> None:
@@ -95,8 +100,8 @@ def unload(view: NDArray[Any]) -> None:
     Of memory that is not mapped here this would destroy the contents, so nothing is done to it.
     """
     assert _libc is not None
-    first = view.ctypes.data
-    last = first + view.itemsize + sum(step * (count - 1) for step, count in zip(view.strides, view.shape, strict=True))
+    first, one = view.ctypes.data, STORAGE[view.dtype].bytes
+    last = first + one + sum(step * (count - 1) for step, count in zip(view.strides, view.shape, strict=True))
     if any(start <= first and last <= end for start, end in tuple(_mappings.items())):
         first -= first % buffers.HUGE
         _libc.madvise(first, _rounded(last - first), mmap.MADV_DONTNEED)

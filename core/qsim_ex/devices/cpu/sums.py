@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.along import Along, along
@@ -24,18 +25,13 @@ Buffer = NDArray[np.complexfloating[Any, Any]]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_UNIT_BITS = 16  # at least 2^16 amplitudes for each unit
-_BLOCK_BITS = 10  # amplitudes that are neighbours in memory
-_SMALL = 1 << 12  # amplitudes of a state for whose sums threads are never worth it
-_MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
-
 
 def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
     """Return for each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
-    width = min(num_bits, _BLOCK_BITS)
+    width = min(num_bits, thresholds.now.sum_block_bits)
     chosen = sum([bit >= width for bit in bits])  # bits that name a group of blocks
     rest = num_bits - width - chosen - (when.mask >> width).bit_count()  # bits above a block that are summed over
-    share = max(0, min(6 - chosen, width + rest - _UNIT_BITS))
+    share = max(0, min(6 - chosen, width + rest - _unit_bits()))
     out = _run_marginals(buffer, num_bits, width, share, bits, when, 1 << chosen + share, threads)
     return np.asarray(out.sum(axis=1) if share else out[:, 0])
 
@@ -44,8 +40,8 @@ def marginal_along(
     buffer: Buffer, base: int, directions: Sequence[int], rest: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
     """Return the sums of |amplitude|² along directions, float64 [2^directions]."""
-    how = along(tuple(directions), tuple(rest), _BLOCK_BITS)
-    share = max(0, min(6 - len(how.groups), len(how.lanes) + len(how.steps) - _UNIT_BITS))
+    how = along(tuple(directions), tuple(rest), thresholds.now.sum_block_bits)
+    share = max(0, min(6 - len(how.groups), len(how.lanes) + len(how.steps) - _unit_bits()))
     return how.in_order(_run_along(buffer, base, how, share, threads).sum(axis=1).reshape(-1))
 
 
@@ -53,7 +49,7 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
     """Return Σ conj(left)·right."""
     if left.dtype != right.dtype:
         raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
-    width = min(left.size, 1 << _BLOCK_BITS)
+    width = min(left.size, 1 << thresholds.now.sum_block_bits)
     units = _units(left.size)
     return complex(*_run_inner(left, right, width, units, threads).sum(axis=0))
 
@@ -62,9 +58,10 @@ def paulis(
     buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
 ) -> NDArray[np.complex128]:
     """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
-    if buffer.size == 1 << num_bits <= _SMALL:
+    if buffer.size == 1 << num_bits <= thresholds.now.sum_alone:
         return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
-    passes = [(x, zs[k : k + _MASKS]) for x, zs in parts for k in range(0, len(zs), _MASKS)]
+    most = thresholds.now.sum_masks
+    passes = [(x, zs[k : k + most]) for x, zs in parts for k in range(0, len(zs), most)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
     for x, zs in passes:
@@ -102,9 +99,14 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
     return offsets
 
 
+def _unit_bits() -> int:
+    """Return log2 of the least amplitudes of a unit, which has whole blocks."""
+    return thresholds.now.sum_block_bits + thresholds.now.sum_unit_blocks
+
+
 def _units(size: int) -> int:
     """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
-    return max(1, min(256, size >> _UNIT_BITS))
+    return max(1, min(256, size >> _unit_bits()))
 
 
 # --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------
@@ -179,6 +181,7 @@ def _run_small_paulis(
     return out
 
 
+@thresholds.depends
 @lru_cache(maxsize=256)
 def _small_paulis_forms(num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]) -> tuple[int, int, Any]:
     """Return the address of the addresses of all forms, the number of sums, and what must be kept for that."""
@@ -187,11 +190,12 @@ def _small_paulis_forms(num_bits: int, parts: tuple[tuple[int, tuple[int, ...]],
     return address(pointers), sum(len(zs) for _, zs in parts), (pointers, forms)
 
 
+@thresholds.depends
 @lru_cache(maxsize=1024)
 def _paulis_form(num_bits: int, x: int, zs: tuple[int, ...], units: int) -> tuple[ctypes.Structure, Any]:
     """Return the form of some Pauli strings, and the arrays that it points to; cached for loops that ask them again."""
     size = 1 << num_bits
-    width, masks = min(size, 1 << _BLOCK_BITS), np.array(zs, dtype=np.int64)
+    width, masks = min(size, 1 << thresholds.now.sum_block_bits), np.array(zs, dtype=np.int64)
     above, of = np.unique(masks & -width, return_inverse=True)
     of = np.ascontiguousarray(of, dtype=np.int64)
     form = _Paulis(size, x, len(zs), len(above), width, units, address(masks), address(above), address(of))
@@ -210,4 +214,4 @@ def _run_search(
 
 
 def _single(state: Buffer) -> bool:
-    return BY_DTYPE[state.dtype].native_single
+    return BY_DTYPE[state.dtype].storage.native_single

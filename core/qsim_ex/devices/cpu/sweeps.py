@@ -15,7 +15,7 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, encoded_plan
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.precision import BY_DTYPE, DTYPES
+from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, Storage
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
 
@@ -67,7 +67,7 @@ class EncodedSweeps:
     @cached_property
     def _vectors(self) -> tuple[int, int]:
         """log2 of the real numbers of a vector, and the bytes of one."""
-        return host.lane_bits(self.dtype, self.chosen), real_of(self.dtype).itemsize
+        return host.lane_bits(self.dtype, self.chosen), checked_storage(self.dtype).real_bytes
 
 
 def run_sweep(
@@ -88,7 +88,7 @@ def run_sweep(
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return an array whose first element is on a cache line; see `buffers`."""
-    size = count * dtype.itemsize
+    size = STORAGE[dtype].nbytes(count)
     if size >= buffers.LARGE:
         return buffers.take(size).view(dtype)
     raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
@@ -97,8 +97,8 @@ def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=2)
-def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of real and imaginary parts; raises `InvalidInput` unless amplitudes have this dtype."""
+def checked_storage(dtype: np.dtype[Any]) -> Storage:
+    """Return how amplitudes of a dtype are stored; raises `InvalidInput` unless amplitudes have this dtype."""
     if (row := BY_DTYPE.get(dtype)) is None:
         raise InvalidInput(f"expected amplitudes in {DTYPES}, got {dtype}; convert them.")
-    return row.real
+    return row.storage

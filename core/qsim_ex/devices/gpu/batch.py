@@ -17,6 +17,7 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.precision import BY_DTYPE, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 class StepsOfRows(NamedTuple):
     """Steps for rows, whose kernels are chosen when it is known how many rows there are.
 
-    num_bits: of each state. itemsize: the bytes of an amplitude. compile: as in `Device.prepare`.
+    num_bits: of each state. compile: as in `Device.prepare`.
     """
 
     steps: tuple[Step, ...]
     num_bits: int
-    itemsize: int
+    precision: Precision
     compile: str
 
 
@@ -60,16 +61,16 @@ class GpuBatches(Batches):
 
         Kernels that any first batch on a machine needs are compiled from here on, while numbers are computed.
         """
-        itemsize = np.dtype(dtype).itemsize
+        precision = BY_DTYPE[np.dtype(dtype)]
         if not self._begun and isinstance(self._runtime, CupyRuntime):
-            self._runtime.begin([interpreter.text(itemsize, None), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
+            self._runtime.begin([interpreter.text(precision, None), *fixed.first(precision, fixed.FIRST_OF_ROWS)])
         self._begun = True
-        return StepsOfRows(tuple(steps), num_bits, itemsize, compile)
+        return StepsOfRows(tuple(steps), num_bits, precision, compile)
 
     def load_batch(self, prepared: StepsOfRows, numbers: Bound) -> list[Any]:
         """Return the numbers of all rows, made on the device; compile the kernels for rows where that pays."""
         size = numbers.rows << prepared.num_bits
-        batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
+        batch = self._batches.prepare(prepared.steps, _log(size), prepared.precision, prepared.compile)
         return batch.load(self._runtime, numbers)
 
     def run_batch(
@@ -86,8 +87,8 @@ class GpuBatches(Batches):
                 given = numbers
                 if not isinstance(given, RowNumbers):
                     compile = prepared.compile if prepared else "auto"
-                    size, itemsize = _log(int(buffer.size)), buffer.dtype.itemsize
-                    given = self._batches.prepare((step,), size, itemsize, compile).give(self._runtime, step, numbers)
+                    size, precision = _log(int(buffer.size)), BY_DTYPE[buffer.dtype]
+                    given = self._batches.prepare((step,), size, precision, compile).give(self._runtime, step, numbers)
                 given.launch(self._runtime, buffer, num_bits, given.numbers, given.stride)
             case ZeroFill(fresh):
                 fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)

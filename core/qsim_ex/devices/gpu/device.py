@@ -26,7 +26,7 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import BY_DTYPE, PRECISIONS, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -62,7 +62,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # Any first run on a machine needs these kernels; meanwhile circuits are read and planned.
-        wanted = [(*interpreter.texts(itemsize), *fixed.first(itemsize)) for itemsize in BY_ITEMSIZE]
+        wanted = [(*interpreter.texts(precision), *fixed.first(precision)) for precision in PRECISIONS.values()]
         runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod
@@ -74,7 +74,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def _use(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._begun_with: set[int] = set()
+        self._begun_with: set[Precision] = set()
         self._sweeps = Sweeps(runtime)
         self._copies = copies_of(runtime)
         self.name = runtime.name
@@ -87,7 +87,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps: the shared memory of a thread block and the registers of a thread."""
-        return shape_of(np.dtype(dtype).itemsize, self._runtime.tensor)
+        return shape_of(BY_DTYPE[np.dtype(dtype)], self._runtime.tensor)
 
     def memory(self) -> tuple[int, int]:
         """Return free and total bytes; memory that CuPy's pool keeps for reuse counts as free."""
@@ -123,15 +123,15 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
         In the background all kernels are loaded that another first run may need: each takes about a millisecond.
         """
-        itemsize = np.dtype(dtype).itemsize
-        if itemsize not in self._begun_with and isinstance(self._runtime, CupyRuntime):
-            self._runtime.later(partial(self._load_kernels, itemsize))
-        self._begun_with.add(itemsize)
-        return self._sweeps.prepare(steps, num_bits, itemsize, compile)
+        precision = BY_DTYPE[np.dtype(dtype)]
+        if precision not in self._begun_with and isinstance(self._runtime, CupyRuntime):
+            self._runtime.later(partial(self._load_kernels, precision))
+        self._begun_with.add(precision)
+        return self._sweeps.prepare(steps, num_bits, precision, compile)
 
-    def _load_kernels(self, itemsize: int) -> None:
+    def _load_kernels(self, precision: Precision) -> None:
         try:
-            self._runtime.kernels([*interpreter.texts(itemsize), *fixed.first(itemsize, fixed.OF_FIRST_RUNS)])
+            self._runtime.kernels([*interpreter.texts(precision), *fixed.first(precision, fixed.OF_FIRST_RUNS)])
         except Exception as error:  # noqa: BLE001 - the run that needs one of them raises it
             LOGGER.debug("the kernels of first runs could not be loaded beforehand: %s", error)
 
@@ -285,19 +285,19 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
 
 @cache
-def shape_of(itemsize: int, tensor: bool = False) -> Shape:
-    """Return the limits of a GPU for amplitudes of `itemsize` bytes; tensor: whether blocks on tensor cores pay."""
-    row = BY_ITEMSIZE[itemsize]
+def shape_of(precision: Precision, tensor: bool = False) -> Shape:
+    """Return the limits of a GPU for amplitudes of a precision; tensor: whether blocks on tensor cores pay."""
+    costs = precision.costs
     return Shape(
-        tile=row.tile_bits,
+        tile=precision.geometry.tile_bits,
         registers=REGISTERS,
         low=LANES,
         edge=LANES,
         most_blocks=None,
         dense=REGISTERS,
         start=_START,
-        balance=row.pass_work,
-        block=row.block_work if tensor else None,
+        balance=costs.pass_work,
+        block=costs.block_work if tensor else None,
         block_made=_BLOCK_MADE,
         floats=True,
         linear=True,
@@ -305,9 +305,9 @@ def shape_of(itemsize: int, tensor: bool = False) -> Shape:
         cx_ratio=1.0,  # the adder, which gains, has 1.02
         cx_ratio_there=1.0,
         seen=_SEEN,
-        transposed=row.permuted_work,
-        counted=row.counted_work,
-        exchanged=row.exchange_work,
-        fewer=row.fewer_lows,
-        scattered=row.scattered,
+        transposed=costs.permuted_work,
+        counted=costs.counted_work,
+        exchanged=costs.exchange_work,
+        fewer=costs.fewer_lows,
+        scattered=costs.scattered,
     )

@@ -23,6 +23,7 @@ from qsim_ex.devices.base import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.precision import STORAGE
 
 _PINNED, _ON_DEVICE, _READ_WRITE = 1, 1, 3
 """CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE."""
@@ -129,7 +130,7 @@ def allocate(runtime: Runtime, num_amplitudes: int, dtype: DTypeLike) -> SharedB
         kind, why = _kind(device.id)
         if kind is None:
             return SharedBuffer(runtime.empty(num_amplitudes, dtype), None, "", why)
-        nbytes = _rounded(device.id, num_amplitudes * np.dtype(dtype).itemsize, kind)
+        nbytes = _rounded(device.id, STORAGE[np.dtype(dtype)].nbytes(num_amplitudes), kind)
         try:
             handle = _created(device.id, nbytes, kind)
         except OutOfMemory:  # CuPy's pool keeps memory that nobody uses
@@ -152,7 +153,7 @@ def mapped(runtime: Runtime, handle: Handle, num_amplitudes: int, dtype: DTypeLi
     with runtime.device as device:
         _call("cuMemImportFromShareableHandle", ctypes.byref(found), given, ctypes.c_int(kind))
         try:
-            nbytes = _rounded(device.id, num_amplitudes * np.dtype(dtype).itemsize, kind)
+            nbytes = _rounded(device.id, STORAGE[np.dtype(dtype)].nbytes(num_amplitudes), kind)
             return AddressRange(device, found, nbytes).array(runtime.cupy, num_amplitudes, dtype)
         finally:
             _call("cuMemRelease", found)

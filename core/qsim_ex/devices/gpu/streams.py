@@ -12,6 +12,7 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
+from qsim_ex.precision import STORAGE
 
 
 class CudaCopyQueue:
@@ -85,13 +86,13 @@ class CudaCopies(Copies):
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
         """Return page-locked memory; if locking fails, pageable memory, which some GPUs read directly."""
-        dtype = np.dtype(dtype)
+        dtype, size = np.dtype(dtype), STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         try:
             with self._device:
-                memory = pinned.take(max(num_amplitudes * dtype.itemsize, 1))
+                memory = pinned.take(max(size, 1))
         except (self._cupy.cuda.runtime.CUDARuntimeError, MemoryError):
             return pageable(num_amplitudes, dtype), self._unlocked()
-        return memory[: num_amplitudes * dtype.itemsize].view(dtype), "pinned"
+        return memory[:size].view(dtype), "pinned"
 
     def lock(self, memory: NDArray[Any]) -> str:
         """Lock memory that other processes may have mapped; if that fails, it is pageable, which some GPUs read."""

@@ -74,5 +74,5 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
 
 def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
-    before = address(state), BY_DTYPE[state.dtype].native_single
+    before = address(state), BY_DTYPE[state.dtype].storage.native_single
     in_ranges(unchecked(name), *before, *given, size=size, each=each, threads=threads)

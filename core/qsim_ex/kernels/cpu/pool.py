@@ -11,17 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 
+from qsim_ex import thresholds
 from qsim_ex.kernels import host
 from qsim_ex.native import library
-
-CHUNK_BITS = 18
-"""log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C."""
-
-SLICE = 50_000
-"""The microseconds that a call of the native library may last between two checks for Ctrl-C."""
-
-_ALONE = 1 << 15
-"""The number of amplitudes below which waking a thread does not pay."""
 
 
 @lru_cache(maxsize=1)
@@ -74,12 +66,12 @@ def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
 
 def worth(amplitudes: int, threads: int) -> int:
     """Return how many of the threads a number of amplitudes is worth."""
-    return threads if amplitudes > _ALONE else 1
+    return threads if amplitudes > thresholds.now.amplitudes_alone else 1
 
 
 def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each: int = 1) -> None:
     """Call ``work(first, last)`` for ranges of 0 … size − 1 of items of `each` amplitudes."""
-    step = max(1, min((1 << CHUNK_BITS) // each, -(-size // (8 * threads))))
+    step = max(1, min((1 << thresholds.now.chunk_bits) // each, -(-size // (8 * threads))))
     share(
         lambda chunk: work(chunk * step, min(size, chunk * step + step)), -(-size // step), worth(size * each, threads)
     )
@@ -89,9 +81,9 @@ def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, th
     """Call a native function that threads share by ranges (`core/native/base/ranges.hpp`) until all items are done.
 
     call: of `library.unchecked`. given: its arguments before those of `Ranges`. size: the number of items. each: the
-    amplitudes of an item. Ctrl-C is looked for every `SLICE`. Raises `OutOfMemory`.
+    amplitudes of an item. Ctrl-C is looked for every `thresholds.slice_microseconds`. Raises `OutOfMemory`.
     """
     threads, chunk = worth(size * each, threads), 0
-    while chunk := call(*given, size, each, chunk, threads, SLICE):
+    while chunk := call(*given, size, each, chunk, threads, thresholds.now.slice_microseconds):
         if chunk == library.REFUSED:
             raise library.refusal(call)

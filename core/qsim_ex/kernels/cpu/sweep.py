@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu import pool
+from qsim_ex import thresholds
 from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
 
@@ -26,6 +26,7 @@ def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
     return found
 
 
+@thresholds.depends
 @lru_cache(maxsize=1)
 def cached_bytes() -> int:
     """Return the bytes above which a growing state is written past the caches.
@@ -33,7 +34,7 @@ def cached_bytes() -> int:
     To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
     wires on 16 cores.
     """
-    return max(LEAST_CACHED, library.function("last_cache")())
+    return thresholds.now.past_caches or max(LEAST_CACHED, library.function("last_cache")())
 
 
 class NativeSweep:
@@ -55,6 +56,6 @@ class NativeSweep:
         """
         chunk = 0
         where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
-        while chunk := self._run(*where, chunk, threads, pool.SLICE):
+        while chunk := self._run(*where, chunk, threads, thresholds.now.slice_microseconds):
             if chunk == library.REFUSED:
                 raise library.refusal(self._run)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu import pool
+from qsim_ex import thresholds
 from qsim_ex.native.library import address, function, structure
 from qsim_ex.precision import BY_DTYPE
 
@@ -62,7 +62,7 @@ def run(
     """
     every = (_Request * len(parts))()
     out, out_shots, out_counts, out_outcomes = address(states), address(shots), address(counts), address(outcomes)
-    single = BY_DTYPE[states.dtype].native_single
+    single = BY_DTYPE[states.dtype].storage.native_single
     for request, part in zip(every, parts, strict=True):
         ctypes.pointer(request)[0] = part.tables.fields
         request.first, request.shots, request.single = part.first, part.shots, single
@@ -73,7 +73,7 @@ def run(
     groups = np.zeros(len(parts), dtype=np.int64)
     first, call, to = 0, function("trajectories"), address(groups)
     while first < len(parts):
-        after = call(ctypes.addressof(every), len(parts), to, first, threads, pool.SLICE)
+        after = call(ctypes.addressof(every), len(parts), to, first, threads, thresholds.now.slice_microseconds)
         done(first, after)
         first = after
     return groups.tolist()

@@ -26,7 +26,7 @@ from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.kernel import Kernel
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import Key, key_of
 from qsim_ex.steps.step import Step, Sweep
@@ -187,16 +187,16 @@ class BatchSweeps:
         self._runtime = runtime
         self._choosing = KernelChooser(runtime, emit_rows)
         self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
-        self._interpreted: OrderedDict[tuple[Key, int], InterpretedBatchSweep] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedBatchSweep] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
+    def prepare(self, steps: Sequence[Step], num_bits: int, precision: Precision, compile: str) -> PreparedBatch:
         """Choose kernels or the interpreter, and compile; all rows together have about 2^num_bits amplitudes.
 
         Once every sweep has its kernel, the choice is the same for any number of rows.
         """
         steps = tuple(steps)
-        key = (tuple(map(id, steps)), itemsize, compile)
+        key = (tuple(map(id, steps)), precision, compile)
         with self._lock:
             known = self._plans.get(key)
             if known is not None and (known.settled or known.changes == self._choosing.changes):
@@ -204,24 +204,24 @@ class BatchSweeps:
                 return known
             sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
             changes = self._choosing.changes
-            kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
+            kernels = self._choosing.kernels(sweeps, num_bits, precision, compile)
             functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
             launches: dict[int, BatchSweepLaunch] = {
-                id(sweep): CompiledBatchSweep(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
+                id(sweep): CompiledBatchSweep(kernel, next(functions)) if kernel else self._interpret(sweep, precision)
                 for sweep, kernel in zip(sweeps, kernels, strict=True)
             }
-            real = BY_ITEMSIZE[itemsize].real.type
+            real = precision.storage.real.type
             prepared = PreparedBatch(steps, real, launches, settled=compile == "never" or all(kernels))
-            prepared.changes = changes if self._choosing.waits(sweeps, itemsize) else None
+            prepared.changes = changes if self._choosing.waits(sweeps, precision) else None
             remember(self._plans, key, prepared)
             return prepared
 
-    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedBatchSweep:
-        key = (key_of(sweep), itemsize)
+    def _interpret(self, sweep: Sweep, precision: Precision) -> InterpretedBatchSweep:
+        key = (key_of(sweep), precision)
         if key not in self._interpreted:
-            program = program_of(sweep, itemsize, False)
-            function = self._runtime.kernels([interpreter.text(itemsize, None)])[0]
+            program = program_of(sweep, precision, False)
+            function = self._runtime.kernels([interpreter.text(precision, None)])[0]
             words = self._runtime.upload(program.words)
-            made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)
+            made = InterpretedBatchSweep(program, words, function, precision.geometry.threads)
             remember(self._interpreted, key, made, 16 * KEPT)
         return self._interpreted[key]

@@ -21,7 +21,7 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTake
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
 from qsim_ex.steps.step import Step, Sweep
@@ -134,7 +134,7 @@ class InterpretedFromMemory:
 class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, its launch.
 
-    num_bits, itemsize, compile: the arguments of `Sweeps.prepare`. real: the dtype of the numbers that kernels take.
+    num_bits, precision, compile: the arguments of `Sweeps.prepare`. real: the dtype of the numbers that kernels take.
     interpret: makes the launch of a sweep that is interpreted, when it is asked for.
     settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
         made, if all others have been asked for.
@@ -145,7 +145,7 @@ class PreparedSweeps:
 
     steps: tuple[Step, ...]
     num_bits: int
-    itemsize: int
+    precision: Precision
     compile: str
     interpret: Callable[[Sweep], SweepLaunch]
     launches: dict[int, SweepLaunch] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class PreparedSweeps:
     numbers: Coefficients | None = None
 
     def __post_init__(self) -> None:
-        self.real = BY_ITEMSIZE[self.itemsize].real.type
+        self.real = self.precision.storage.real.type
         self._sweeps = {id(step) for step in self.steps if isinstance(step, Sweep)}
 
     @property
@@ -185,7 +185,7 @@ class PreparedSweeps:
         choose, self.choose = self.choose, None
         if getattr(numbers.numbers, "arrays", None) is self.arrays and self.arrays is not None:
             arrays, self.arrays, self.numbers = self.arrays, None, numbers.numbers
-            programs = plan_programs(arrays, self.itemsize, runtime.tensor)
+            programs = plan_programs(arrays, self.precision, runtime.tensor)
             self.at_once = first_launches(runtime, arrays, programs, self.num_bits)
         if self.at_once is not None and numbers.numbers is self.numbers:
             return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
@@ -209,7 +209,7 @@ class PreparedSweeps:
         if self.loader is None or self.loader.numbers is not numbers:
             launches = [self.launch(step) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
-            self.loader, self.numbers, self.loads = NumberLoader(takes, numbers, self.real), numbers, 0
+            self.loader, self.numbers, self.loads = NumberLoader(takes, numbers, self.precision), numbers, 0
         return self.loader
 
     def run(
@@ -229,54 +229,54 @@ class Sweeps:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
         self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
-        self._interpreted: OrderedDict[tuple[Key, int], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
+    def prepare(self, steps: Sequence[Step], num_bits: int, precision: Precision, compile: str) -> PreparedSweeps:
         """Choose kernels or the interpreter for each sweep, and return the prepared sweeps.
 
         What was prepared before is returned again until a kernel is there that it does not use.
         """
         steps = tuple(steps)
-        key = (tuple(map(id, steps)), num_bits, itemsize, compile)
+        key = (tuple(map(id, steps)), num_bits, precision, compile)
         with self._lock:
             known = self._plans.get(key)
             if known is not None and (known.settled or known.changes == self._choosing.changes):
                 self._plans.move_to_end(key)
                 return known
-            prepared = self._prepare(steps, num_bits, itemsize, compile, known)
+            prepared = self._prepare(steps, num_bits, precision, compile, known)
             remember(self._plans, key, prepared)
             return prepared
 
     def _prepare(
-        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, known: PreparedSweeps | None
+        self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, known: PreparedSweeps | None
     ) -> PreparedSweeps:
         sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
         if compile == "auto" and (known is None or known.at_once is not None):
-            made = known or self._with_kernels(steps, num_bits, itemsize, compile, [None] * len(sweeps))
-            if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, itemsize)):
+            made = known or self._with_kernels(steps, num_bits, precision, compile, [None] * len(sweeps))
+            if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, precision)):
                 made.choose = lambda: self._choose(made, sweeps, changes)  # the GPU need not wait for that
                 return made
-        kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
-        waits = self._choosing.waits(sweeps, itemsize)
+        kernels = self._choosing.kernels(sweeps, num_bits, precision, compile)
+        waits = self._choosing.waits(sweeps, precision)
         if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
-            known = self._with_kernels(steps, num_bits, itemsize, compile, kernels)
+            known = self._with_kernels(steps, num_bits, precision, compile, kernels)
         known.changes = changes if waits else None
         return known
 
     def _choose(self, made: PreparedSweeps, sweeps: list[Sweep], changes: int) -> None:
         """Choose kernels behind a run's launches; changes: the kernels that were there when it was prepared."""
         with self._lock:
-            self._choosing.kernels(sweeps, made.num_bits, made.itemsize, made.compile)
-            made.changes = changes if self._choosing.waits(sweeps, made.itemsize) else None
+            self._choosing.kernels(sweeps, made.num_bits, made.precision, made.compile)
+            made.changes = changes if self._choosing.waits(sweeps, made.precision) else None
 
     def _with_kernels(
-        self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str, kernels: list[Kernel | None]
+        self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, kernels: list[Kernel | None]
     ) -> PreparedSweeps:
         """Return steps ready to run by these kernels; None for a sweep that is interpreted."""
         prepared = PreparedSweeps(
-            steps, num_bits, itemsize, compile, lambda sweep: self._interpret(sweep, itemsize),
+            steps, num_bits, precision, compile, lambda sweep: self._interpret(sweep, precision),
             settled=compile == "never" or all(kernels),
         )  # fmt: skip
         if not any(kernels) and (arrays := arrays_of(steps)) is not None:
@@ -297,37 +297,37 @@ class Sweeps:
         with self._lock:
             waiting = [(key, known) for key, known in self._plans.items() if known.changes is not None]
         for key, known in waiting:
-            kernels = self._choosing.ready(_sweeps_of(known.steps), known.itemsize)
+            kernels = self._choosing.ready(_sweeps_of(known.steps), known.precision)
             made = known
             if known.compiled != sum(kernel is not None for kernel in kernels):
-                made = self._with_kernels(known.steps, known.num_bits, known.itemsize, known.compile, kernels)
+                made = self._with_kernels(known.steps, known.num_bits, known.precision, known.compile, kernels)
                 made.lay_out(self._runtime, known.numbers)
             with self._lock:
                 made.changes = self._choosing.changes + 1
                 if self._plans.get(key) is known:
                     self._plans[key] = made
 
-    def _emitted(self, sweep: Sweep, itemsize: int) -> Kernel:
+    def _emitted(self, sweep: Sweep, precision: Precision) -> Kernel:
         from qsim_ex.kernels.cuda.write import emit  # no first run needs what writes kernels
 
-        return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
+        return emit.emit(sweep, precision, self._runtime.room, tensor=self._runtime.tensor)
 
-    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
-        key = (key_of(sweep), itemsize)
+    def _interpret(self, sweep: Sweep, precision: Precision) -> InterpretedSweep | InterpretedFromMemory:
+        key = (key_of(sweep), precision)
         with self._lock:
             if key not in self._interpreted:
-                remember(self._interpreted, key, self._interpretation(sweep, itemsize), 16 * KEPT)
+                remember(self._interpreted, key, self._interpretation(sweep, precision), 16 * KEPT)
             return self._interpreted[key]
 
-    def _interpretation(self, sweep: Sweep, itemsize: int) -> InterpretedSweep | InterpretedFromMemory:
-        program = program_of(sweep, itemsize, self._runtime.tensor)
-        capacity = interpreter.capacity_for(program, itemsize, self._runtime.room)
-        function = self._runtime.kernels([interpreter.text(itemsize, capacity)])[0]
+    def _interpretation(self, sweep: Sweep, precision: Precision) -> InterpretedSweep | InterpretedFromMemory:
+        program = program_of(sweep, precision, self._runtime.tensor)
+        capacity = interpreter.capacity_for(program, precision, self._runtime.room)
+        function = self._runtime.kernels([interpreter.text(precision, capacity)])[0]
         if capacity is None:
             return InterpretedFromMemory(program, self._runtime.upload(program.words), function)
         words = np.zeros(capacity.words, dtype=np.uint32)
         words[: program.words.size] = program.words
-        room = capacity.numbers // (itemsize // 2)
+        room = capacity.numbers // precision.storage.real_bytes
         return InterpretedSweep(program, ByValue(words, words.ctypes.data), room, function)
 
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
 from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import PIECE, NormCheck, Placement
+from qsim_ex.placement.base import NormCheck, Placement
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import strings
@@ -27,6 +28,7 @@ from qsim_ex.placement.divided.visited import NearSubState
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.wires import held_values
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
 
 __all__ = ["Divided", "NearSubState", "narrowed"]
-
-MARGINAL_WIRES = 26
-"""The most wires of one marginal: 512 MiB on the host; shots of 38 wires need one visit for the highest wires."""
 
 
 def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
@@ -110,7 +109,7 @@ class Divided(DividedAmplitudes):
     def deployed(self, before: Deployment) -> Deployment:
         """Return a deployment on the same devices."""
         levels = self.levels
-        change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
+        change = STORAGE[self.dtype].nbytes((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
 
     # --- plans -------------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ class Divided(DividedAmplitudes):
     @property
     def marginal_wires(self) -> int:
         """The number of wires of a table that fits on the host easily, since each marginal is a visit."""
-        return MARGINAL_WIRES
+        return thresholds.now.divided_marginal_wires
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
         """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
@@ -280,8 +279,8 @@ class Divided(DividedAmplitudes):
             if same.device is near.device:
                 total += near.device.inner(near.buffer, same.buffer)
                 continue
-            for first in range(0, 1 << near.local, PIECE):
-                last = min(first + PIECE, 1 << near.local)
+            for first in range(0, 1 << near.local, thresholds.now.copied_at_once):
+                last = min(first + thresholds.now.copied_at_once, 1 << near.local)
                 left, right = (sub.device.read(sub.buffer, first, last) for sub in (near, same))
                 total += dot(left, right)
         return total

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.divided.exchanged import Exchanged
-
-SUMMED_BYTES = 1 << 26
-"""The most bytes of answers that are summed at once, since each rank needs some copies of them."""
 
 
 class Summed(Exchanged):
@@ -27,9 +25,9 @@ class Summed(Exchanged):
 
     def _sum(self, mine: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the answers of all ranks; that of a large answer takes its place, a piece at a time."""
-        if mine.nbytes <= SUMMED_BYTES:
+        if mine.nbytes <= thresholds.now.summed_bytes:
             return self.communicator.allreduce(mine)
-        flat, size = mine.reshape(-1), SUMMED_BYTES // mine.itemsize
+        flat, size = mine.reshape(-1), thresholds.now.summed_bytes // mine.itemsize
         for first in range(0, flat.size, size):
             flat[first : first + size] = self.communicator.allreduce(flat[first : first + size])
         return flat.reshape(mine.shape)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes
+from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
@@ -226,7 +227,7 @@ def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDAr
         return
     places, fixed = near.split(wires)
     flips = at.flipped_values(near.layout, wires)
-    chosen, others = places[:MARGINAL_WIRES], places[MARGINAL_WIRES:]
+    chosen, others = places[: thresholds.now.marginal_wires], places[thresholds.now.marginal_wires :]
     bits = at.index_bits(near.layout, [wires[k] for k in chosen])
     values = move_bits(np.arange(1 << len(chosen), dtype=np.int64), chosen)
     for value in range(1 << len(others)):
@@ -277,8 +278,8 @@ def copy_range(near: NearSubState, start: int, stop: int, wires: Sequence[int], 
         bits = at.index_bits(near.layout, [inside[k] for k in places])
         flipped = stored.value ^ near.layout.flip & sum(1 << bit for bit in bits)
         contiguous = flipped == stored.value and bits == tuple(range(len(bits)))
-        for first in range(0, 1 << len(places), CHUNK):
-            last = min(first + CHUNK, 1 << len(places))
+        for first in range(0, 1 << len(places), thresholds.now.amplitudes_at_once):
+            last = min(first + thresholds.now.amplitudes_at_once, 1 << len(places))
             values = np.arange(first, last, dtype=np.int64)
             if contiguous:
                 found = near.device.read(near.buffer, stored.value + first, stored.value + last)

@@ -18,18 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
 from qsim_ex.devices.base import Buffer, CopyQueue, SharedBuffer, SharesMemory
-from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
-
-PIECE_BYTES = 1 << 25
-"""The most bytes of one piece of a schedule."""
 
 MESSAGE_BYTES = 1 << 23
 """The most bytes of one message, which comes to a staging piece and goes to its place from there.
@@ -37,14 +35,8 @@ MESSAGE_BYTES = 1 << 23
 On two busy cores 1 MiB took 1.3 times as long as 32 MiB, since both processes have to run where a message ends.
 """
 
-DIRECT_BYTES = 1 << 16
-"""The fewest bytes that are swapped in place: two small messages around it take as long as one of this size."""
-
 NCCL_BYTES = 1 << 25
 """The most bytes of one message from GPU to GPU."""
-
-GROUP_BYTES = 1 << 28
-"""The bytes of pieces after which a run can be cancelled, and two ranks wait for each other."""
 
 _FLYING = 2
 """The most messages that are under way at a time."""
@@ -53,14 +45,14 @@ _SHARE = 6
 """A staging piece is at most 1/2^6 of a sub state vector; there are two for each message under way, out and in."""
 
 
-def staging_piece(levels: Levels, itemsize: int, most: int = MESSAGE_BYTES) -> int:
+def staging_piece(levels: Levels, storage: Storage, most: int = MESSAGE_BYTES) -> int:
     """Return the number of amplitudes of one staging piece: those of one message."""
-    return max(1, min(most // itemsize, 1 << max(levels.local - _SHARE, 0)))
+    return max(1, min(storage.count(most), 1 << max(levels.local - _SHARE, 0)))
 
 
-def staging(levels: Levels, itemsize: int) -> int:
+def staging(levels: Levels, storage: Storage) -> int:
     """Return the bytes of host memory in which a rank stages what it sends and receives."""
-    return 2 * _FLYING * itemsize * staging_piece(levels, itemsize)
+    return storage.nbytes(2 * _FLYING * staging_piece(levels, storage))
 
 
 _OwnTrade = tuple[Trade, int]
@@ -91,12 +83,12 @@ class RankLinks:
     def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
         self._devices = tuple(devices)
-        self._itemsize = dtype.itemsize
-        size = dtype.itemsize << levels.local
+        self._storage = storage = STORAGE[dtype]
+        size = storage.nbytes(1 << levels.local)
         self._shares = all(isinstance(device, SharesMemory) and size >= device.shares_from for device in devices)
         large = self._shares and not all(device.in_host_memory for device in devices)
-        self.piece = (mapped.PIECE_BYTES if large else PIECE_BYTES) // dtype.itemsize
-        self._message = staging_piece(levels, dtype.itemsize)
+        self.piece = storage.count(thresholds.now.mapped_piece_bytes if large else thresholds.now.rank_piece_bytes)
+        self._message = staging_piece(levels, storage)
         self._staging: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self.queues: list[CopyQueue] = [device.copy_queue() for device in devices]
         self._inside: Links | None = None
@@ -106,7 +98,7 @@ class RankLinks:
         self._offers: list[SharedBuffer] = []
         self._mapped: MappedMemory | None = None
         self._nccl: NcclRanks | None = None
-        self._nccl_message = staging_piece(levels, dtype.itemsize, NCCL_BYTES)
+        self._nccl_message = staging_piece(levels, storage, NCCL_BYTES)
         self._near: tuple[Any, Any] = (None, None)
         self.how = ""
         self.sent: Counter[tuple[int, int]] = Counter()
@@ -198,7 +190,7 @@ class RankLinks:
             for k, number in enumerate(trade.devices):
                 if number in mine and trade.sent[k]:
                     pair = places[number], places[trade.devices[1 - k]]
-                    self.sent[pair] += trade.parts[k].size * self._itemsize
+                    self.sent[pair] += self._storage.nbytes(trade.parts[k].size)
         if self._inside is not None:
             self._exchange_inside(self._inside, mine, schedule, tick)
         if (memory := self._mapped) is not None:
@@ -265,7 +257,7 @@ class RankLinks:
         def with_whom(one: _OwnTrade) -> _With:
             trade, k = one
             end, other = mine[trade.devices[k]], places[trade.devices[1 - k]] // each
-            large = trade.parts[0].size * self._itemsize >= DIRECT_BYTES
+            large = self._storage.nbytes(trade.parts[0].size) >= thresholds.now.direct_bytes
             return end, other, large and isinstance(end.buffer, np.ndarray) and all(trade.sent) and reaches(other)
 
         if each > 1:
@@ -275,7 +267,7 @@ class RankLinks:
             group: list[_OwnTrade] = []
             for one in some:
                 group.append(one)
-                if sum(trade.parts[0].size for trade, _ in group) * self._itemsize >= GROUP_BYTES:
+                if self._storage.nbytes(sum(trade.parts[0].size for trade, _ in group)) >= thresholds.now.group_bytes:
                     yield found, group
                     group = []
             if group:

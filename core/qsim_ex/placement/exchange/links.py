@@ -9,17 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Levels
-
-PIECE_BYTES = 1 << 27
-"""The most bytes of one copy: a third of a millisecond over NVLink, far longer than queuing a copy takes."""
-
-QUEUED_BYTES = 1 << 33
-"""The most bytes that are queued on a device before the host waits, so that a cancelled run ends within a second."""
 
 
 @dataclass(eq=False, slots=True)
@@ -53,22 +49,23 @@ class PeerBuffer:
     lanes: list[Lane]
 
 
-def staging_piece(levels: Levels, itemsize: int, piece_bytes: int = PIECE_BYTES) -> int:
+def staging_piece(levels: Levels, storage: Storage, piece_bytes: int | None = None) -> int:
     """Return the number of amplitudes of one staging piece."""
-    share = max(1, piece_bytes // (itemsize * lanes(levels)))
+    piece_bytes = thresholds.now.link_piece_bytes if piece_bytes is None else piece_bytes
+    share = max(1, storage.count(piece_bytes // lanes(levels)))
     return min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
 
 
 def staging(
     place: int,
     levels: Levels,
-    itemsize: int,
+    storage: Storage,
     links: Mapping[tuple[int, int], Link],
-    piece_bytes: int = PIECE_BYTES,
+    piece_bytes: int | None = None,
 ) -> tuple[int, int]:
     """Return the bytes in which a peer stages incoming amplitudes: in its device's memory, and in host memory."""
     kinds = {kind for (_, to), kind in links.items() if to == place}
-    size = SLOTS * lanes(levels) * staging_piece(levels, itemsize, piece_bytes) * itemsize
+    size = storage.nbytes(SLOTS * lanes(levels) * staging_piece(levels, storage, piece_bytes))
     return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
 
 
@@ -84,7 +81,7 @@ class Links:
         devices: Sequence[Device],
         levels: Levels,
         dtype: np.dtype[Any],
-        piece_bytes: int = PIECE_BYTES,
+        piece_bytes: int | None = None,
         reach: Callable[[Device, Device], Link] = link,
     ) -> None:
         for device in devices:
@@ -93,11 +90,11 @@ class Links:
                     f"{device.name} has no copy queues, so it cannot hold a part of a state. Use other devices."
                 )
         self.devices = tuple(devices)
-        self.dtype = dtype
+        self.dtype, self._storage = dtype, STORAGE[dtype]
         self.levels = levels
         self.piece_bytes = piece_bytes
         self.lanes = lanes(levels)
-        self.piece = staging_piece(levels, dtype.itemsize, piece_bytes)
+        self.piece = staging_piece(levels, self._storage, piece_bytes)
         among = range(len(devices))
         self.kinds: Mapping[tuple[int, int], Link] = {
             (a, b): reach(devices[a], devices[b]) for a in among for b in among if a != b
@@ -106,7 +103,7 @@ class Links:
 
     def staging(self, place: int) -> tuple[int, int]:
         """Return the staging bytes that one device holds in its own memory, and in host memory."""
-        return staging(place, self.levels, self.dtype.itemsize, self.kinds, self.piece_bytes)
+        return staging(place, self.levels, self._storage, self.kinds, self.piece_bytes)
 
     def report(self) -> dict[str, Any]:
         """Return the kind of each link, and the bytes sent over it so far, as JSON values."""
@@ -152,14 +149,14 @@ class Links:
         queued = 0
         for trade in schedule.trades:
             self._trade(peer_buffers, trade)
-            queued += sum(trade.sent) * trade.parts[0].size * self.dtype.itemsize
-            if queued > QUEUED_BYTES * len(peer_buffers) and tick is not None:
+            queued += self._storage.nbytes(sum(trade.sent) * trade.parts[0].size)
+            if queued > thresholds.now.linked_bytes * len(peer_buffers) and tick is not None:
                 synchronize(peer_buffers)
                 tick()
                 queued = 0
         self._end(peer_buffers, meetings)
         for (d, e), amplitudes in schedule.sent().items():
-            self.sent[peer_buffers[d].place, peer_buffers[e].place] += amplitudes * self.dtype.itemsize
+            self.sent[peer_buffers[d].place, peer_buffers[e].place] += self._storage.nbytes(amplitudes)
 
     def _begin(self, peer_buffers: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
         """Let copies out wait for the work on both of their devices."""

@@ -15,18 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
 from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part
-
-PIECE_BYTES = 1 << 28
-"""The most bytes of one launch: between two H200s launches of 32 MiB reached 0.86 of the speed of those of 1 GiB."""
-
-QUEUED_BYTES = 1 << 31
-"""The bytes that are queued before the host waits, so that a cancelled run ends within a second, also on CPUs."""
+from qsim_ex.precision import STORAGE
 
 KEPT_SHARE = 8
 """Memory of a state is kept for the next one of its size if it is at most this part of a device's, an eighth.
@@ -87,7 +83,7 @@ class MappedMemory:
     ) -> None:
         self._ranks: Communicator | None = ranks
         self._each = len(devices)
-        self._itemsize = np.dtype(dtype).itemsize
+        self._storage = STORAGE[np.dtype(dtype)]
         self._theirs: dict[tuple[int, int], Buffer] = {}
         self.buffers = [offer.buffer for offer in offers]
         self._of = tuple(devices), num_amplitudes, np.dtype(dtype)
@@ -138,7 +134,7 @@ class MappedMemory:
         devices, count, dtype = self._of
         # Ranks of a host share its memory.
         shares = KEPT_SHARE * (1 + len(self.ranks) if devices[0].in_host_memory else 1)
-        if all(shares * count * dtype.itemsize <= device.memory()[1] for device in devices):
+        if all(STORAGE[np.dtype(dtype)].nbytes(shares * count) <= device.memory()[1] for device in devices):
             with suppress(TypeError):  # nothing is kept for an object that cannot be referred to weakly
                 if (before := _kept.get(self._connection())) is None or not before.agreed:
                     _kept[self._connection()] = self
@@ -195,7 +191,7 @@ class MappedMemory:
         with suppress(TypeError):
             if (found := _kept.get(ranks)) is not None:
                 devices, count, dtype = found._of
-                return devices.count(device) * count * int(dtype.itemsize)
+                return STORAGE[np.dtype(dtype)].nbytes(devices.count(device) * count)
         return 0
 
     def _connection(self) -> Communicator:
@@ -225,8 +221,8 @@ class MappedMemory:
                     device.swap_half(here, there, trade.half)
                 elif trade.gets:
                     device.pull(here, there)
-                queued += trade.part.size * self._itemsize
-                if queued > QUEUED_BYTES and tick is not None:
+                queued += self._storage.nbytes(trade.part.size)
+                if queued > thresholds.now.mapped_bytes and tick is not None:
                     _synchronize(ends)
                     tick()
                     queued = 0

@@ -22,7 +22,7 @@ _AMPLITUDES = {"gpu": 1 << 25, "cpu": 1 << 21}
 
 _ROUNDS = 4
 
-_DTYPE = SINGLE.dtype
+_DTYPE = SINGLE.storage.dtype
 
 
 class MappedRates:
@@ -60,4 +60,4 @@ class MappedRates:
             begun = time.perf_counter()
             self._memory.exchange(self._mine, [trade])
             fastest = min(fastest, time.perf_counter() - begun)
-        return self._size * _DTYPE.itemsize / fastest, LINK
+        return SINGLE.storage.nbytes(self._size) / fastest, LINK

@@ -16,10 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM
 
@@ -27,13 +29,6 @@ Swaps = tuple[tuple[int, int], ...]
 
 SLOTS = 2
 """The staging pieces for each lane of a device: one is filled by a link while the other is copied into place."""
-
-_FEW = 8
-_SMALL = 1 << 20
-"""A part is cut into at least `_FEW` pieces, so that links and staging overlap, but not into pieces below `_SMALL`."""
-
-PITCH = 1 << 26
-"""The largest stride of rows, in amplitudes: copy engines take at most 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +108,7 @@ class Schedule:
             found[e, d] += back * trade.parts[1].size
         return +found
 
-    def describe(self, itemsize: int) -> str:
+    def describe(self, storage: Storage) -> str:
         """Return one line for people: how the devices meet, and how many bytes the busiest link carries."""
         sent = self.sent()
         if not sent:
@@ -124,10 +119,13 @@ class Schedule:
             how = f"in {self.partners} rounds, in each of which every device meets one partner"
         else:
             how = f"each with {self.partners} partners at the same time"
-        busiest = human(max(sent.values()) * itemsize)
-        return f"devices trade {how}; {human(sent.total() * itemsize)} in all, at most {busiest} from one to another"
+        busiest = human(storage.nbytes(max(sent.values())))
+        return (
+            f"devices trade {how}; {human(storage.nbytes(sent.total()))} in all, at most {busiest} from one to another"
+        )
 
 
+@thresholds.depends
 @lru_cache(maxsize=64)
 def schedule(
     levels: Levels,
@@ -237,10 +235,10 @@ def _pieces(local: int, fixed: set[int], piece: int) -> list[Part]:
     """Return the amplitudes at which all `fixed` bits are 0, in pieces with the longest and the most rows possible."""
     runs = _runs([bit for bit in range(local) if bit not in fixed])
     total = sum(length for _, length in runs)
-    most = min(piece, max((1 << total) // _FEW, _SMALL)).bit_length() - 1
+    most = min(piece, max((1 << total) // thresholds.now.pieces_of_a_part, thresholds.now.small_piece)).bit_length() - 1
     begins_low = bool(runs) and runs[0][0] == 0
     width = min(runs[0][1], most) if begins_low else 0
-    above = [run for run in runs[begins_low:] if 1 << run[0] <= PITCH]
+    above = [run for run in runs[begins_low:] if 1 << run[0] <= thresholds.now.row_pitch]
     bit, length = max(above, key=lambda run: run[1], default=(0, 0))
     rows = min(length, most - width)
     inside = mask_of(tuple(range(width))) | mask_of(tuple(range(bit, bit + rows)))

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Index
-
-MESSAGE_BYTES = 1 << 23
-"""The most bytes of one message, unless a slice has more."""
+from qsim_ex.precision import STORAGE
 
 _SHARE = 6
 """A message is at most 1/2^6 of a rank's part, unless a slice is more."""
@@ -25,7 +24,7 @@ _SHARE = 6
 
 def at_once(slice_bytes: int, slices: int) -> int:
     """Return how many slices a message has, of so many in a rank's part."""
-    return max(1, min(MESSAGE_BYTES // slice_bytes, slices >> _SHARE))
+    return max(1, min(thresholds.now.slice_message_bytes // slice_bytes, slices >> _SHARE))
 
 
 def staging(slice_bytes: int, slices: int) -> int:
@@ -47,7 +46,7 @@ class SliceTrades:
 
     def allocate(self, device: Any, dtype: np.dtype[Any]) -> None:
         """Allocate the staging memory; raises `OutOfMemory`."""
-        size = self._at_once * self._slice_bytes // dtype.itemsize
+        size = STORAGE[dtype].count(self._at_once * self._slice_bytes)
         out, into = (device.host_memory(size, dtype)[0] for _ in range(2))
         self._staging = out, into
 

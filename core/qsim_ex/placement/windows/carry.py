@@ -7,15 +7,17 @@ from functools import lru_cache
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import InvalidInput
 from qsim_ex.placement.bits import completed, move_bits
-from qsim_ex.placement.exchange.schedule import PITCH, Part
+from qsim_ex.placement.exchange.schedule import Part
 from qsim_ex.steps.layout import Levels
 
 Carried = tuple[tuple[Part, Part], ...]
 
 
+@thresholds.depends
 @lru_cache(maxsize=64)
 def carried(bits: tuple[int, ...], spared: int, piece: int) -> Carried:
     """Return the pieces of one sub state vector: the place of each near, and at home, relative to the bits of `high`.
@@ -26,7 +28,7 @@ def carried(bits: tuple[int, ...], spared: int, piece: int) -> Carried:
     runs = _runs([(p, bit) for p, bit in enumerate(bits) if not spared >> p & 1])
     most = piece.bit_length() - 1
     width = min(runs[0][2], most) if runs and runs[0][:2] == (0, 0) else 0
-    above = [run for run in runs[width > 0 :] if 1 << max(run[:2]) <= PITCH]
+    above = [run for run in runs[width > 0 :] if 1 << max(run[:2]) <= thresholds.now.row_pitch]
     near, home, length = max(above, key=lambda run: run[2], default=(0, 0, 0))
     rows = min(length, most - width)
     inside = mask_of(tuple(range(width))) | mask_of(tuple(range(near, near + rows)))

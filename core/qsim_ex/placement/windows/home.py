@@ -20,6 +20,7 @@ from qsim_ex.placement.exchange.lockstep import Share, work_on
 from qsim_ex.placement.exchange.schedule import schedule, sources
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.carry import Carried, carried
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
 CARRIED_BYTES = 1 << 26
@@ -138,8 +139,8 @@ class HomeWindows:
         self.levels = links.levels
         self.above = 0
         self._links = links
-        self._itemsize = links.dtype.itemsize
-        self._piece = 1 << (max(carried_bytes // self._itemsize, 1)).bit_length() - 1
+        self._storage = STORAGE[links.dtype]
+        self._piece = 1 << (max(self._storage.count(carried_bytes), 1)).bit_length() - 1
         places = range(len(links.devices))
         self.bytes_in, self.bytes_out = [0] * len(places), [0] * len(places)
         self.frames: deque[WindowBuffers] = deque()
@@ -250,7 +251,7 @@ class HomeWindows:
             start = self._start(bits, d, value)
             for near, far in self._carried(bits, fresh):
                 copy_queue.copy(near.of(peer.buffer), far.at(start).of(self.home))
-                self.bytes_in[d] += near.size * self._itemsize
+                self.bytes_in[d] += self._storage.nbytes(near.size)
             frame.came[d] = copy_queue.mark()
 
     def _begun(self, frame: WindowBuffers, value: int) -> tuple[WindowBuffers, int]:
@@ -269,7 +270,7 @@ class HomeWindows:
             start = self._start(bits, d, value)
             for near, far in self._carried(bits, fresh):
                 copy_queue.copy(far.at(start).of(self.home), near.of(peer.buffer))
-                self.bytes_out[d] += near.size * self._itemsize
+                self.bytes_out[d] += self._storage.nbytes(near.size)
             frame.busy[d] = copy_queue.mark()
 
     def _carried(self, bits: tuple[int, ...], fresh: int) -> Carried:

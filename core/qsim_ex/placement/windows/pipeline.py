@@ -15,15 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 
 Index = NDArray[np.int64]
-
-IN_FLIGHT = 1 << 32
-"""The most bytes that are queued in one direction: less than a tenth of a second, so that a cancelled run ends soon."""
-
-MARKS = 256
-"""The most copies that are queued in one direction."""
 
 
 AHEAD = 2
@@ -171,7 +166,10 @@ class Pipeline:
         size = len(to) * self._slice_bytes
         queue.in_flight.append((queue.last, size))
         queue.queued_bytes += size
-        while len(queue.in_flight) > 1 and (queue.queued_bytes > IN_FLIGHT or len(queue.in_flight) > MARKS):
+        most = thresholds.now
+        while len(queue.in_flight) > 1 and (
+            queue.queued_bytes > most.window_bytes or len(queue.in_flight) > most.window_copies
+        ):
             number, size = queue.in_flight.popleft()
             self._device.reach(queue.marks.pop(number))
             queue.done = number

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Scenario
+from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.plan import Plan
-
-MOST_SLICES = 1 << 16
-"""The most slices of a state that is rehearsed: with more, the table of places would take longer than planning."""
 
 _PLENTY = 1 << 62
 
@@ -33,7 +32,8 @@ class CopiedBytes(NamedTuple):
 def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> CopiedBytes | None:
     """Return the bytes that a run on a new state copies; None if the state is not new, or has too many slices."""
     levels, dtype = plan.levels, np.dtype(dtype)
-    if plan.fresh != (1 << plan.num_wires) - 1 or plan.num_wires - levels.slice > MOST_SLICES.bit_length() - 1:
+    slices = 1 << plan.num_wires - levels.slice
+    if plan.fresh != (1 << plan.num_wires) - 1 or slices > thresholds.now.rehearsed_slices:
         return None
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)
@@ -48,8 +48,8 @@ def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> Copie
 class _Nothing:
     """An array without memory, which has only a size."""
 
-    def __init__(self, size: int, itemsize: int) -> None:
-        self.size, self.nbytes = size, size * itemsize
+    def __init__(self, size: int, storage: Storage) -> None:
+        self.size, self.nbytes = size, storage.nbytes(size)
 
     def __getitem__(self, _: Any) -> _Nothing:
         return self
@@ -96,7 +96,7 @@ class _Idle(Copies):
         return self.allocate(num_amplitudes, dtype), "plain"
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> _Nothing:
-        return _Nothing(num_amplitudes, np.dtype(dtype).itemsize)
+        return _Nothing(num_amplitudes, STORAGE[np.dtype(dtype)])
 
     def begin(self, buffer: Any) -> None:
         """Do nothing."""

@@ -13,25 +13,24 @@ blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement.bits import completed, move_bits
+from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Layout, Levels
 
 Index = NDArray[np.int64]
 
 Scenario = Literal["whole", "spread"]
-
-PIECE = 1 << 26
-"""The bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it and waiting for it take little time."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ class MigratedMemory:
     slots: windows of 2^local amplitudes on the device. scenario: 'whole', the host has a place for every slice, or
     'spread', it has places for the slices that are not in the slots and for `spare` more.
     slice: the bits of one slice; at most `Levels.slice`, and few enough for a slice to be one copy.
-    scratch: slices of device memory beside the slots. piece: most bytes in one copy.
+    slice_bytes: bytes of a slice. piece: most bytes in one copy.
     """
 
     num_wires: int
@@ -171,6 +170,10 @@ class MigratedMemory:
     spare: int
     slice: int
     piece: int
+    slice_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "slice_bytes", STORAGE[self.dtype].nbytes(1 << self.slice))
 
     @property
     def rows(self) -> int:
@@ -187,11 +190,6 @@ class MigratedMemory:
     def scratch(self) -> int:
         """The number of slices beside the slots, where slices wait while they trade places."""
         return min(max(1, self.piece // self.slice_bytes), self.rows)
-
-    @property
-    def slice_bytes(self) -> int:
-        """Bytes of a slice."""
-        return self.dtype.itemsize << self.slice
 
     @property
     def device_bytes(self) -> int:
@@ -212,7 +210,7 @@ def room(
     slots: int = 3,
     scenario: Scenario = "whole",
     spare: int | None = None,
-    piece: int = PIECE,
+    piece: int | None = None,
 ) -> MigratedMemory:
     """Return the memory of a state; `spare` is two copies' worth if None.
 
@@ -226,8 +224,9 @@ def room(
         raise InvalidInput(f"expected slots >= 1 and spare >= 1, got slots={slots}, spare={spare}.")
     if scenario not in ("whole", "spread"):
         raise InvalidInput(f"expected scenario 'whole' or 'spread', got {scenario!r}.")
-    slice_bits = min(levels.slice, max(0, (piece // dtype.itemsize).bit_length() - 1))
-    at_once = min(max(1, piece // (dtype.itemsize << slice_bits)), 1 << levels.local - slice_bits)
+    storage, piece = STORAGE[dtype], thresholds.now.window_piece if piece is None else piece
+    slice_bits = min(levels.slice, max(0, storage.count(piece).bit_length() - 1))
+    at_once = min(max(1, piece // storage.nbytes(1 << slice_bits)), 1 << levels.local - slice_bits)
     return MigratedMemory(
         num_wires, levels, dtype, slots, scenario, 2 * at_once if spare is None else spare, slice_bits, piece
     )

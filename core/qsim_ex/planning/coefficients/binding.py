@@ -20,6 +20,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
@@ -28,15 +29,6 @@ from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficient
 from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
-
-_AT_ONCE = 1 << 16
-"""Instructions between two looks whether the run is cancelled: some 10 ms."""
-
-_PACKED_AT_ONCE = 1 << 16
-"""The packed numbers that are made at once, if a step has no more: 1 MiB."""
-
-_FEW = 1 << 10
-"""The packed numbers up to which NumPy takes operands sooner than native code could be asked."""
 
 
 def bind(plan: Plan, operands: Complex) -> Bound:
@@ -90,7 +82,7 @@ class StepCoefficients(Bound):
         arrays, operands = self._arrays, self.operands
         assert operands is not None
         nothing_made = arrays.size == arrays.num_operands
-        if nothing_made and len(arrays.packed) <= _FEW:
+        if nothing_made and len(arrays.packed) <= thresholds.now.packed_by_numpy:
             return _parts(operands.take(arrays.packed), arrays.packed_ends)
         at = address(operands)  # once, since it takes a microsecond
         if self._filled is None:
@@ -105,10 +97,10 @@ def _filled(arrays: PlanArrays, operands: int) -> Complex:
         return made
     given = arrays.owner.handle, operands, address(made), _roots()
     fill, at = unchecked("plan_fill"), 0
-    while left := fill(*given, at, _AT_ONCE):
+    while left := fill(*given, at, thresholds.now.coefficients_at_once):
         if left == REFUSED:
             raise refusal(fill)
-        at += _AT_ONCE
+        at += thresholds.now.coefficients_at_once
         check_cancelled()
     return made
 
@@ -119,7 +111,7 @@ def _packed(arrays: PlanArrays, operands: int, made: Complex) -> Iterator[Comple
     pack, given = function("plan_pack"), (arrays.owner.handle, operands, at)
     begin = step = 0
     while step < len(ends):
-        last = max(step + 1, bisect_right(ends, begin + _PACKED_AT_ONCE, step))
+        last = max(step + 1, bisect_right(ends, begin + thresholds.now.packed_at_once, step))
         some = np.empty(ends[last - 1] - begin, dtype=np.complex128)
         pack(*given, begin, ends[last - 1], address(some))
         yield from _parts(some, [end - begin for end in ends[step:last]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from qsim_ex.planning.cost.stage_cost import H200, Rates, seconds, seconds_beside_copies, stage_costs
+from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Plan
 
 
@@ -25,17 +26,17 @@ class FirstRun(NamedTuple):
 
 def first_run(
     plan: Plan,
-    itemsize: int,
+    precision: Precision,
     rates: Rates = H200,
     copied: tuple[int, int] | None = None,
     *,
     overlaps: bool = True,
 ) -> FirstRun:
-    """Return the predicted times of a plan's first run, for amplitudes of `itemsize` bytes.
+    """Return the predicted times of a plan's first run, for amplitudes of a precision.
 
     copied, overlaps: as `summary` takes them.
     """
-    given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+    given = plan.stages, plan.num_wires, plan.levels, precision, rates
     costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed, interpreted=True)
     levelled = plan.levels.local < plan.num_wires
     once, gate = (rates.levels, rates.levels_gate) if levelled else (rates.plan, rates.plan_gate)

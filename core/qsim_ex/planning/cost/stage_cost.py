@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.step_cost import added, step_cost
-from qsim_ex.precision import SINGLE
+from qsim_ex.precision import SINGLE, Precision
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, begins_alike, fresh_after
 
@@ -116,7 +116,7 @@ def stage_costs(
     stages: Sequence[Stage],
     num_bits: int,
     levels: Levels,
-    itemsize: int,
+    precision: Precision,
     rates: Rates = H200,
     resident: int = 0,
     block: float | None = None,
@@ -126,7 +126,7 @@ def stage_costs(
 ) -> list[StageCost]:
     """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
-    itemsize: bytes of an amplitude. resident: how many sub state vectors stay on each device from one pass to the
+    resident: how many sub state vectors stay on each device from one pass to the
     next, and are not copied; 0 where the host holds the whole state. block, slowed: as in `steps.Shape`.
     interpreted: whether sweeps run in a GPU's interpreter, as in a first run.
     """
@@ -135,7 +135,7 @@ def stage_costs(
         end = stages[group[-1]]
         last = fresh_after(end.fresh, end.steps)
         costs += [
-            _stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block, slowed, interpreted)
+            _stage(stages[k], num_bits, levels, precision, rates, last, resident, block, slowed, interpreted)
             for k in group
         ]
     if begins_alike(stages, num_bits, levels):
@@ -168,7 +168,7 @@ def _stage(
     stage: Stage,
     num_bits: int,
     levels: Levels,
-    itemsize: int,
+    precision: Precision,
     rates: Rates,
     last: int,
     resident: int,
@@ -183,8 +183,8 @@ def _stage(
     ranks = 1 << _there(rank_bits, stage.fresh)
     each_rank = 1 << _there(device_bits, stage.fresh)
     devices = ranks * each_rank
-    each = [step_cost(step, levels.local, itemsize, block, interpreted=interpreted) for step in stage.steps]
-    halvings = log2(itemsize / SINGLE.itemsize)
+    each = [step_cost(step, levels.local, precision, block, interpreted=interpreted) for step in stage.steps]
+    halvings = log2(precision.storage.real_bytes / SINGLE.storage.real_bytes)
     rate, seen = rates.fma * rates.double**halvings, rates.seen
     if interpreted:
         rate, seen = rates.interpreted * 0.5 ** (halvings / 2), rates.interpreted_seen
@@ -195,12 +195,12 @@ def _stage(
         * added(cost.seconds(rates.memory / slowed, rate, seen) + each_rank * rates.launch for cost in each),
     }
     if isinstance(stage.motion, Exchange):
-        cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
+        cost |= _exchange(stage.motion, stage.fresh, levels, precision, rates, windows)
         cost["peers"] *= ranks
     elif isinstance(stage.motion, Migration):
         share = max(0, windows - resident) / windows
-        come = share * itemsize * 2.0 ** (num_bits - stage.fresh.bit_count())
-        go = share * itemsize * 2.0 ** (num_bits - last.bit_count())
+        come = share * precision.storage.bytes * 2.0 ** (num_bits - stage.fresh.bit_count())
+        go = share * precision.storage.bytes * 2.0 ** (num_bits - last.bit_count())
         come_each, go_each = come / devices, go / (1 << _there(device_bits | rank_bits, last))
         both = max(come_each / rates.host, go_each / rates.host, (come_each + go_each) / rates.host_both)
         on_host = (come + go) / ranks / rates.host_all  # each rank has a host of its own
@@ -208,7 +208,7 @@ def _stage(
         ends = max((come_each + go_each) / rates.host, on_host) / windows if not resident else 0.0
         cost |= {"host_in": come, "host_out": go, "copying": max(both, ends), "ends": ends}
         if stage.motion.swaps:
-            cost |= _between_hosts(stage, num_bits, levels, itemsize, rates)
+            cost |= _between_hosts(stage, num_bits, levels, precision, rates)
     return StageCost(windows, devices, **cost)
 
 
@@ -228,19 +228,19 @@ def _alike(first: StageCost, then: StageCost, steps: int, levels: Levels, rates:
     return made, kept
 
 
-def _between_hosts(stage: Stage, num_bits: int, levels: Levels, itemsize: int, rates: Rates) -> dict[str, Any]:
+def _between_hosts(stage: Stage, num_bits: int, levels: Levels, precision: Precision, rates: Rates) -> dict[str, Any]:
     """Return the bytes and seconds of an exchange between the host memories of ranks, before a pass."""
     assert isinstance(stage.motion, Migration)
     homes = mask_of(tuple(bit for position, bit in enumerate(stage.motion.bits) if stage.fresh >> position & 1))
     parts = num_bits - levels.ranks
     found = _exchange(
-        Exchange(stage.motion.swaps), homes, Levels(parts, levels.ranks, levels.slice), itemsize, rates, 1
+        Exchange(stage.motion.swaps), homes, Levels(parts, levels.ranks, levels.slice), precision, rates, 1
     )
     return {"peers": found["peers"], "sent": found["sent"], "moving": found["sent"] / rates.homes + rates.exchange}
 
 
 def _exchange(
-    motion: Exchange, fresh: int, levels: Levels, itemsize: int, rates: Rates, windows: int
+    motion: Exchange, fresh: int, levels: Levels, precision: Precision, rates: Rates, windows: int
 ) -> dict[str, Any]:
     """Return the bytes and seconds of an exchange; `fresh` is the mask of fresh positions after it."""
     ours = mask_of(tuple(local for local, _ in motion.swaps))
@@ -249,7 +249,7 @@ def _exchange(
     goes = mask_of(tuple(device for _, device in motion.swaps if not fresh >> device & 1))
     came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
     sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
-    piece = itemsize * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
+    piece = precision.storage.bytes * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
     on_devices = levels.local + levels.peers
     alike = 1 << _there((1 << on_devices) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
     farther = _farther(levels)

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of, pattern
 from qsim_ex.planning.cost.pattern_work import diagonal_work, mix_work
-from qsim_ex.precision import BY_ITEMSIZE, SINGLE
+from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -105,32 +105,33 @@ def crowded(sweep: Sweep) -> float:
     return _CROWDED * max(0, pairs - _CROWD)
 
 
-def exchange_work(sweep: Sweep, itemsize: int) -> float:
+def exchange_work(sweep: Sweep, precision: Precision) -> float:
     """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
-    row = BY_ITEMSIZE.get(itemsize, SINGLE)
-    return row.exchange_work * len(sweep.register_blocks) + (row.permuted_work if sweep.store else 0.0)
+    costs = precision.costs
+    return costs.exchange_work * len(sweep.register_blocks) + (costs.permuted_work if sweep.store else 0.0)
 
 
 def step_cost(
-    step: Step, num_bits: int, itemsize: int, block: float | None = None, *, interpreted: bool = False
+    step: Step, num_bits: int, precision: Precision, block: float | None = None, *, interpreted: bool = False
 ) -> Cost:
-    """Return the cost of a step on a state of 2^num_bits amplitudes of `itemsize` bytes.
+    """Return the cost of a step on a state of 2^num_bits amplitudes of a precision.
 
     block: see `steps.Shape`. interpreted: whether sweeps run in a GPU's interpreter.
     """
     amplitudes = float(1 << num_bits)
-    passes = 2.0 * amplitudes * itemsize  # one read and one write
+    bytes_each = precision.storage.bytes
+    passes = 2.0 * amplitudes * bytes_each  # one read and one write
     match step:
         case Sweep(tile, register_blocks, _, _, fresh):
             work = added(item_work(item, block) for each in register_blocks for item in each.items)
-            exchanged = exchange_work(step, itemsize) + crowded(step) * work
+            exchanged = exchange_work(step, precision) + crowded(step) * work
             if interpreted:
                 exchanged = interpreted_work(step, block) - work
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            return Cost((before + after) * itemsize, work * after, exchanged * after)
+            return Cost((before + after) * bytes_each, work * after, exchanged * after)
         case ZeroFill(fresh):
-            return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
+            return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * bytes_each)
         case DenseMatrix(bits, _, when):
             share = 0.5 ** when.mask.bit_count()
             return Cost(passes * share, 4.0 * (1 << len(bits)) * amplitudes * share)

@@ -15,6 +15,7 @@ from qsim_ex.planning.cost.stage_cost import (
     stage_costs,
 )
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
+from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Exchange, Migration, Plan
 
 __all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", "stage_costs", "step_cost", "summary"]
@@ -85,26 +86,26 @@ def _sums(one: tuple[Figure, ...], other: tuple[Figure, ...]) -> tuple[Figure, .
 NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
 
 
-def plan_cost(plan: Plan, itemsize: int) -> Cost:
+def plan_cost(plan: Plan, precision: Precision) -> Cost:
     """Return the bytes that all devices read and write in their memories, and their multiply-adds; no motions."""
-    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, block=plan.shape.block)
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, precision, block=plan.shape.block)
     return Cost(sum(cost.memory for cost in costs), sum(cost.fma for cost in costs))
 
 
 def summary(
     plan: Plan,
-    itemsize: int,
+    precision: Precision,
     rates: Rates = H200,
     copied: tuple[int, int] | None = None,
     *,
     overlaps: bool = True,
 ) -> PlanSummary:
-    """Return the counts of a plan, for amplitudes of `itemsize` bytes on a machine of these rates.
+    """Return the counts of a plan, for amplitudes of a precision on a machine of these rates.
 
     copied: bytes from the host to a device and back, where it is known which slices stay on the device from one pass to
     the next; None if no slice stays. overlaps: whether one window is copied while another one is worked on.
     """
-    given = plan.stages, plan.num_wires, plan.levels, itemsize, rates
+    given = plan.stages, plan.num_wires, plan.levels, precision, rates
     costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
     bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))
     time = seconds(plan.stages, costs)

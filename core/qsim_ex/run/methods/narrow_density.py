@@ -14,6 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import NotSupported, OptionError
@@ -33,9 +34,6 @@ from qsim_ex.run.work import WorkUnit
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
-
-_BINDINGS = 1024
-"""The most bindings at a time; Ctrl-C waits for them."""
 
 _enabled = True
 """Tests of trajectories set this to False."""
@@ -80,7 +78,7 @@ class DensityMachine:
     batched = True
     bytes_moved = 0
     prepare_seconds = 0.0
-    rows = _BINDINGS
+    rows = thresholds.now.narrow_bindings
 
     def __init__(self, where: Assignment, table: DensityTable) -> None:
         self.where = where

@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.saves import SAVE_KINDS
@@ -31,7 +32,7 @@ from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.methods.method import RunMethod, Suited
 from qsim_ex.run.outcome import means
 from qsim_ex.run.over_ranks import with_agreed_seeds
-from qsim_ex.run.pipeline import HEAVY, BatchCall, seeds_of
+from qsim_ex.run.pipeline import BatchCall, seeds_of
 from qsim_ex.run.request import checked_request
 from qsim_ex.run.sampled_answers import SampledAnswers
 from qsim_ex.run.stim_samples import samples_of
@@ -41,12 +42,6 @@ from qsim_ex.stabilizer.translation import Translation, translated
 from qsim_ex.steps.layout import Levels
 
 Bits = NDArray[np.uint8]
-
-WORK = 1 << 30
-"""The least work of a state vector, instructions times amplitudes of the largest part, for which this is chosen.
-
-Where something is random before the end each shot does that work, and `HEAVY` is enough.
-"""
 
 _OF_AMPLITUDES = {
     "devices": None,
@@ -77,7 +72,7 @@ def suits(call: BatchCall) -> Suited | None:
     """Return why a call runs here, and what runs it; None if another method takes less time, or must take it."""
     began, structure = perf_counter(), call.circuit.structure
     random, needed = is_random(structure), any(SAVE_KINDS[save.what].method for save in _saves(structure))
-    least = HEAVY if random else WORK
+    least = thresholds.now.method_work if random else thresholds.now.stabilizer_work
     width, instructions = structure.num_qubits, len(structure.instructions)
     if not needed and instructions << width < least:  # most circuits end here: this is asked of all
         return None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import thresholds
+from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
@@ -39,35 +39,11 @@ from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
-_UNIT_BYTES = 1 << 27
-"""The bytes of states and outcomes of one unit of work."""
-
-_CALL_WORK = 1 << 28
-"""The most work of one request, in about nanoseconds; Ctrl-C waits for it."""
-
-_CALL_EVENTS = 1 << 22
-"""The most random numbers that one call may keep as events."""
-
-_ALONE = 1 << 20
-"""The work below which other threads do not pay, as if no shots shared a state."""
-
-_SHARED_SHOTS = 64
-"""The least shots of a part, if threads share all shots: the steps of shots without events are repeated in each."""
-
-_SHARED_WIRES = 8
-"""The wires of a state up to which that matters; in wider ones shots soon have states of their own."""
-
 _SHARES = 4
 """The parts for each thread, so that all threads end at nearly the same time."""
 
 _NUMBER_WORK = 4
 """The work of a random number, in amplitudes that a gate multiplies."""
-
-_BLOCK_WIRES = 3
-"""The widest states of which blocks of steps are one matrix; of wider ones the steps are faster."""
-
-_BLOCK_SHOTS = 8
-"""The shots for each column of a block's matrix for which making it pays."""
 
 _enabled = True
 """Tests of the general way set this to False."""
@@ -108,7 +84,7 @@ class TrajectoryMachine:
         self.dtype: np.dtype[Any] = options.dtype
         self.num_wires = where.deployment.num_wires
         each = (16 << self.num_wires) + len(program.choices) + program.readings
-        self.rows = max(STEP, min(states, thresholds.now.shots_at_once, _UNIT_BYTES // each))
+        self.rows = max(STEP, min(states, thresholds.now.shots_at_once, thresholds.now.unit_bytes // each))
 
     def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:  # noqa: ARG002
         """Return that there are no plans."""
@@ -174,10 +150,11 @@ class TrajectoryWorker:
         device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
         bindings = _Bindings(self._program, n, inputs, operands)
         total = unit.shots * len(operands)
-        threads = self._threads if bindings.work * total > _ALONE else 1
-        least = _SHARED_SHOTS >> max(0, n - _SHARED_WIRES)
+        threads = self._threads if bindings.work * total > thresholds.now.work_alone else 1
+        least = thresholds.now.shared_shots >> max(0, n - thresholds.now.shared_wires)
         each = total if threads == 1 else max(least, -(-total // (threads * _SHARES)))  # shots of a part
-        each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
+        most = thresholds.now
+        each = min(each, unit.shots, most.call_work // bindings.work, most.call_events // max(1, bindings.windows))
         each = max(STEP, -(-each // STEP) * STEP)
         first_shot = inputs.first
         parts = [
@@ -282,7 +259,7 @@ class _Bindings:
     def tables(self, binding: int, shots: int) -> TrajectoryTables:
         """Return the tables of a binding, for parts of about so many shots."""
         table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
-        pays = n <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << n
+        pays = n <= thresholds.now.block_wires and shots >= thresholds.now.block_shots << n
         return TrajectoryTables(
             {"num_wires": n, "columns": table.columns, "most": numbers.most},
             {

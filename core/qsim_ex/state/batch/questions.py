@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assign import Assignment
@@ -18,21 +19,12 @@ from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.precision import STORAGE
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
-
-SUMS = 1 << 22
-"""The most sums, or shots, that are computed at a time: 32 MiB."""
-
-_STRINGS = 4
-"""The most wires for which density matrices come from the expectation values of all Pauli strings, for all
-states at once.
-
-With more wires there would be 4^5 strings and 32 passes; then each state is asked on its own.
-"""
 
 
 class BatchedQuestions(MemoryOwner):
@@ -143,14 +135,14 @@ class BatchedQuestions(MemoryOwner):
         with self._guard:
             wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)
             found = basis.values(values, self.num_wires)
-            self._fits_host("an array of amplitudes", self.rows * len(found) * self.dtype.itemsize)
+            self._fits_host("an array of amplitudes", STORAGE[self.dtype].nbytes(self.rows * len(found)))
             return self._states.gather(found, wires)
 
     def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
         """Return amplitudes of basis values from `start` to before `stop` (default: the end), new, [rows, values]."""
         with self._guard:
             stop = self._range(start, 1 << self.num_wires if stop is None else stop)
-            self._fits_host("a copy of the amplitudes", self.rows * (stop - start) * self.dtype.itemsize)
+            self._fits_host("a copy of the amplitudes", STORAGE[self.dtype].nbytes(self.rows * (stop - start)))
             return self._states.read(start, stop)
 
     def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
@@ -199,13 +191,13 @@ class BatchedQuestions(MemoryOwner):
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _parts(self, each: int) -> Iterator[tuple[int, Batch]]:
-        """Yield all states in parts, of a size at which `each` numbers of each state fit into `SUMS`."""
+        """Yield all states in parts, of a size at which `each` numbers of each state are `sums_at_once` at most."""
         _ = self._states.buffer  # writes what growing states had not written yet, once for all parts
-        return self._states.parts(max(1, SUMS // max(1, each)))
+        return self._states.parts(max(1, thresholds.now.sums_at_once // max(1, each)))
 
     def _densities(self, wires: Sequence[int]) -> Iterator[tuple[int, NDArray[np.complex128]]]:
         """Yield the number of the first state of a part, and the reduced density matrices of the part's states."""
-        if len(wires) <= _STRINGS:
+        if len(wires) <= thresholds.now.batched_string_wires:
             for first, part in self._parts(4 ** len(wires)):
                 yield first, density_of(part.paulis(strings_of(wires)), len(wires))
         else:

@@ -8,6 +8,7 @@ from support.cuda.random_sweeps import random_sweep
 
 from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.sweeps import Sweeps
+from qsim_ex.precision import SINGLE
 
 BITS = 6
 
@@ -15,7 +16,7 @@ BITS = 6
 def prepared_often(runtime, times):
     """What is prepared for one structure in each of some runs."""
     sweeps, (sweep, _) = Sweeps(runtime), random_sweep(1, BITS, BITS, 2, 3)
-    return sweeps, sweep, [sweeps.prepare((sweep,), BITS, 8, "auto") for _ in range(times)]
+    return sweeps, sweep, [sweeps.prepare((sweep,), BITS, SINGLE, "auto") for _ in range(times)]
 
 
 def test_runs_are_interpreted_until_the_kernel_is_there():
@@ -29,9 +30,9 @@ def test_runs_are_interpreted_until_the_kernel_is_there():
     assert [text.name for text in runtime.compiled] == ["interpret"]
     assert len(runtime.waiting) == 1
     runtime.waiting.pop()()
-    taken = sweeps.prepare((sweep,), BITS, 8, "auto")
+    taken = sweeps.prepare((sweep,), BITS, SINGLE, "auto")
     assert (taken.compiled, taken.settled) == (1, True)
-    assert sweeps.prepare((sweep,), BITS, 8, "auto") is taken
+    assert sweeps.prepare((sweep,), BITS, SINGLE, "auto") is taken
 
 
 def test_a_kernel_that_cannot_be_made_stays_interpreted(caplog, monkeypatch):
@@ -42,7 +43,7 @@ def test_a_kernel_that_cannot_be_made_stays_interpreted(caplog, monkeypatch):
     monkeypatch.setattr(runtime, "kernels", lambda _: 1 / 0)
     runtime.waiting.pop()()
     assert "their sweeps are interpreted" in caplog.text
-    assert sweeps.prepare((sweep,), BITS, 8, "auto").compiled == 0
+    assert sweeps.prepare((sweep,), BITS, SINGLE, "auto").compiled == 0
     assert runtime.waiting == []
 
 
@@ -51,5 +52,5 @@ def test_a_plan_takes_over_what_another_one_asked_for():
     runtime = EmulatedRuntime()
     sweeps, sweep, found = prepared_often(runtime, RETURNS + 1)
     assert found[-1].compiled == 1
-    assert sweeps.prepare((sweep,), BITS + 1, 8, "auto").compiled == 1
+    assert sweeps.prepare((sweep,), BITS + 1, SINGLE, "auto").compiled == 1
     assert np.all([prepared.compiled == 0 for prepared in found[:RETURNS]])

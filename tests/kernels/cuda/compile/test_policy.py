@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qsim_ex.kernels.cuda.compile.policy import RETURNS, CandidateSweep, choose, extra_seconds
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.precision import DOUBLE, PRECISIONS, SINGLE
 from qsim_ex.steps import Sweep
 
 
@@ -14,47 +15,47 @@ def new(bits, runs=0):
 
 def test_a_kernel_at_hand_is_used():
     """A compiled kernel is used even for a tiny state, while its neighbours are interpreted."""
-    assert choose([CandidateSweep(True, 0, 3), new(3)], 8, 16) == (True, False)
+    assert choose([CandidateSweep(True, 0, 3), new(3)], SINGLE, 16) == (True, False)
 
 
 def test_first_small_runs_are_interpreted():
     """A circuit of 12 or 24 wires that runs once is interpreted."""
     for bits in (0, 12, 24):
-        assert choose([new(bits)] * 8, 8, 16) == (False,) * 8
+        assert choose([new(bits)] * 8, SINGLE, 16) == (False,) * 8
 
 
 def test_a_large_first_run_is_compiled():
     """At 35 wires sweeps are compiled, since interpreting them would cost seconds."""
-    assert choose([new(35)] * 10, 8, 16) == (True,) * 10
+    assert choose([new(35)] * 10, SINGLE, 16) == (True,) * 10
 
 
 def test_each_sweep_is_judged_by_its_own_size():
     """While a state of 35 wires grows, its first sweeps are interpreted and its last ones compiled, in any order."""
     sizes = (12, 19, 26, 35, 35, 35, 22)
-    assert choose([new(bits) for bits in sizes], 8, 16) == tuple(bits == 35 for bits in sizes)
+    assert choose([new(bits) for bits in sizes], SINGLE, 16) == tuple(bits == 35 for bits in sizes)
 
 
 def test_sweeps_that_fill_the_last_round_badly_are_interpreted():
     """Four cores compile the four costliest kernels, and interpret one more that costs little."""
-    assert choose([new(28), *[new(35)] * 4], 8, 4) == (False, True, True, True, True)
+    assert choose([new(28), *[new(35)] * 4], SINGLE, 4) == (False, True, True, True, True)
 
 
 def test_more_cores_compile_sooner():
     """Middling states are compiled on many cores, and interpreted on one."""
-    assert all(choose([new(32)] * 10, 16, 16))
-    assert not any(choose([new(29)] * 10, 8, 1))
+    assert all(choose([new(32)] * 10, DOUBLE, 16))
+    assert not any(choose([new(29)] * 10, SINGLE, 1))
 
 
 def test_what_came_back_is_compiled():
     """A structure that was interpreted `RETURNS` times gets its kernel, however small the state."""
     counts = range(RETURNS + 2)
-    chosen = choose([new(5, runs) for runs in counts], 8, 16)
+    chosen = choose([new(5, runs) for runs in counts], SINGLE, 16)
     assert chosen == tuple(runs >= RETURNS for runs in counts)
 
 
 def test_interpreting_costs_more_for_larger_states():
     """The prediction grows with bytes and never vanishes."""
-    costs = [extra_seconds(n, itemsize) for n in (0, 20, 30) for itemsize in (8, 16)]
+    costs = [extra_seconds(n, row) for n in (0, 20, 30) for row in PRECISIONS.values()]
     assert costs == sorted(costs)
     assert costs[0] > 0
 

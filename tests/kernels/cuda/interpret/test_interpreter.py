@@ -13,6 +13,7 @@ from support.cuda.random_sweeps import random_state, random_sweep
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY, capacity_for
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, ROOM
+from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Sweep
 
 
@@ -22,7 +23,7 @@ def check(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, dtype, *,
     sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, **more)
     high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
     psi = random_state(seed, num_bits, dtype)
-    program = program_of(sweep, dtype.itemsize, tensor)
+    program = program_of(sweep, BY_DTYPE[dtype], tensor)
     check_program(program, sweep, numbers, psi, num_bits, high)
     return program
 
@@ -83,7 +84,7 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
     for seed in range(12):
         check(seed, num_bits, 11, 4, 5, 2, dtype, kinds=("fixed",))
         sweep, _ = random_sweep(seed, num_bits, 11, 4, 5, 2, ("fixed",))
-        used |= operations(program_of(sweep, np.dtype(dtype).itemsize, False).words)
+        used |= operations(program_of(sweep, BY_DTYPE[np.dtype(dtype)], False).words)
     if num_bits == 12:
         assert len(used.intersection(range(WORD["PHASE"], WORD["BLOCK"]))) > 25
         assert used >= {WORD["FACTORS"], WORD["EXCHANGE"]}
@@ -92,10 +93,10 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
 def test_what_does_not_fit_into_arguments_is_read_from_memory():
     """A sweep with more numbers than a kernel takes by value uses another kernel; an old driver's take less."""
     sweep, _ = random_sweep(3, 12, 11, 4, 6, 2, kinds=("block",))
-    program = program_of(sweep, 16, False)
+    program = program_of(sweep, DOUBLE, False)
     assert program.shared.size * 8 > MANY.numbers
-    assert capacity_for(program, 16, ROOM) is None
-    assert capacity_for(program_of(Sweep((0, 1, 2, 3), (), 0, 0), 8, False), 8, OLD_ROOM) == FEW
+    assert capacity_for(program, DOUBLE, ROOM) is None
+    assert capacity_for(program_of(Sweep((0, 1, 2, 3), (), 0, 0), SINGLE, False), SINGLE, OLD_ROOM) == FEW
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

@@ -19,6 +19,7 @@ from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.planning import compiled as planning
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.planning.planner import bind
+from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
 from tools.drawn_plans import REAL_SHAPES, case
@@ -51,7 +52,7 @@ def test_programs_of_drawn_plans(dtype: type[np.complexfloating], monkeypatch: p
         psi = random_state(number, given["num_wires"], dtype)
         for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
             if isinstance(step, PlannedSweep):
-                program = program_of(step, psi.dtype.itemsize, number % 3 > 0)
+                program = program_of(step, BY_DTYPE[psi.dtype], number % 3 > 0)
                 check_program(program, step, np.array(numbers), psi, given["num_wires"])
                 used |= operations(program.words)
         several += len(plan.sweeps) > 1
@@ -72,10 +73,10 @@ def test_several_matrices_for_tensor_cores_at_an_exchange(tile: int, dtype: type
         for k, pair in enumerate(order.reshape(-1, 2).tolist()):
             builder.unitary(random_unitary(4, 100 * layer + k), pair)
     circuit, psi = builder.build(), random_state(tile, wires, dtype)
-    shape = replace(shape_of(psi.dtype.itemsize, True), start=5, block_made=0, tile=tile)
+    shape = replace(shape_of(BY_DTYPE[psi.dtype], True), start=5, block_made=0, tile=tile)
     plan = compiled_plan(circuit.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, True)
     for sweep, numbers in zip(plan.sweeps, bind(plan, circuit.operands), strict=True):
-        program = program_of(sweep, psi.dtype.itemsize, True)
+        program = program_of(sweep, BY_DTYPE[psi.dtype], True)
         check_program(program, sweep, np.array(numbers), psi, wires)
         most = max(most, *exchanged(program.words), 0)
     assert most > 1
@@ -84,9 +85,9 @@ def test_several_matrices_for_tensor_cores_at_an_exchange(tile: int, dtype: type
 def test_sweeps_that_were_pickled_have_the_programs_of_their_plan() -> None:
     """A sweep alone, made of Python's objects, has the words and takes that it has among the sweeps of its plan."""
     for number in CASES:
-        itemsize, tensor = (8, 16)[number // 5 % 2], number % 3 > 0
+        precision, tensor = (SINGLE, DOUBLE)[number // 5 % 2], number % 3 > 0
         for sweep in drawn_plan(number, number % 3 == 1).sweeps:
-            one, other = (program_of(each, itemsize, tensor) for each in (sweep, pickle.loads(pickle.dumps(sweep))))
+            one, other = (program_of(each, precision, tensor) for each in (sweep, pickle.loads(pickle.dumps(sweep))))
             for name in ("words", "shared", "tables", "threads", "skipped_bits"):
                 assert np.array_equal(getattr(one, name), getattr(other, name)), f"case {number}: {name} of a sweep"
 
@@ -96,8 +97,8 @@ def test_a_changed_sweep_has_a_program_of_its_own() -> None:
     sweep = drawn_plan(3).sweeps[0]
     changed = replace(sweep, register_blocks=())
     assert isinstance(changed, PlannedSweep)
-    assert operations(program_of(changed, 8, False).words) <= {WORD["END"], WORD["EXCHANGE"]}
-    assert len(program_of(sweep, 8, False).words) > len(program_of(changed, 8, False).words)
+    assert operations(program_of(changed, SINGLE, False).words) <= {WORD["END"], WORD["EXCHANGE"]}
+    assert len(program_of(sweep, SINGLE, False).words) > len(program_of(changed, SINGLE, False).words)
     assert key_of(changed) is changed
 
 

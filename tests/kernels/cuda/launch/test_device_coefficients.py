@@ -15,6 +15,7 @@ from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram
 from qsim_ex.planning.coefficients.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Coefficients, Euler, Layout, Product
 
 RUNTIMES = ["emulated", pytest.param("real", marks=pytest.mark.gpu)]
@@ -46,7 +47,7 @@ def made(runtime, numbers, operands):
 def test_plans_of_families(runtime, family, tensor):
     """Products of all shapes and Euler angles, as plans have them, come out as on the host, row by row."""
     circuits = [circuit_of(FAMILIES[family].build(10, seed), 10) for seed in range(3)]
-    shape = replace(shape_of(8, tensor), block_made=0)
+    shape = replace(shape_of(SINGLE, tensor), block_made=0)
     plan = make_plan(circuits[0].instructions, 10, Layout.identity(10), shape, 1023)
     operands = np.concatenate([circuit.operands for circuit in circuits])
     kinds = {type(instruction) for instruction in plan.coefficients.program}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.held import Hold
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
@@ -17,7 +18,6 @@ from qsim_ex.kernels.cuda.compile.choosing import KernelChooser
 from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
-from qsim_ex.placement import single
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.compiled import compiled_plan
 from qsim_ex.reference import simulate
@@ -133,9 +133,9 @@ def test_many_numbers_are_made_by_several_launches(dtype: np.dtype) -> None:
     assert launched > len(runs.plan.steps) + 3, launched
 
 
-def test_long_runs_are_queued_in_pieces(dtype: np.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_runs_are_queued_in_pieces(dtype: np.dtype, hold: Hold) -> None:
     """Between pieces the host waits, so that a run that is cancelled ends soon; each step is counted once."""
-    monkeypatch.setattr(single, "QUEUED_BYTES", 2 << 8 + dtype.itemsize.bit_length())
+    hold(queued_work=2 << 8 + dtype.itemsize.bit_length())
     runs = FirstRuns(dtype)
     assert runs.error(drawn(2, 8, 60)) < TOLERANCE[dtype.type]
     assert len(runs.runtime.reached) >= len(runs.plan.steps) // 2 - 1 > 0

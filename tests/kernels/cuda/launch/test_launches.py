@@ -18,6 +18,7 @@ from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Euler, Layout, Mix
 
@@ -154,7 +155,7 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
 @pytest.mark.parametrize("compile", ["always", "never"])
 def test_imaginary_rotations_are_made_natively(dtype, compile, monkeypatch):
     """Pairs of rotations in H, √X, RZ and CX have the state of the definitions, by any angles and by quarter turns."""
-    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, False), start=0))
+    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(BY_DTYPE[dtype], False), start=0))
     loop = Loop(transpiled_pairs, dtype, compile)
     assert any(isinstance(row, Euler) and row.imaginary for row in loop.plan.coefficients.program)
     for seed in range(4):
@@ -166,7 +167,7 @@ def test_imaginary_rotations_are_made_natively(dtype, compile, monkeypatch):
 @pytest.mark.parametrize("compile", ["always", "never"])
 def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
     """Matrices of dense blocks are multiplied row by row, and made in parts where a kernel takes them from a table."""
-    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(dtype.itemsize, True), block_made=0))
+    monkeypatch.setattr(GpuDevice, "shape", lambda _, dtype: replace(shape_of(BY_DTYPE[dtype], True), block_made=0))
     loop = Loop(partial(products, layers=12), dtype, compile, tensor=True)
     items = [item for step in loop.plan.steps for block in step.register_blocks for item in block.items]
     blocks = sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items)
@@ -178,11 +179,11 @@ def test_dense_blocks_are_queued_natively(dtype, compile, monkeypatch):
             assert launched > 2 + len(loop.plan.steps) if compile == "always" else launched
 
 
-def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, monkeypatch):
+def test_a_run_in_pieces_waits_for_all_but_the_last(dtype, hold):
     """With a launch in each piece, the host waits for each launch but the last, when the one after it is queued."""
     loop = Loop(tables, dtype, "never")
     loop.run(0)
-    monkeypatch.setattr("qsim_ex.placement.single.QUEUED_BYTES", 1)
+    hold(queued_work=1)
     before = loop.runtime.natively_launched
     error, launched = loop.run(1)
     assert error < TOLERANCE[dtype.type]

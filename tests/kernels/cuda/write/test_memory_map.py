@@ -20,6 +20,7 @@ from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import LANES, places, stored_order
 from qsim_ex.kernels.cuda.write.tensor import arrange
+from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
 
@@ -87,21 +88,21 @@ def keeps_lowest(sweep):
 KEEPING = [seed for seed in range(24) if keeps_lowest(drawn(seed))]
 
 
-@pytest.mark.parametrize("itemsize", [8, 16])
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
 @pytest.mark.parametrize("seed", KEEPING)
-def test_lanes_touch_whole_lines(seed, itemsize):
+def test_lanes_touch_whole_lines(seed, precision):
     """Sixteen neighbouring lanes load and store sixteen neighbouring amplitudes, tensor cores' lanes four pairs."""
     assert len(KEEPING) > 12
     sweep = drawn(seed)
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    first, *_, last = places(Sweep(sweep.tile, sweep.register_blocks * 2, 0, 0, 0, sweep.store, sweep.load), itemsize)
+    first, *_, last = places(Sweep(sweep.tile, sweep.register_blocks * 2, 0, 0, 0, sweep.store, sweep.load), precision)
     assert [read.columns[position] for position in first.threads[:LANES]] == [1, 2, 4, 8]
     assert [written.columns[position] for position in last.threads[:LANES]] == [1, 2, 4, 8]
     order = stored_order(sweep)
-    place = arrange(order[-4:], len(sweep.tile), itemsize, order=order)
+    place = arrange(order[-4:], len(sweep.tile), precision, order=order)
     assert sorted(written.columns[position] for position in place.groups) == [1, 2, 4]
     assert written.pairs(place.groups[0])
-    words = program_of(sweep, itemsize, False).words
+    words = program_of(sweep, precision, False).words
     assert (
         [words[WORD["LOAD"] + 2 * k] for k in range(LANES)]
         == [words[WORD["STORE"] + 2 * k] for k in range(LANES)]
@@ -151,7 +152,7 @@ def test_dense_blocks_that_store(dtype, when):
         near = tuple(sweep.tile[position] for position in stored_order(sweep)[4:8])
         mix = Mix(near, (), when, pattern("c" * 256), Slot(0, 256))
         sweep = replace(sweep, register_blocks=(RegisterBlock(tuple(sorted(near)), (mix,)),), numbers=256)
-        text = emit(sweep, np.dtype(dtype).itemsize, tensor=True).source
+        text = emit(sweep, BY_DTYPE[np.dtype(dtype)], tensor=True).source
         paired += "&state[there ^" in text
         assert when.mask or re.search(r"state\[there [+^] 0x[0-9a-f]+\] = [c{]", text)
         cases.append((seed, 13, sweep, (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6, seed % 2))
@@ -165,7 +166,7 @@ def test_neighbours_that_are_no_pair():
     store = (1, 2, 4, 8, 16 | 1, *units(range(5, 10)))
     mix = Mix(near, (), ALWAYS, pattern("c" * 256), Slot(0, 256))
     sweep = Sweep(tile, (RegisterBlock(near, (mix,)),), 256, 0, store=store)
-    assert "&state[" not in emit(sweep, 8, tensor=True).source
+    assert "&state[" not in emit(sweep, SINGLE, tensor=True).source
     numbers = np.random.default_rng(0).normal(size=(256, 2)) @ [1, 1j] / 6
     check([(0, 11, sweep, numbers, 0)], np.complex64, tensor=True)
 
@@ -173,7 +174,7 @@ def test_neighbours_that_are_no_pair():
 def test_rotations_that_leave_their_scale():
     """Pairs of rotations are pivoted in subspaces as in bits."""
     cases = [case(500 + k, 10, 8, 1 + k % 3, 5, 2, kinds=TURNS, linear=True) for k in range(8)]
-    assert any(len(emit(sweep, 8).pivots) for _, _, sweep, *_ in cases)
+    assert any(len(emit(sweep, SINGLE).pivots) for _, _, sweep, *_ in cases)
     check(cases, np.complex64)
 
 

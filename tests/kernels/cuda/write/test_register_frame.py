@@ -16,6 +16,7 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, emit_rows
 from qsim_ex.kernels.cuda.write.register_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
 from qsim_ex.kernels.cuda.write.register_layout import LANES, banks, places, swizzle
+from qsim_ex.precision import DOUBLE, PRECISIONS, SINGLE
 from qsim_ex.steps import Mix, Permute, RegisterBlock, Slot, Sweep
 
 DTYPES = [np.complex64, np.complex128]
@@ -88,14 +89,14 @@ def sweeps(linear):
     return [random_sweep(seed, 12, 10, 3, 8, 2, KINDS, linear=linear)[0] for seed in range(12)]
 
 
-@pytest.mark.parametrize("itemsize", [8, 16])
-def test_lanes_keep_their_banks_and_lines(itemsize):
+@pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))
+def test_lanes_keep_their_banks_and_lines(precision):
     """Lanes that shared memory serves together keep banks of their own; neighbours in memory flip nothing."""
-    width, moved = banks(itemsize), 0
+    width, moved = banks(precision), 0
     for sweep in sweeps(linear=True):
-        for place in places(sweep, itemsize):
+        for place in places(sweep, precision):
             bits = [sweep.tile[position] for position in place.registers]
-            made = framed(place.block.items, bits, by_tile(place, sweep.tile, itemsize), by_memory(place, sweep.tile))
+            made = framed(place.block.items, bits, by_tile(place, sweep.tile, precision), by_memory(place, sweep.tile))
             lanes = place.threads[:LANES]
             assert not any(parity >> sweep.tile[position] & 1 for parity in made.last for position in lanes)
             moved += sum(any(parity >> sweep.tile[p] & 1 for p in place.threads[:width]) for parity in made.first)
@@ -106,7 +107,7 @@ def test_lanes_keep_their_banks_and_lines(itemsize):
                     index = sum(1 << bit for k, bit in enumerate(sweep.tile) if at >> k & 1)
                     flips = [(index & parity).bit_count() & 1 for parity in parities]
                     at ^= sum(flip << position for flip, position in zip(flips, place.registers, strict=True))
-                    met.add(swizzle(at, itemsize) & (1 << width) - 1)
+                    met.add(swizzle(at, precision) & (1 << width) - 1)
                 if parities is not made.first:
                     apart = len(met)
                 assert len(met) >= apart
@@ -120,9 +121,9 @@ def test_no_amplitude_moves_for_cx_alone():
     sweep = Sweep(tile, (RegisterBlock((), ()), RegisterBlock((8, 9, 10, 11), items), RegisterBlock((), ())), 0, 0)
     over = replace(sweep, load=(*tile_units(12), 1 << 12 | 1 << 7))
     assert all(map(is_cx, items))
-    assert "swap(" not in emit(sweep, 8).source
-    assert "swap(" not in emit(over, 8).source
-    assert "swap(" not in emit_rows(over, 16).source
+    assert "swap(" not in emit(sweep, SINGLE).source
+    assert "swap(" not in emit(over, SINGLE).source
+    assert "swap(" not in emit_rows(over, DOUBLE).source
 
 
 def tile_units(count):
@@ -135,7 +136,7 @@ def tile_units(count):
 def test_kernels_with_frames(dtype, linear):
     """Kernels with many CX do what their sweep says, over subspaces and over bits."""
     given = [case(seed, 4 + seed % 8, 9, 1 + seed % 4, 8, 2, kinds=KINDS, linear=linear) for seed in range(36)]
-    written = [emit(sweep, 8).source for _, _, sweep, *_ in given]
+    written = [emit(sweep, SINGLE).source for _, _, sweep, *_ in given]
     for name in ("to", "from", *(["origin", "there"] if linear else [])):
         assert sum(f"{name} ^= (" in text for text in written) > 1, name
     check(given, dtype)

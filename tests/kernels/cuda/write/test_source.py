@@ -6,6 +6,7 @@ from pathlib import Path
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, source
+from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
 
@@ -55,10 +56,10 @@ def test_numbers_and_labels_are_not_in_the_code():
         SWEEP.tables,
     )
     assert other == SWEEP
-    assert emit.__wrapped__(other, 8).code == emit(SWEEP, 8).code
-    assert emit(SWEEP, 16).code != emit(SWEEP, 8).code
+    assert emit.__wrapped__(other, SINGLE).code == emit(SWEEP, SINGLE).code
+    assert emit(SWEEP, DOUBLE).code != emit(SWEEP, SINGLE).code
     shorter = Sweep(SWEEP.tile, (RegisterBlock((1, 2, 5), SWEEP.register_blocks[0].items[:2]),), 4, 0)
-    assert emit(shorter, 8).code != emit(SWEEP, 8).code
+    assert emit(shorter, SINGLE).code != emit(SWEEP, SINGLE).code
 
 
 def test_a_permutation_of_registers_costs_no_statement():

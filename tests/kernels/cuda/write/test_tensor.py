@@ -22,6 +22,7 @@ from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import columns_on, units
 
@@ -36,7 +37,7 @@ def test_blocks_among_everything_else(dtype, tile):
     """In any order with other items, at the edges of a sweep and beside fresh bits, blocks do what a sweep says."""
     cases = [case(50 * tile + k, tile + k % 3, tile, 1 + k % 3, 3, 2, kinds=MIXED) for k in range(5)]
     cases.append(case(tile, tile, tile, 2, 1, kinds=("block",)))
-    used = [emit(sweep, np.dtype(dtype).itemsize, tensor=True).source.count("Matrix m;") for _, _, sweep, *_ in cases]
+    used = [emit(sweep, BY_DTYPE[np.dtype(dtype)], tensor=True).source.count("Matrix m;") for _, _, sweep, *_ in cases]
     assert sum(used) >= 5
     check(cases, dtype, tensor=True)
 
@@ -54,7 +55,7 @@ def test_blocks_at_the_edges(dtype, size):
         blocks = tuple(RegisterBlock(bits, (mix,)) for bits, mix in zip(near, mixes, strict=True))
         fresh = int(rng.integers(1 << 13)) & int(rng.integers(1 << 13)) if k % 2 else 0
         sweep = Sweep(tile, blocks, 256 * len(mixes), 0, fresh)
-        kernel = emit(sweep, np.dtype(dtype).itemsize, tensor=True)
+        kernel = emit(sweep, BY_DTYPE[np.dtype(dtype)], tensor=True)
         assert kernel.source.count("// register block") == len(blocks) + 1
         numbers = (rng.normal(size=256 * len(mixes)) + 1j * rng.normal(size=256 * len(mixes))) / 6
         cases.append((k, 13, sweep, numbers, 0))
@@ -76,7 +77,7 @@ def test_blocks_under_conditions(dtype, controls):
         mix = Mix(near, (), when, pattern("c" * 256), Slot(0, 256))
         store = columns_on(tile, units(tuple(rng.permutation(tile).tolist()))) if k % 2 else ()
         sweep = Sweep(tile, (RegisterBlock(near, (mix,)),), 256, 0, 0, store=store)
-        assert "mma(" in emit(sweep, np.dtype(dtype).itemsize, tensor=True).source
+        assert "mma(" in emit(sweep, BY_DTYPE[np.dtype(dtype)], tensor=True).source
         numbers = (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6
         cases.append((k, 13, sweep, numbers, k % 2))
     check(cases, dtype, tensor=True)
@@ -88,7 +89,7 @@ def test_blocks_behind_numbers_that_did_not_fit(dtype):
     check([case(900 + k, 10, 9, 2, 4, kinds=MIXED) for k in range(4)], dtype, room=32, tensor=True)
     for seed in range(900, 904):
         sweep, _ = random_sweep(seed, 10, 9, 2, 4, kinds=MIXED)
-        kernel = emit(sweep, np.dtype(dtype).itemsize, 32, tensor=True)
+        kernel = emit(sweep, BY_DTYPE[np.dtype(dtype)], 32, tensor=True)
         places = re.findall(r"load\(m, table \+ (\d+), t & 31\)|    table \+= (\d+);", kernel.source)
         assert len(places) > 1
         assert all(int(one or other) % 4 == 0 for one, other in places)
@@ -102,7 +103,7 @@ def test_what_is_for_the_tensor_cores():
 
     def used(item, size=9):
         sweep = Sweep(tuple(range(size)), (RegisterBlock(tuple(range(size - 4, size)), (item,)),), 256, 0)
-        return "mma(" in emit(sweep, 8, tensor=True).source
+        return "mma(" in emit(sweep, SINGLE, tensor=True).source
 
     assert used(Mix(near, (), ALWAYS, full, slot))
     assert not used(Mix((4, 5, 6, 7), (), ALWAYS, full, slot), size=8)
@@ -110,20 +111,22 @@ def test_what_is_for_the_tensor_cores():
     assert not used(Mix(near, (1,), ALWAYS, full * 2, Slot(0, 512)))
     assert not used(Mix(near, (), ALWAYS, sparse, Slot(0, 64)))
     sweep = Sweep(tuple(range(9)), (RegisterBlock(near, (Mix(near, (), ALWAYS, full, slot),)),), 256, 0)
-    assert "mma(" not in emit(sweep, 8).source
+    assert "mma(" not in emit(sweep, SINGLE).source
 
 
-@pytest.mark.parametrize(("itemsize", "tile", "most"), [(8, 12, 0), (8, 11, 0), (16, 11, 1), (16, 10, 1)])
-def test_banks(itemsize, tile, most):
+@pytest.mark.parametrize(
+    ("precision", "tile", "most"), [(SINGLE, 12, 0), (SINGLE, 11, 0), (DOUBLE, 11, 1), (DOUBLE, 10, 1)]
+)
+def test_banks(precision, tile, most):
     """Whatever is mixed, lanes that shared memory serves together meet different banks, or two of them one."""
-    together, bank = (16, 0xF) if itemsize == 8 else (8, 0x7)
+    together, bank = (16, 0xF) if precision is SINGLE else (8, 0x7)
     crowded = 0
     for near in combinations(range(tile), 4):
-        place = tensor.arrange(near, tile, itemsize)
+        place = tensor.arrange(near, tile, precision)
         assert {*place.columns, *place.groups, *place.loops, *place.warps} == set(range(tile))
         assert set(place.rows) == set(near)
         for positions in (place.reading, place.writing):
-            slots = [swizzle(tensor.mask(positions, thread), itemsize) & bank for thread in range(together)]
+            slots = [swizzle(tensor.mask(positions, thread), precision) & bank for thread in range(together)]
             assert len(set(slots)) >= together >> most
             crowded += len(set(slots)) < together
     assert crowded <= 10

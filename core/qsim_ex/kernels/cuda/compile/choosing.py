@@ -18,13 +18,14 @@ from qsim_ex.kernels.cuda.compile.compilation import cores
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import Key, key_of
 from qsim_ex.steps.step import Sweep
 
 KEPT = 256
 """The number of prepared plans, and of structures whose runs are counted, that a device remembers."""
 
-_Key = tuple[Key, int]
+_Key = tuple[Key, Precision]
 """A sweep's structure, and the bytes of an amplitude."""
 
 
@@ -45,7 +46,7 @@ class KernelChooser:
     """
 
     def __init__(
-        self, runtime: Runtime, write: Callable[[Sweep, int], Kernel], then: Callable[[], None] | None = None
+        self, runtime: Runtime, write: Callable[[Sweep, Precision], Kernel], then: Callable[[], None] | None = None
     ) -> None:
         self.changes = 0
         self._then = then
@@ -56,18 +57,18 @@ class KernelChooser:
         self._begun: OrderedDict[_Key, None] = OrderedDict()
         self._lock = fork.lock()
 
-    def kernels(self, sweeps: list[Sweep], num_bits: int, itemsize: int, compile: str) -> list[Kernel | None]:
+    def kernels(self, sweeps: list[Sweep], num_bits: int, precision: Precision, compile: str) -> list[Kernel | None]:
         """Return the kernel of each sweep that has one; None for those that are to be interpreted."""
         if compile == "never":
             return [None] * len(sweeps)
         if compile == "always":
-            return [self._write(sweep, itemsize) for sweep in sweeps]
-        keys = [(key_of(sweep), itemsize) for sweep in sweeps]
+            return [self._write(sweep, precision) for sweep in sweeps]
+        keys = [(key_of(sweep), precision) for sweep in sweeps]
         runs = [self._runs.get(key, 0) for key in keys]
         sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
         there = [key in self._ready for key in keys]
         candidates = [policy.CandidateSweep(*candidate) for candidate in zip(there, runs, sizes, strict=True)]
-        chosen = policy.choose(candidates, itemsize, cores())
+        chosen = policy.choose(candidates, precision, cores())
         given = map(_Wanted, sizes, keys, sweeps)
         self._begin([wanted for wanted, chose in zip(given, chosen, strict=True) if chose])
         for key, count in zip(keys, runs, strict=True):
@@ -75,13 +76,13 @@ class KernelChooser:
                 remember(self._runs, key, count + 1, 16 * KEPT)
         return [self._ready.get(key) for key in keys]
 
-    def ready(self, sweeps: Sequence[Sweep], itemsize: int) -> list[Kernel | None]:
+    def ready(self, sweeps: Sequence[Sweep], precision: Precision) -> list[Kernel | None]:
         """Return the kernel of each sweep that has one, and count nothing."""
-        return [self._ready.get((key_of(sweep), itemsize)) for sweep in sweeps]
+        return [self._ready.get((key_of(sweep), precision)) for sweep in sweeps]
 
-    def waits(self, sweeps: Sequence[Sweep], itemsize: int) -> bool:
+    def waits(self, sweeps: Sequence[Sweep], precision: Precision) -> bool:
         """Return whether all kernels that are not there have been asked for, so that counting runs changes nothing."""
-        keys = [(key_of(sweep), itemsize) for sweep in sweeps]
+        keys = [(key_of(sweep), precision) for sweep in sweeps]
         return all(key in self._begun or key in self._ready for key in keys)
 
     def _begin(self, wanted: list[_Wanted]) -> None:

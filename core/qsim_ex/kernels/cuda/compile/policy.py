@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from qsim_ex.precision import Precision
+
 RETURNS = 2
 """The number of interpreted runs after which a structure is compiled."""
 
@@ -51,15 +53,15 @@ class CandidateSweep(NamedTuple):
     bits: int
 
 
-def extra_seconds(bits: int, itemsize: int) -> float:
+def extra_seconds(bits: int, precision: Precision) -> float:
     """Return the time by which interpreting a sweep over 2^bits amplitudes is slower than its compiled kernel."""
-    return LAUNCH_SECONDS + (SLOWDOWN - 1) * (2 << bits) * itemsize / BYTES_PER_SECOND
+    return LAUNCH_SECONDS + (SLOWDOWN - 1) * precision.storage.nbytes(2 << bits) / BYTES_PER_SECOND
 
 
-def choose(candidates: Sequence[CandidateSweep], itemsize: int, cores: int) -> tuple[bool, ...]:
+def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:
     """Return for each sweep whether it has a kernel or is to get one."""
     chosen = [candidate.at_hand or candidate.runs >= RETURNS for candidate in candidates]
-    costs = [extra_seconds(c.bits, itemsize) * (c.runs + 1) for c in candidates]
+    costs = [extra_seconds(c.bits, precision) * (c.runs + 1) for c in candidates]
     new = [k for k, candidate in enumerate(candidates) if not candidate.at_hand and costs[k] > LOOK_SECONDS]
     new.sort(key=lambda k: -costs[k])
     for start in range(0, len(new), max(1, cores)):

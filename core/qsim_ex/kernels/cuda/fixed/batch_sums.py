@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When
 from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, THREADS, bits_of, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.precision import BY_DTYPE
 
 WORKSPACE = 64 << 20
 """The bytes of results, on the device, that are computed at a time."""
@@ -35,7 +36,7 @@ _STEPS = 6
 def begin(runtime: Runtime, buffer: Array, num_bits: int) -> None:
     """Set amplitude 0 of every row to 1; the others are unchanged."""
     rows = int(buffer.size) >> num_bits
-    over(runtime, "begin_rows", buffer.dtype.itemsize, rows, buffer, rows, np.uint32(num_bits))
+    over(runtime, "begin_rows", BY_DTYPE[buffer.dtype], rows, buffer, rows, np.uint32(num_bits))
 
 
 def take(runtime: Runtime, to: Array, source: Array, num_bits: int, rows: NDArray[np.int64]) -> None:
@@ -43,7 +44,7 @@ def take(runtime: Runtime, to: Array, source: Array, num_bits: int, rows: NDArra
     size = len(rows) << num_bits
     if size:
         chosen = runtime.upload(np.ascontiguousarray(rows, dtype=np.uint64))
-        over(runtime, "take_rows", to.dtype.itemsize, size, to, source, chosen, size, np.uint32(num_bits))
+        over(runtime, "take_rows", BY_DTYPE[to.dtype], size, to, source, chosen, size, np.uint32(num_bits))
 
 
 def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
@@ -64,7 +65,7 @@ def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int
         blocks = -(-count << len(low) >> _LANES) << len(in_block) + parts
         sums = runtime.empty(count * width << parts, np.float64)
         launch(
-            runtime, "marginals", buffer.dtype.itemsize, blocks, THREADS,
+            runtime, "marginals", BY_DTYPE[buffer.dtype], blocks, THREADS,
             buffer[first << num_bits :], sums, ByValue(np.array(cut, dtype=np.uint64)), bits_of(bits),
         )  # fmt: skip
         found[first : first + count] = _folded(runtime, sums, count, 1 << parts, width)
@@ -88,7 +89,7 @@ def paulis(
         sums = runtime.empty(count * width << parts, np.float64)
         shape = [np.uint32(number) for number in (num_bits, lanes, parts)]
         launch(
-            runtime, "paulis", buffer.dtype.itemsize, blocks, THREADS,
+            runtime, "paulis", BY_DTYPE[buffer.dtype], blocks, THREADS,
             buffer[first << num_bits :], sums, words, np.uint32(len(groups)), count, *shape, width,
         )  # fmt: skip
         real = _folded(runtime, sums, count, 1 << parts, width)

@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.along import along
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, KernelText, Runtime
-from qsim_ex.precision import BY_ITEMSIZE, SINGLE
+from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE, Precision
 
 THREADS = 256
 PARTIAL_SUMS = 1024
@@ -29,11 +29,14 @@ _BITS = 44
 _LANES, _GROUPS, _ALONG = 8, 40, 112
 """The numbers of `struct Along`: lanes, groups, and all with the steps."""
 
-WIDEST = max(BY_ITEMSIZE)
+_WORDS = {row.storage.bytes: row for row in PRECISIONS.values()}
+"""The precision whose amplitudes are words of so many bytes, for a kernel that copies them."""
+
+WIDEST = max(_WORDS)
 """The bytes of the largest amplitude, as many as a thread loads at once."""
 
-OF_SUMS = SINGLE.itemsize
-"""The itemsize for which kernels are made that add up partial sums: they touch no amplitude, so one text is enough."""
+OF_SUMS = SINGLE
+"""The precision for which kernels are made that add up partial sums: they touch no amplitude, so one text is enough."""
 
 
 _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
@@ -41,13 +44,13 @@ _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
 
 
 @functools.cache
-def text(file: str, name: str, itemsize: int) -> KernelText:
+def text(file: str, name: str, precision: Precision) -> KernelText:
     """Return a kernel of `fixed_kernels`, complete and without comments."""
     folder = resources.files(__package__).joinpath("fixed_kernels")
-    row = BY_ITEMSIZE[itemsize]
-    lines = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", f"#define TILE {row.tile_bits}"]
+    cuda = precision.storage.cuda
+    lines = [*cuda.head(), f"#define TILE {precision.geometry.tile_bits}"]
     for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
-        lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
+        lines += cuda.written(folder.joinpath(part).read_text(encoding="utf-8")).splitlines()
     return KernelText("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
 
 
@@ -98,26 +101,28 @@ FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
 _FILES = {name: file for file, name in KERNELS}
 
 
-def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[KernelText]:
+def first(precision: Precision, names: tuple[str, ...] = FIRST) -> list[KernelText]:
     """Return the texts of `FIRST`, or of other kernels."""
-    return [text(_FILES[name], name, itemsize) for name in names]
+    return [text(_FILES[name], name, precision) for name in names]
 
 
-def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:
+def launch(runtime: Runtime, name: str, precision: Precision, blocks: int, threads: int, *arguments: Any) -> None:
     """Queue a fixed kernel; whole numbers among the arguments are passed as 64-bit indices."""
-    kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
+    kernel = runtime.kernels([text(_FILES[name], name, precision)])[0]
     plain = [np.uint64(argument) if isinstance(argument, int) else argument for argument in arguments]
     runtime.launch(kernel, blocks, threads, *plain)
 
 
-def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any) -> None:
+def over(runtime: Runtime, name: str, precision: Precision, size: int, *arguments: Any) -> None:
     """Queue a kernel whose threads share `size` pieces of work."""
-    launch(runtime, name, itemsize, _blocks(size), THREADS, *arguments)
+    launch(runtime, name, precision, _blocks(size), THREADS, *arguments)
 
 
-def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[LaunchArgument]) -> Queued:
+def queued_over(
+    runtime: Runtime, name: str, precision: Precision, size: int, arguments: Sequence[LaunchArgument]
+) -> Queued:
     """Return the launch of `over`, laid out beforehand."""
-    kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
+    kernel = runtime.kernels([text(_FILES[name], name, precision)])[0]
     return Queued(kernel, _blocks(size), THREADS, arguments)
 
 
@@ -144,7 +149,7 @@ def search(
         part[:] = values
     sent = runtime.upload(given)  # one transfer costs half as much as three small ones
     places = sent[: ends[0]], sent[ends[0] : ends[1]], sent[ends[1] :]
-    launch(runtime, "search", buffer.dtype.itemsize, len(bases), THREADS, buffer, *places, found, bits_of(bits))
+    launch(runtime, "search", BY_DTYPE[buffer.dtype], len(bases), THREADS, buffer, *places, found, bits_of(bits))
     return runtime.download(found).astype(np.int64)
 
 
@@ -162,15 +167,15 @@ def trade_parts(runtime: Runtime, mine: Array, theirs: Array, half: int | None) 
     Both are views of one shape and stride, [k] or [rows, k]; theirs may be memory of another process. A thread moves as
     many small amplitudes at a time as take the room of the largest, where rows allow it.
     """
-    width, itemsize = int(mine.shape[-1]), int(mine.dtype.itemsize)
-    stride = int(mine.strides[0]) // itemsize if mine.ndim == 2 and len(mine) > 1 else width
-    together = min(width, WIDEST // itemsize)
+    width, storage = int(mine.shape[-1]), BY_DTYPE[mine.dtype].storage
+    stride = storage.count(int(mine.strides[0])) if mine.ndim == 2 and len(mine) > 1 else width
+    together = min(width, storage.count(WIDEST))
     size, width, stride = int(mine.size) // together, width // together, stride // together
     middle = (size + 1) // 2
     first, end = (0, size) if half is None else ((0, middle), (middle, size))[half]
     if end > first:
         over(
-            runtime, "trade_parts", itemsize * together, end - first,
+            runtime, "trade_parts", _WORDS[storage.nbytes(together)], end - first,
             mine, theirs, first, end, width - 1, stride // width, int(half is not None),
         )  # fmt: skip
 
@@ -178,17 +183,17 @@ def trade_parts(runtime: Runtime, mine: Array, theirs: Array, half: int | None) 
 def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
     """Set all amplitudes to 0 except one, which is 1."""
     runtime.clear(buffer)
-    launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, index)
+    launch(runtime, "basis", BY_DTYPE[buffer.dtype], 1, 1, buffer, index)
 
 
 def begin(runtime: Runtime, buffer: Array) -> None:
     """Set amplitude 0 to 1; the others are unchanged."""
-    launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, 0)
+    launch(runtime, "basis", BY_DTYPE[buffer.dtype], 1, 1, buffer, 0)
 
 
-def begun(runtime: Runtime, itemsize: int) -> Queued:
+def begun(runtime: Runtime, precision: Precision) -> Queued:
     """Return the launch of `begin`, laid out beforehand."""
-    kernel = runtime.kernels([text(_FILES["basis"], "basis", itemsize)])[0]
+    kernel = runtime.kernels([text(_FILES["basis"], "basis", precision)])[0]
     return Queued(kernel, 1, 1, (THE_STATE, plain(0)))
 
 
@@ -206,7 +211,7 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
     sums = runtime.empty(parts << len(bits), np.float64)
     masks = [sum(1 << bit for bit in chosen) for chosen in (low, in_block, in_loop)]
     launch(
-        runtime, "marginal", buffer.dtype.itemsize, parts << len(in_block), 1 << len(low),
+        runtime, "marginal", BY_DTYPE[buffer.dtype], parts << len(in_block), 1 << len(low),
         buffer, sums, *masks, when.value, (1 << len(in_loop)) // parts, np.uint32(unwanted), 1 << len(in_block),
         bits_of(bits),
     )  # fmt: skip
@@ -227,7 +232,7 @@ def marginal_along(
         raw[first : first + len(chosen)] = chosen
     walked = len(how.steps) - (parts.bit_length() - 1)
     launch(
-        runtime, "along", buffer.dtype.itemsize, parts * groups, 1 << len(how.lanes),
+        runtime, "along", BY_DTYPE[buffer.dtype], parts * groups, 1 << len(how.lanes),
         buffer, sums, base, groups, walked, how.summed, ByValue(raw),
     )  # fmt: skip
     return how.in_order(folded(runtime, sums, parts, 1 << len(directions)))
@@ -253,7 +258,7 @@ def inner(runtime: Runtime, left: Array, right: Array) -> complex:
     """Return Σ conj(left)·right; needs 16 KiB."""
     blocks = max(1, min(PARTIAL_SUMS, left.size // THREADS))
     sums = runtime.empty(2 * blocks, np.float64)
-    launch(runtime, "inner", left.dtype.itemsize, blocks, THREADS, left, right, sums, int(left.size))
+    launch(runtime, "inner", BY_DTYPE[left.dtype], blocks, THREADS, left, right, sums, int(left.size))
     real, imaginary = folded(runtime, sums, blocks, 2)
     return complex(real, imaginary)
 
@@ -268,7 +273,7 @@ def pauli(runtime: Runtime, buffer: Array, x: int, zs: Sequence[int]) -> NDArray
         masks[: len(chosen)] = chosen
         sums = runtime.empty(16 * blocks, np.float64)
         size = int(buffer.size)
-        launch(runtime, "pauli", buffer.dtype.itemsize, blocks, THREADS, buffer, sums, size, x, ByValue(masks))
+        launch(runtime, "pauli", BY_DTYPE[buffer.dtype], blocks, THREADS, buffer, sums, size, x, ByValue(masks))
         found.append(folded(runtime, sums, blocks, 16)[: 2 * len(chosen)])
     return np.concatenate(found).view(np.complex128) if found else np.zeros(0, dtype=np.complex128)
 
@@ -277,14 +282,14 @@ def scale(runtime: Runtime, buffer: Array, when: When, inside: float, outside: f
     """Multiply by one factor where the condition holds, by another where it does not."""
     size = int(buffer.size)
     factors = (np.float64(inside), np.float64(outside))
-    over(runtime, "scale", buffer.dtype.itemsize, size, buffer, size, when.mask, when.value, *factors)
+    over(runtime, "scale", BY_DTYPE[buffer.dtype], size, buffer, size, when.mask, when.value, *factors)
 
 
 def move(runtime: Runtime, buffer: Array, when: When, to: int) -> None:
     """Exchange the amplitudes at which bits under a mask have one value with those at which they have another."""
     if to != when.value:
         size = int(buffer.size) >> when.mask.bit_count()
-        over(runtime, "move", buffer.dtype.itemsize, size, buffer, size, when.mask, when.value, to)
+        over(runtime, "move", BY_DTYPE[buffer.dtype], size, buffer, size, when.mask, when.value, to)
 
 
 def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -294,21 +299,21 @@ def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray
         return np.zeros(0, dtype=buffer.dtype)
     out = runtime.empty(size, buffer.dtype)
     chosen = runtime.upload(np.ascontiguousarray(indices, dtype=np.int64))
-    over(runtime, "take", buffer.dtype.itemsize, size, buffer, chosen, out, size)
+    over(runtime, "take", BY_DTYPE[buffer.dtype], size, buffer, chosen, out, size)
     return runtime.download(out)
 
 
 def permute(runtime: Runtime, buffer: Array, num_bits: int, sources: Sequence[int], flip: int) -> None:
     """Move index bits in place; a few passes over memory, no workspace."""
-    itemsize = buffer.dtype.itemsize
-    capacity = min(num_bits, BY_ITEMSIZE[itemsize].tile_bits)
+    precision = BY_DTYPE[buffer.dtype]
+    capacity = min(num_bits, precision.geometry.tile_bits)
     for tile, moved, flipped in passes(num_bits, sources, flip, capacity):
         raw = np.zeros(12, dtype=np.uint8)
         raw[: len(tile)] = [tile.index(moved.get(bit, bit)) for bit in tile]
         mask = sum(1 << bit for bit in tile)
         change = np.uint32(sum(1 << k for k, bit in enumerate(tile) if flipped >> bit & 1))
         blocks, threads = 1 << num_bits - len(tile), min(THREADS, 1 << len(tile))
-        launch(runtime, "permute", itemsize, blocks, threads, buffer, bits_of(tile), mask, ByValue(raw), change)
+        launch(runtime, "permute", precision, blocks, threads, buffer, bits_of(tile), mask, ByValue(raw), change)
 
 
 def passes(

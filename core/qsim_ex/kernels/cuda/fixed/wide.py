@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.precision import DOUBLE
+from qsim_ex.precision import BY_DTYPE, DOUBLE, Precision
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 LEAST_WORKSPACE = 64 << 20
@@ -52,10 +52,10 @@ class Columns:
         """The number of columns."""
         return 1 << self.num_bits - self.taken.bit_count()
 
-    def chunks(self, itemsize: int, copies: int) -> Iterator[tuple[int, int]]:
+    def chunks(self, precision: Precision, copies: int) -> Iterator[tuple[int, int]]:
         """Yield (first column, columns, a power of two) of chunks of which `copies` fit into the workspace."""
-        workspace = max(LEAST_WORKSPACE, int(SHARE * (itemsize << self.num_bits)))
-        most = max(1, workspace // (copies * itemsize << len(self.rows)))
+        workspace = max(LEAST_WORKSPACE, int(SHARE * precision.storage.nbytes(1 << self.num_bits)))
+        most = max(1, workspace // (copies * precision.storage.computed_bytes << len(self.rows)))
         count = min(self.count, 1 << most.bit_length() - 1)
         for first in range(0, self.count, count):
             yield first, count
@@ -141,49 +141,49 @@ def _multiply(
         return
     size = 1 << len(step.bits)
     matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
-    itemsize = buffer.dtype.itemsize
+    precision = BY_DTYPE[buffer.dtype]
     for block, columns in blocks(num_bits, step, when, high):
         matrix = runtime.upload(matrices[block])
-        for first, count in columns.chunks(itemsize, 2):
+        for first, count in columns.chunks(precision, 2):
             old, new = (runtime.empty(count * size, buffer.dtype) for _ in range(2))
             chunk = (*columns.arguments(), first, _log(count))
-            over(runtime, "gather", itemsize, count * size, buffer, old, *chunk)
+            over(runtime, "gather", precision, count * size, buffer, old, *chunk)
             tiles = _tiles(size) * _tiles(count)
-            launch(runtime, "product", itemsize, tiles, THREADS, matrix, old, new, size, size, count)
-            over(runtime, "scatter", itemsize, count * size, buffer, new, None, *chunk)
+            launch(runtime, "product", precision, tiles, THREADS, matrix, old, new, size, size, count)
+            over(runtime, "scatter", precision, count * size, buffer, new, None, *chunk)
 
 
 def _shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermutation) -> None:
     """Move the amplitude at each value of some bits to another value."""
     columns = Columns(num_bits, step.bits)
     size = 1 << len(step.bits)
-    itemsize = buffer.dtype.itemsize
+    precision = BY_DTYPE[buffer.dtype]
     to = runtime.upload(np.array(step.to, dtype=np.int32))
-    for first, count in columns.chunks(itemsize, 1):
+    for first, count in columns.chunks(precision, 1):
         work = runtime.empty(count * size, buffer.dtype)
         chunk = (*columns.arguments(), first, _log(count))
-        over(runtime, "gather", itemsize, count * size, buffer, work, *chunk)
-        over(runtime, "scatter", itemsize, count * size, buffer, work, to, *chunk)
+        over(runtime, "gather", precision, count * size, buffer, work, *chunk)
+        over(runtime, "scatter", precision, count * size, buffer, work, to, *chunk)
 
 
 def _spread(
     runtime: Runtime, buffer: Array, num_bits: int, step: InitialAmplitudes, numbers: NDArray[np.complex128]
 ) -> None:
     """Multiply the amplitudes at one value of some bits by a state of those bits."""
-    itemsize = buffer.dtype.itemsize
+    precision = BY_DTYPE[buffer.dtype]
     held_at = sum((step.held >> k & 1) << bit for k, bit in enumerate(step.bits))
     mask = sum(1 << bit for bit in step.bits)
     alone = Columns(num_bits, (), When(mask, held_at))
     columns = Columns(num_bits, step.bits)
-    rows = max(1, min(len(numbers), LEAST_WORKSPACE // (2 * itemsize)))
-    for first, count in alone.chunks(itemsize, 2):
+    rows = max(1, min(len(numbers), LEAST_WORKSPACE // (2 * precision.storage.computed_bytes)))
+    for first, count in alone.chunks(precision, 2):
         held = runtime.empty(count, buffer.dtype)
-        over(runtime, "gather", itemsize, count, buffer, held, *alone.arguments(), first, _log(count))
+        over(runtime, "gather", precision, count, buffer, held, *alone.arguments(), first, _log(count))
         for begin in range(0, len(numbers), rows):
             given = runtime.upload(numbers[begin : begin + rows].astype(buffer.dtype))
             chosen = len(numbers[begin : begin + rows])
             over(
-                runtime, "spread", itemsize, count * chosen,
+                runtime, "spread", precision, count * chosen,
                 buffer, given, held, bits_of(step.bits), columns.taken, first, _log(count), begin, chosen,
             )  # fmt: skip
 
@@ -209,18 +209,18 @@ def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int])
     """
     columns = Columns(num_bits, tuple(bits))
     size = 1 << len(bits)
-    exact = DOUBLE.itemsize  # columns are multiplied in complex128, whatever the amplitudes are
+    exact = DOUBLE  # columns are multiplied in complex128, whatever the amplitudes are
     chunks = list(columns.chunks(exact, 1))
     inner = chunks[0][1]
     parts = max(1, min(_PARTS, (1 << 20) // size**2, inner // PRODUCT_SIDE))
     sums = runtime.empty(parts * size * size, np.complex128)
     runtime.clear(sums)
     tiles = _tiles(size) ** 2
-    itemsize = buffer.dtype.itemsize
+    precision = BY_DTYPE[buffer.dtype]
     work = runtime.empty(inner * size, np.complex128)
     for first, count in chunks:
         over(
-            runtime, "gather_double", itemsize, count * size,
+            runtime, "gather_double", precision, count * size,
             buffer, work, bits_of(bits), columns.taken, first, _log(count),
         )  # fmt: skip
         if size <= MOST_SMALL:

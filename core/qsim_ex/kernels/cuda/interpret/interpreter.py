@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.runtime import TENSOR, KernelText
 from qsim_ex.kernels.cuda.write import tensor
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import Precision
 
 NAME = "interpret"
 
@@ -49,25 +49,25 @@ MANY = Capacity(2_000, 24_576)
 
 
 @functools.cache
-def source(itemsize: int, capacity: Capacity | None = FEW) -> str:
-    """Return the interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16).
+def source(precision: Precision, capacity: Capacity | None = FEW) -> str:
+    """Return the interpreter's CUDA C++ for a precision.
 
     capacity: what it takes by value; None for the kernel that reads all from memory, for one state or a batch.
     """
-    row = BY_ITEMSIZE[itemsize]
+    cuda, geometry = precision.storage.cuda, precision.geometry
     blocks = _BLOCKS if capacity else _BLOCKS_FROM_MEMORY
-    constants = {"TILE": row.tile_bits, "BOUNDS": f"{row.threads}, {blocks}", "TOGETHER": row.tensor_loops}
+    constants: dict[str, Any] = {"TILE": geometry.tile_bits, "BOUNDS": f"{geometry.threads}, {blocks}"}
+    constants["TOGETHER"] = precision.tensor.loops
     if capacity:
         constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // 16}
-    head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]
-    head.append(f"typedef {row.c_pair or row.c_amplitude} quad;")
+    head = [*cuda.head(), "typedef unsigned long long u64;", f"typedef {cuda.pair or cuda.amplitude} quad;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
-    head += [f"#if {_TENSOR}", "#define TENSOR", tensor.functions(itemsize), "#endif"]
+    head += [f"#if {_TENSOR}", "#define TENSOR", tensor.functions(precision), "#endif"]
     with_tensor = "#ifdef TENSOR\n", _part("fragments.cu"), "#endif\n"
     text = "".join(
         [_part("functions.cu"), *with_tensor, _part("single.cu" if capacity else "rows.cu"), _part("program.cu")]
     )
-    return "\n".join([*head, "", text])
+    return "\n".join([*head, "", cuda.written(text)])
 
 
 def _part(file: str) -> str:
@@ -75,22 +75,22 @@ def _part(file: str) -> str:
     return resources.files(__package__).joinpath("interpreter_kernels", file).read_text(encoding="utf-8")
 
 
-def text(itemsize: int, capacity: Capacity | None = FEW) -> KernelText:
+def text(precision: Precision, capacity: Capacity | None = FEW) -> KernelText:
     """Return the interpreter as a kernel to be compiled."""
-    return KernelText(source(itemsize, capacity), NAME)
+    return KernelText(source(precision, capacity), NAME)
 
 
-def texts(itemsize: int) -> list[KernelText]:
+def texts(precision: Precision) -> list[KernelText]:
     """Return all kernels of the interpreter for one precision."""
-    return [text(itemsize, capacity) for capacity in (FEW, MANY, None)]
+    return [text(precision, capacity) for capacity in (FEW, MANY, None)]
 
 
-def capacity_for(program: SweepProgram, itemsize: int, room: int) -> Capacity | None:
+def capacity_for(program: SweepProgram, precision: Precision, room: int) -> Capacity | None:
     """Return what the kernel takes by value that runs a program; None if it has to read all from memory.
 
     room: the bytes that a kernel may take by value.
     """
-    numbers = program.shared.size * itemsize // 2
+    numbers = program.shared.size * precision.storage.real_bytes
     for capacity in (FEW, MANY):
         if program.words.size <= capacity.words and numbers <= capacity.numbers and capacity.room <= room:
             return capacity

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.native.library import function
+from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
 
@@ -22,32 +23,33 @@ _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends"
 
 
 @lru_cache(maxsize=2)
-def plan_programs(arrays: PlanArrays, itemsize: int, tensor: bool) -> SweepPrograms:
+def plan_programs(arrays: PlanArrays, precision: Precision, tensor: bool) -> SweepPrograms:
     """Return the programs of all sweeps of a plan; cached, since sweeps are asked for one after the other."""
-    return SweepPrograms(arrays, itemsize, tensor)
+    return SweepPrograms(arrays, precision, tensor)
 
 
-def program_of(sweep: Sweep, itemsize: int, tensor: bool) -> SweepProgram:
+def program_of(sweep: Sweep, precision: Precision, tensor: bool) -> SweepProgram:
     """Return the program of a sweep; tensor: see `SweepPrograms`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
-        return plan_programs(sweep.arrays, itemsize, tensor).program(sweep.number)
+        return plan_programs(sweep.arrays, precision, tensor).program(sweep.number)
     from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
 
-    return SweepPrograms(SweepArrays([sweep]), itemsize, tensor).program(0)
+    return SweepPrograms(SweepArrays([sweep]), precision, tensor).program(0)
 
 
 class SweepPrograms:
     """The programs of a plan's sweeps, in memory of native code, which lives as long as this object.
 
-    handle: what native code calls them. itemsize: the bytes of an amplitude. tensor: whether dense blocks run on the
+    handle: what native code calls them. tensor: whether dense blocks run on the
     tensor cores.
     """
 
-    def __init__(self, arrays: PlanArrays | SweepArrays, itemsize: int, tensor: bool) -> None:
-        self.arrays, self.itemsize = arrays, itemsize
+    def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool) -> None:
+        self.arrays, self.precision = arrays, precision
         self._free, self.handle = function("plan_free_programs"), 0
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
-        self.handle = function("plan_programs")(arrays.handle, itemsize, tensor, MANY.words, out.ctypes.data)
+        sizes = precision.storage.real_bytes, precision.tensor.depth
+        self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, MANY.words, out.ctypes.data)
         self._found = out.tolist()
 
     def program(self, number: int) -> SweepProgram:

@@ -67,6 +67,6 @@ class DeviceCoefficientProgram:
             if size:
                 count = rows * shape[-1]
                 common: tuple[Any, ...] = (given, made, width, self._others, np.uint32(self._known), places)
-                fixed.over(runtime, name, DOUBLE.itemsize, count, *common, *shape, at, count)
+                fixed.over(runtime, name, DOUBLE, count, *common, *shape, at, count)
             at += size
         return DeviceNumbers(given, made, 2 * width, 2 * self._others, 2 * self._known)

@@ -15,7 +15,7 @@ from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.native.library import address, function
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import PlanArrays, arrays_at
 
 _ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
@@ -29,7 +29,9 @@ def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, 
     """
     few, many = interpreter.FEW, interpreter.MANY
     limits = [most for _, most in BY_VALUE]
-    given = np.array([num_bits, programs.itemsize, runtime.room, *few, *many, *limits], dtype=np.int64)
+    given = np.array(
+        [num_bits, programs.precision.storage.real_bytes, runtime.room, *few, *many, *limits], dtype=np.int64
+    )
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
     plan.owner.listed()  # which native code reads then
     handle = function("plan_launches")(plan.owner.handle, programs.handle, address(given), address(out))
@@ -39,7 +41,7 @@ def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, 
     *found, room, constants, tables = out.tolist()
     words, places, sent, kernels, addresses = arrays_at(owner, _ARRAYS, found)
     used = sorted({*words[kernels].tolist()})
-    functions = runtime.kernels([_text(number, programs.itemsize) for number in used])
+    functions = runtime.kernels([_text(number, programs.precision) for number in used])
     handles = np.zeros(max(used) + 1, dtype=np.int64)
     handles[used] = [runtime.handle(kernel) for kernel in functions]
     words[kernels] = handles[words[kernels]]
@@ -47,15 +49,15 @@ def first_launches(runtime: Runtime, plan: PlanArrays, programs: SweepPrograms, 
     if on_device is not None:
         words[addresses] += runtime.address(on_device)
     kept = [owner, on_device, *functions]
-    return LaunchList(runtime, words, places, kept, room, constants, tables, BY_ITEMSIZE[programs.itemsize].real.type)
+    return LaunchList(runtime, words, places, kept, room, constants, tables, programs.precision.storage.real.type)
 
 
-def _text(number: int, itemsize: int) -> KernelText:
+def _text(number: int, precision: Precision) -> KernelText:
     """Return a kernel by its number in native code: RunKernel of planner/encode/launches.hpp."""
     fixed_kernels: dict[int, str] = {0: "basis", 4: "scale"} | {5 + k: name for k, (name, _) in enumerate(BY_VALUE)}
     if number in fixed_kernels:
-        return fixed.first(itemsize, (fixed_kernels[number],))[0]
-    return interpreter.text(itemsize, (interpreter.FEW, interpreter.MANY, None)[number - 1])
+        return fixed.first(precision, (fixed_kernels[number],))[0]
+    return interpreter.text(precision, (interpreter.FEW, interpreter.MANY, None)[number - 1])
 
 
 class _KeptLaunches:

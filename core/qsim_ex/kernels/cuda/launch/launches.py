@@ -30,6 +30,7 @@ from qsim_ex.kernels.cuda.launch.run_words import (
 )
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.native.library import address
+from qsim_ex.precision import BY_REAL
 from qsim_ex.steps.coefficients import Coefficients
 
 Places = NDArray[np.int64]
@@ -60,7 +61,7 @@ class LaunchBuffer:
         self.constants = 2 * numbers
         self.factors = 16 * numbers + 32
         self.values = self.factors + 8 * factors
-        self.slots = self.values + -(-values * np.dtype(real).itemsize // 8) * 8
+        self.slots = self.values + -(-values * BY_REAL[np.dtype(real)].storage.real_bytes // 8) * 8
         self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
 
 
@@ -166,7 +167,7 @@ def laid_out(
     for number, (launch, take, to, kind, pivots) in enumerate(stages):
         words += program.before(number)
         if len(take):
-            size, taken = np.dtype(kind).itemsize, program.places.add(take)
+            size, taken = BY_REAL[np.dtype(kind)].storage.real_bytes, program.places.add(take)
             words += [_TAKES[size], taken, len(take), to // size]
             if len(pivots):
                 words += [PIVOTS, taken, program.places.add(pivots.astype(np.int64)), len(pivots), to // size, size]

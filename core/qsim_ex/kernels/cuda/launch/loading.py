@@ -24,6 +24,7 @@ from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, PlacedRecipe, TableRecipe, recipes
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
 
 Places = NDArray[np.int64]
@@ -128,12 +129,12 @@ class NumberLoader:
     takes: for each step the takes of its sweep; None for another step, which gets its packed array.
     """
 
-    def __init__(self, takes: Sequence[NumberTakes | None], numbers: Coefficients, real: Any) -> None:
+    def __init__(self, takes: Sequence[NumberTakes | None], numbers: Coefficients, precision: Precision) -> None:
         self.numbers = numbers
         self.launches: LaunchList | None = None
         self.is_laid_out = False
         self._sweeps: tuple[Sweeping | None, ...] = ()
-        self._real = real
+        self._precision, self._real = precision, precision.storage.real.type
         size = numbers.size()
         by_value = [
             in_buffer(step.by_value, places, size) if step else NOTHING
@@ -148,7 +149,7 @@ class NumberLoader:
         beyond = max((step.room for step in takes if step), default=0)  # what the last struct may be longer
         self._values = np.concatenate([values_at, np.full(beyond, ZERO)])
         self._far, tables = laid_out(on_device)
-        self._recipe = TableRecipe(self._far, numbers, real) if self._far.size else None
+        self._recipe = TableRecipe(self._far, numbers, self._real) if self._far.size else None
         self._placed: tuple[PlacedRecipe, ...] = ()
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
@@ -166,14 +167,14 @@ class NumberLoader:
         """Lay out all launches for later runs, unless a step is no sweep or no kernel takes the tables' input."""
         self.is_laid_out = True
         self._sweeps = tuple(sweeps)  # they keep what launches point to
-        real, size = self._real, np.dtype(self._real).itemsize
+        real, size = self._real, self._precision.storage.real_bytes
         begins = [table.start for _, _, table, _ in self._cuts]
         parts = None if None in sweeps else self._recipes(begins, runtime.room)
         if parts is None:
             return
         most = max((found[1] for _, recipe in parts if (found := recipe.by_value(runtime.room))), default=0)
         room = LaunchBuffer(self.numbers.size(), most, len(self._values), real)
-        stages = [LaunchStage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
+        stages = [LaunchStage(fixed.begun(runtime, self._precision), NOTHING, 0, real)]
         self._placed, left = parts, deque(parts)  # they keep what launches point to, too
         for sweep, (_, value, table, _), pivots in zip(sweeps, self._cuts, self._pivots, strict=True):
             assert sweep is not None
@@ -205,7 +206,7 @@ class NumberLoader:
         for (_, value, _, _), pivots in zip(self._cuts, self._pivots, strict=True):
             pivot(values[value], pivots)
         values = values.astype(self._real, copy=False)
-        begin, size = values.ctypes.data, values.itemsize
+        begin, size = values.ctypes.data, self._precision.storage.real_bytes
         tables = self._recipe.make(runtime, view) if self._recipe else None
         return [
             SweepNumbers(

@@ -17,6 +17,7 @@ from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram, sent
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.precision import BY_REAL
 from qsim_ex.steps.coefficients import Bound, Coefficients, Fold
 
 Places = NDArray[np.int64]
@@ -41,7 +42,7 @@ class TableRecipe:
 
     def __init__(self, take: Places, numbers: Coefficients, real: type) -> None:
         tables_at, size = numbers.tables_at(), numbers.size()
-        self._real = real
+        self._real, self._precision = real, BY_REAL[np.dtype(real)]
         self.count = len(take)
         constant, table = take >= 2 * size, (take >= 2 * tables_at) & (take < 2 * size)
         direct, which = _distinct(take[~constant & ~table], 2 * tables_at)
@@ -64,7 +65,7 @@ class TableRecipe:
             self._on_device = runtime.upload(self._words)
         out = runtime.empty(self.count, self._real)
         name, given = self._given(runtime, view)
-        fixed.over(runtime, name, 2 * out.dtype.itemsize, self.count, self._on_device, out, self.count, given)
+        fixed.over(runtime, name, self._precision, self.count, self._on_device, out, self.count, given)
         return out
 
     def make_rows(self, runtime: Runtime, numbers: Bound) -> Array:
@@ -81,7 +82,7 @@ class TableRecipe:
             self._program = DeviceCoefficientProgram(self._numbers)
         known = numbers.given if numbers.operands is None else numbers.operands
         out = runtime.empty(len(known) * self.count, self._real)
-        itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)
+        pieces = -(-self.count // fixed.THREADS)
         most = max(1, PIECE // max(known[:1].nbytes, 1))
         for first in range(0, len(known), most):
             part = known[first : first + most]
@@ -89,7 +90,8 @@ class TableRecipe:
             places = self._on_device, self._takes, out[first * self.count :], self.count
             shape = made.width, made.others, np.uint32(made.known), np.uint32(pieces)
             blocks, threads = len(part) * pieces, fixed.THREADS
-            fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *places, made.given, made.made, *shape)
+            name, numbers_at = "numbers_rows", (made.given, made.made)
+            fixed.launch(runtime, name, self._precision, blocks, threads, *places, *numbers_at, *shape)
         return out
 
     def by_value(self, room: int) -> tuple[str, int] | None:
@@ -123,7 +125,7 @@ class TableRecipe:
             self._on_device = runtime.upload(self._words)
         words = plain(runtime.address(self._on_device))
         arguments = words, in_tables(to), plain(self.count), struct(byte)
-        return fixed.queued_over(runtime, found[0], 2 * np.dtype(self._real).itemsize, self.count, arguments)
+        return fixed.queued_over(runtime, found[0], self._precision, self.count, arguments)
 
 
 class PlacedRecipe(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
+from qsim_ex.precision import Precision
 from qsim_ex.steps.step import Permute, Sweep
 
 if TYPE_CHECKING:
@@ -102,10 +103,16 @@ class KernelBody:
     """
 
     def __init__(
-        self, sweep: Sweep, itemsize: int, *, in_memory: bool = False, pivoted: bool = False, padded: bool = False
+        self,
+        sweep: Sweep,
+        precision: Precision,
+        *,
+        in_memory: bool = False,
+        pivoted: bool = False,
+        padded: bool = False,
     ) -> None:
         self.sweep = sweep
-        self.itemsize = itemsize
+        self.precision = precision
         self.in_memory = in_memory
         self.pivoted = pivoted
         self.values: list[int] = []
@@ -116,7 +123,7 @@ class KernelBody:
         self.parted = False
         self.pivots: list[Pivot] = []
         self.products: list[tuple[int, ...]] = []
-        self.slots = TileSlots(itemsize, padded)
+        self.slots = TileSlots(precision, padded)
 
     def begin(self, place: RegisterLayout) -> BlockText:
         """Open the next register block."""
@@ -167,7 +174,7 @@ class KernelBody:
     @property
     def vector(self) -> int:
         """The real numbers in 16 bytes, the most that is loaded at once."""
-        return 32 // self.itemsize
+        return 16 // self.precision.storage.real_bytes
 
     def matrix(self, classes: tuple[Entry, ...], fetched: int = 0) -> str:
         """Return the name of the function for a matrix of these classes; fetched: see `matrix_function`."""

@@ -39,7 +39,7 @@ from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, dense_bloc
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.write.words import condition, one_line, spread
-from qsim_ex.precision import BY_ITEMSIZE, SINGLE
+from qsim_ex.precision import SINGLE, Precision
 from qsim_ex.steps.step import Item, Mix, Sweep
 
 ROOM = 32_764
@@ -54,38 +54,38 @@ OPAQUE = 'asm volatile("" : "+r"(t));'
 """Makes t new to the compiler in each register block: else it would compute all indices at the start, and spill."""
 
 
-def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
-    """Return the CUDA C++ of a sweep for amplitudes of `itemsize` bytes, to be printed and read.
+def source(sweep: Sweep, precision: Precision = SINGLE, *, rows: bool = False) -> str:
+    """Return the CUDA C++ of a sweep for amplitudes of a precision, to be printed and read.
 
     rows: over every row of a batch.
     """
-    return emit_rows(sweep, itemsize).source if rows else emit(sweep, itemsize).source
+    return emit_rows(sweep, precision).source if rows else emit(sweep, precision).source
 
 
 @functools.lru_cache(maxsize=1024)
-def emit(sweep: Sweep, itemsize: int, room: int = ROOM, *, tensor: bool = False) -> Kernel:
+def emit(sweep: Sweep, precision: Precision, room: int = ROOM, *, tensor: bool = False) -> Kernel:
     """Write the kernel of a sweep.
 
     room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
-    arranged = places(parted(sweep) if tensor else sweep, itemsize)
-    body = _written(sweep, itemsize, arranged, tensor, pivoted=True)
+    arranged = places(parted(sweep) if tensor else sweep, precision)
+    body = _written(sweep, precision, arranged, tensor, pivoted=True)
     if body.pivots and not (len(body.pivots) in USEFUL and _fits(body, room)):
-        body = _written(sweep, itemsize, arranged, tensor, pivoted=False)
+        body = _written(sweep, precision, arranged, tensor, pivoted=False)
     by_value = _fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
     threads = 1 << len(arranged[0].threads)
-    text = _text(sweep, itemsize, body, arranged, threads, SingleFrame(len(values), len(before)))
+    text = _text(sweep, precision, body, arranged, threads, SingleFrame(len(values), len(before)))
     table = np.array(before + body.table, dtype=np.int64)
     return Kernel(text, threads, skipped_bits(sweep), values, table, _records(body))
 
 
 def _written(
-    sweep: Sweep, itemsize: int, arranged: Sequence[RegisterLayout], tensor: bool, *, pivoted: bool
+    sweep: Sweep, precision: Precision, arranged: Sequence[RegisterLayout], tensor: bool, *, pivoted: bool
 ) -> KernelBody:
     """Return the parts of a sweep's source, with the statements of all register blocks."""
-    body = KernelBody(sweep, itemsize, pivoted=pivoted, padded=pivoted and _padded_slots(sweep, tensor))
+    body = KernelBody(sweep, precision, pivoted=pivoted, padded=pivoted and _padded_slots(sweep, tensor))
     for number, place in enumerate(arranged):
         body.begin(place)
         dense = dense_block(place.block) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
@@ -119,7 +119,7 @@ def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
     if not any(map(is_cx, items)):
         return items
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    come, leave = [by_tile(place, sweep.tile, body.itemsize) for _ in range(2)]
+    come, leave = [by_tile(place, sweep.tile, body.precision) for _ in range(2)]
     if first:
         come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
     if last:
@@ -132,7 +132,7 @@ def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
 
 def _fits(body: KernelBody, room: int) -> bool:
     """Return whether a kernel may take its numbers by value."""
-    return len(body.values) * body.itemsize // 2 + _OTHER_ARGUMENTS <= room
+    return len(body.values) * body.precision.storage.real_bytes + _OTHER_ARGUMENTS <= room
 
 
 def _records(body: KernelBody) -> NDArray[np.int32]:
@@ -142,17 +142,17 @@ def _records(body: KernelBody) -> NDArray[np.int32]:
 
 
 @functools.lru_cache(maxsize=1024)
-def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
+def emit_rows(sweep: Sweep, precision: Precision) -> Kernel:
     """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
-    arranged = places(sweep, itemsize)
-    body = KernelBody(sweep, itemsize, in_memory=True)
+    arranged = places(sweep, precision)
+    body = KernelBody(sweep, precision, in_memory=True)
     for number, place in enumerate(arranged):
         body.begin(place)
         items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
     lanes = len(arranged[0].threads)
-    together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
+    together = max(1, precision.geometry.threads >> lanes)
     before, threads = _padded(body.values), together << lanes
-    text = _text(sweep, itemsize, body, arranged, threads, BatchFrame(len(before), lanes, together))
+    text = _text(sweep, precision, body, arranged, threads, BatchFrame(len(before), lanes, together))
     nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
     return Kernel(text, threads, skipped_bits(sweep), nothing, table, tiles=together)
 
@@ -163,25 +163,29 @@ def _padded(values: list[int]) -> list[int]:
 
 
 def _text(
-    sweep: Sweep, itemsize: int, body: KernelBody, arranged: tuple[RegisterLayout, ...], threads: int, frame: Frame
+    sweep: Sweep,
+    precision: Precision,
+    body: KernelBody,
+    arranged: tuple[RegisterLayout, ...],
+    threads: int,
+    frame: Frame,
 ) -> str:
     """Put the parts of the source together."""
-    row = BY_ITEMSIZE[itemsize]
+    storage = precision.storage
     head = [
-        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {row.dtype.name}.",
-        f"typedef {row.c_real} real;",
-        f"typedef {row.c_amplitude} amp;",
+        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {storage.dtype.name}.",
+        *storage.cuda.head(),
         "typedef unsigned long long u64;",
         *frame.types(),
         "",
     ]
     read, written = MemoryMap.read(sweep), MemoryMap.written(sweep)
-    functions = [tensor_functions(itemsize)] if any(block.tensor for block in body.register_blocks) else []
+    functions = [tensor_functions(precision)] if any(block.tensor for block in body.register_blocks) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
-    functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
+    functions += [matrix_function(name, *key, storage.cuda.pair) for key, name in body.matrices.items()]
     kernel = [
         f'extern "C" __global__ void __launch_bounds__({_bounds(threads, body)}) {NAME}(',
-        *frame.arguments(),
+        *map(storage.cuda.written, frame.arguments()),
         "{",
         *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1, body.slots),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
@@ -226,17 +230,17 @@ def _either(block: BlockText, taken: Sequence[str]) -> list[str]:
     return [f"if (v[{block.told}] == 1) {{", *usual, "} else {", *other, "}"]
 
 
-def _share(threads: int, itemsize: int) -> int:
+def _share(threads: int, precision: Precision) -> int:
     """Return how many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
-    most = BY_ITEMSIZE[itemsize].threads
+    most = precision.geometry.threads
     return most // threads if 2 * threads >= most else 0
 
 
 def _bounds(threads: int, body: KernelBody) -> str:
     """Return the launch bounds: threads, and for large tiles blocks of a multiprocessor, which limits registers."""
-    row = BY_ITEMSIZE[body.itemsize]
-    blocks = row.padded_blocks if body.slots.padded else row.blocks
-    held = _share(threads, body.itemsize) * blocks
+    geometry = body.precision.geometry
+    blocks = geometry.padded_blocks if body.slots.padded else geometry.blocks
+    held = _share(threads, body.precision) * blocks
     return f"{threads}, {held}" if held else str(threads)
 
 
@@ -251,15 +255,15 @@ def _places_text(
     if slots is not None:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
         size = len(sweep.tile)
-        lines.append(f"const unsigned w = {slots.of('p', size)}{frame.slot(size, slots.itemsize)};")
+        lines.append(f"const unsigned w = {slots.of('p', size)}{frame.slot(size, slots.precision)};")
     return lines
 
 
 def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     """Apply a matrix on the tensor cores, in a register block that has no other item."""
-    sweep, itemsize, block = body.sweep, body.itemsize, body.register_blocks[-1]
+    sweep, precision, block = body.sweep, body.precision, body.register_blocks[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
-    place = arrange(near, len(sweep.tile), itemsize, order=stored_order(sweep) if last else None)
+    place = arrange(near, len(sweep.tile), precision, order=stored_order(sweep) if last else None)
     block.tensor = True
     numbers = items.block_numbers(body, item, place)
     # The matrix is on its way while the warps of a block wait for each other.
@@ -270,26 +274,26 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         f"load(m, table + {numbers}, t & 31);",
         "__syncthreads();",
         f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
-        f"const unsigned from = {slot_of('p', place.size, itemsize)};",
+        f"const unsigned from = {slot_of('p', place.size, precision)};",
     ]
     written = MemoryMap.written(sweep)
     if last:
         block.lines += written.place("there", place.writing)
     else:
         block.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
-        block.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
+        block.lines.append(f"const unsigned to = {slot_of('q', place.size, precision)};")
 
     def read(positions: int) -> str:
-        return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
+        return f"tile[from ^ {swizzle(positions, precision):#x}]"
 
     def write(positions: int) -> str:
         if last:
             return f"state[there {written.joined} {written.at(positions):#x}]"
-        return f"tile[to ^ {swizzle(positions, itemsize):#x}]"
+        return f"tile[to ^ {swizzle(positions, precision):#x}]"
 
-    pair = BY_ITEMSIZE[itemsize].c_pair if last and written.pairs(place.groups[0]) else None
+    pair = precision.storage.cuda.stored_pair if last and written.pairs(place.groups[0]) else None
     when = _on_positions(item.when, sweep.tile)
-    text = block_lines(place, BY_ITEMSIZE[itemsize].tensor_loops, read, write, pair=pair, when=when)
+    text = block_lines(place, precision.tensor.loops, read, write, pair=pair, when=when)
     beside = item.when.mask & ~mask_of(sweep.tile)
     if beside:  # holds for a whole block of threads, or not
         held = condition(beside, item.when.value & beside)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.kernels.cuda.write.slots import TileSlots
+from qsim_ex.precision import Precision
 
 ALIGNED = 4
 """The numbers that are loaded at once."""
@@ -40,7 +41,7 @@ class SingleFrame:
     def arguments(self) -> list[str]:
         """Return state, table, the rest of the index, and numbers by value."""
         return [
-            "    amp* __restrict__ state,         // all amplitudes, in place",
+            "    mem* __restrict__ state,         // all amplitudes, in place",
             "    const real* __restrict__ table,  // numbers that differ between amplitudes",
             "    const u64 high,                  // the index bits outside this buffer",
             "    const __grid_constant__ Numbers n)",
@@ -62,7 +63,7 @@ class SingleFrame:
             *([f"    table += {self.before};"] if self.before else []),
         ]
 
-    def slot(self, size: int, itemsize: int) -> str:  # noqa: ARG002  (as that of rows)
+    def slot(self, size: int, precision: Precision) -> str:  # noqa: ARG002  (as that of rows)
         """Return nothing, since a block has one tile."""
         return ""
 
@@ -94,7 +95,7 @@ class BatchFrame:
     def arguments(self) -> list[str]:
         """Return states, numbers, and the batch's shape."""
         return [
-            "    amp* __restrict__ state,         // the amplitudes of all rows, in place",
+            "    mem* __restrict__ state,         // the amplitudes of all rows, in place",
             "    const real* __restrict__ table,  // the numbers of the first row",
             "    const u64 stride,                // from a row's numbers to the next row's; 0 if all share them",
             "    const u64 count,                 // tiles of all rows",
@@ -136,12 +137,12 @@ class BatchFrame:
             *([f"    table += {self.before};"] if self.before else []),
         ]
 
-    def slot(self, size: int, itemsize: int) -> str:
+    def slot(self, size: int, precision: Precision) -> str:
         """Return the term that gives each of several small tiles of a block its own banks.
 
         Threads of a tile differ in the low bits of the bank's number, so tiles differ in the high bits.
         """
-        width = min(banks(itemsize), size)
+        width = min(banks(precision), size)
         used = min(width - self.lanes, self.together.bit_length() - 1)
         return "".join(f" ^ (e {_shift(width - 1 - 2 * k)} & {1 << width - 1 - k:#x})" for k in range(used))
 

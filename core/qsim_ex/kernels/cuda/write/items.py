@@ -84,7 +84,7 @@ def write(body: KernelBody, item: Item | Flip, number: int = 0) -> None:
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
     """Put the numbers of a matrix for the tensor cores into the table; return where they begin."""
     every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables))
-    taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
+    taken = every.reshape(-1, 2)[tensor.entries(place, body.precision)]  # of each entry both parts
     return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
 
 
@@ -195,7 +195,11 @@ def _known_matrix(
         at = body.by_value(taken)
         chosen = [r for r in groups if constants[r] == c]
         first = f"v + {at}" if at else "v"
-        if body.in_memory and taken and (len(members) == 2 or len(taken) * body.itemsize <= KEPT_FROM_MEMORY):
+        if (
+            body.in_memory
+            and taken
+            and (len(members) == 2 or len(taken) * body.precision.storage.computed_bytes <= KEPT_FROM_MEMORY)
+        ):
             lines += ["{", f"    real m[{len(taken) + len(taken) % 2}];", "    " + body.call("load", "m", first)]
             lines += [f"    {line}" for line in _multiply(body, block, classes, chosen, members, "m")]
             lines.append("}")
@@ -224,7 +228,7 @@ def _multiply(
     calls = [f"{function}({', '.join(block.a(r) for r in group)}, {numbers});" for group in registers]
     if len(members) == 2:
         return calls
-    if fetched or sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
+    if fetched or sum(map(width, classes)) * body.precision.storage.computed_bytes > KEPT_BYTES:
         return [body.apart(call) for call in calls]
     return [body.apart("{"), *[f"    {call}" for call in calls], "}"]
 

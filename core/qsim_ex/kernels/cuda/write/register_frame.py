@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.kernels.cuda.write.register_layout import LANES, RegisterLayout, banks, swizzle
+from qsim_ex.precision import Precision
 from qsim_ex.steps.algebra import Span
 from qsim_ex.steps.step import Item, Mix, Permute
 
@@ -87,16 +88,16 @@ def by_memory(place: RegisterLayout, tile: Sequence[int], fresh: int = 0) -> Tak
     return lambda register, parity: parity & ~lanes if old[register] else 0
 
 
-def by_tile(place: RegisterLayout, tile: Sequence[int], itemsize: int) -> Taker:
+def by_tile(place: RegisterLayout, tile: Sequence[int], precision: Precision) -> Taker:
     """Return what may be done by slots of shared memory: all that leaves lanes with banks of their own."""
-    lanes = place.threads[: banks(itemsize)]
-    low = (1 << banks(itemsize)) - 1
-    met = [swizzle(1 << position, itemsize) & low for position in lanes]
+    lanes = place.threads[: banks(precision)]
+    low = (1 << banks(precision)) - 1
+    met = [swizzle(1 << position, precision) & low for position in lanes]
     among = [1 << tile[position] for position in lanes]
     apart = len(Span(met))
 
     def take(register: int, parity: int) -> int:
-        own = swizzle(1 << place.registers[register], itemsize) & low
+        own = swizzle(1 << place.registers[register], precision) & low
         moved = [bank ^ own if parity & bit else bank for bank, bit in zip(met, among, strict=True)]
         if len(Span(moved)) < apart:
             return parity & ~sum(among)

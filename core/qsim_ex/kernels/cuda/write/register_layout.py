@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.precision import Precision
 from qsim_ex.steps.step import RegisterBlock, Sweep
 
 REGISTERS = 4
@@ -37,17 +38,17 @@ class RegisterLayout:
     threads: tuple[int, ...]
 
 
-def banks(itemsize: int) -> int:
+def banks(precision: Precision) -> int:
     """Return the bits of the number of a shared-memory bank, counted in amplitudes: 16 of 8 bytes, or 8 of 16 bytes."""
-    return (LINE_BYTES // itemsize).bit_length() - 1
+    return (LINE_BYTES // precision.storage.computed_bytes).bit_length() - 1
 
 
-def swizzle(position_mask: int, itemsize: int) -> int:
+def swizzle(position_mask: int, precision: Precision) -> int:
     """Return the shared-memory slot of an amplitude: higher groups of bits are XORed into the lowest, the bank.
 
     It is linear over XOR, so that slots of registers are constants that are XORed to the thread's slot.
     """
-    width = banks(itemsize)
+    width = banks(precision)
     low = (1 << width) - 1
     slot = position_mask
     rest = position_mask >> width
@@ -57,14 +58,14 @@ def swizzle(position_mask: int, itemsize: int) -> int:
     return slot
 
 
-def slot_of(position: str, size: int, itemsize: int) -> str:
+def slot_of(position: str, size: int, precision: Precision) -> str:
     """Return the expression of `swizzle` for a thread's position in the tile."""
-    step = banks(itemsize)
+    step = banks(precision)
     low = (1 << step) - 1
     return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
 
 
-def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
+def places(sweep: Sweep, precision: Precision) -> tuple[RegisterLayout, ...]:
     """Return the places of each register block; blocks without items are added at the ends if memory access needs them.
 
     A tile that is written back permuted has two register blocks or more: threads write where others have read, so a
@@ -83,7 +84,7 @@ def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
         register_blocks.append(empty)
     last = len(register_blocks) - 1
     orders = {0: tuple(range(size)), last: written}
-    return tuple(_place(block, sweep.tile, itemsize, orders.get(k)) for k, block in enumerate(register_blocks))
+    return tuple(_place(block, sweep.tile, precision, orders.get(k)) for k, block in enumerate(register_blocks))
 
 
 def stored_order(sweep: Sweep) -> tuple[int, ...]:
@@ -98,7 +99,9 @@ def _touches(block: RegisterBlock, tile: tuple[int, ...], lanes: Sequence[int]) 
     return any(tile.index(bit) in lanes for bit in block.registers)
 
 
-def _place(block: RegisterBlock, tile: tuple[int, ...], itemsize: int, order: tuple[int, ...] | None) -> RegisterLayout:
+def _place(
+    block: RegisterBlock, tile: tuple[int, ...], precision: Precision, order: tuple[int, ...] | None
+) -> RegisterLayout:
     """Put register bits into registers, filled up with the highest positions; the others into threads.
 
     order: the positions from the lowest bit in memory up, where the register block loads or stores.
@@ -109,12 +112,12 @@ def _place(block: RegisterBlock, tile: tuple[int, ...], itemsize: int, order: tu
     spare = [position for position in reversed(every) if position not in near]
     registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
     rest = [position for position in every if position not in registers]
-    return RegisterLayout(block, tuple(registers), tuple(rest if order else _without_conflicts(rest, itemsize)))
+    return RegisterLayout(block, tuple(registers), tuple(rest if order else _without_conflicts(rest, precision)))
 
 
-def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
+def _without_conflicts(positions: list[int], precision: Precision) -> list[int]:
     """Put positions first whose bank bits differ, so that lanes served together use different banks."""
-    width = banks(itemsize)
+    width = banks(precision)
     lanes = []
     for bank in range(width):
         lanes += [position for position in positions if position % width == bank][:1]

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, banks, slot_of, swizzle
+from qsim_ex.precision import Precision
 
 
 @dataclass(frozen=True)
 class TileSlots:
-    """How amplitudes of so many bytes lie in a tile; padded: with gaps."""
+    """How amplitudes of a precision lie in a tile; padded: with gaps."""
 
-    itemsize: int
+    precision: Precision
     padded: bool = False
 
     def count(self, size: int) -> int:
@@ -26,20 +27,20 @@ class TileSlots:
     def of(self, position: str, size: int) -> str:
         """Return the expression of the slot of a thread's position in the tile."""
         if not self.padded:
-            return slot_of(position, size, self.itemsize)
-        width = banks(self.itemsize)
+            return slot_of(position, size, self.precision)
+        width = banks(self.precision)
         return " + ".join([position, *(f"({position} >> {shift})" for shift in range(width, size, width))])
 
     def registers(self, place: RegisterLayout) -> list[int]:
         """Return for each register the constant that `at` joins to a thread's slot."""
         count = 1 << len(place.registers)
         masks = [sum(1 << position for k, position in enumerate(place.registers) if r >> k & 1) for r in range(count)]
-        return [self._spread(mask) if self.padded else swizzle(mask, self.itemsize) for mask in masks]
+        return [self._spread(mask) if self.padded else swizzle(mask, self.precision) for mask in masks]
 
     def at(self, slot: str, constant: int) -> str:
         """Return the amplitude of a thread's slot and a register's constant."""
         return f"tile[{slot} {'+' if self.padded else '^'} {constant:#x}]"
 
     def _spread(self, position: int) -> int:
-        width = banks(self.itemsize)
+        width = banks(self.precision)
         return sum(position >> shift for shift in range(0, max(position.bit_length(), 1), width))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.register_layout import banks
-from qsim_ex.precision import BY_ITEMSIZE
+from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Diagonal, Item, Mix, RegisterBlock, Sweep
 
@@ -131,7 +131,9 @@ class FragmentLayout:
 
 
 @lru_cache(maxsize=4096)
-def arrange(near: tuple[int, ...], size: int, itemsize: int, *, order: tuple[int, ...] | None = None) -> FragmentLayout:
+def arrange(
+    near: tuple[int, ...], size: int, precision: Precision, *, order: tuple[int, ...] | None = None
+) -> FragmentLayout:
     """Choose the lanes of a tile of `size` bits so that the fewest of them meet in one bank, mostly none.
 
     order: the positions from the lowest bit in memory up, if amplitudes go to memory instead of the tile; then the
@@ -140,7 +142,7 @@ def arrange(near: tuple[int, ...], size: int, itemsize: int, *, order: tuple[int
     """
     stores = order is not None
     others = [position for position in order or range(size) if position not in near]
-    bits = banks(itemsize)
+    bits = banks(precision)
 
     def conflicts(*lanes: int) -> int:
         return bits - len({position % bits for position in lanes[:bits]})
@@ -172,11 +174,11 @@ def column_of(lane: int, register: int) -> int:
 
 
 @cache
-def _places(itemsize: int) -> tuple[Numbers, Numbers]:
+def _places(precision: Precision) -> tuple[Numbers, Numbers]:
     """Return rows and columns of the first factor's numbers: arrays [step, lane, numbers of a lane in one load]."""
     lane = np.arange(32)[None, :, None]
     g, q = lane >> 2, lane & 3
-    depth = BY_ITEMSIZE[itemsize].tensor_depth
+    depth = precision.tensor.depth
     step, number = np.arange(16 // depth)[:, None, None], np.arange(depth // 2)[None, None, :]
     row, column = g + 8 * (number & 1), depth * step + q + 4 * (number >> 1)
     shape = np.broadcast_shapes(step.shape, lane.shape, number.shape)
@@ -195,10 +197,10 @@ def in_order(place: FragmentLayout, places: tuple[Numbers, Numbers], columns: li
     return taken
 
 
-def entries(place: FragmentLayout, itemsize: int) -> Numbers:
+def entries(place: FragmentLayout, precision: Precision) -> Numbers:
     """Return the entry of the matrix that each lane loads, in the order of the numbers in memory, of one part."""
     columns = [column_of(number & 3, number >> 2) for number in range(16)]
-    return in_order(place, _places(itemsize), columns).reshape(-1)
+    return in_order(place, _places(precision), columns).reshape(-1)
 
 
 def _value(near: tuple[int, ...], order: tuple[int, ...], number: int) -> int:
@@ -216,9 +218,9 @@ def part(file: str) -> str:
 
 
 @cache
-def functions(itemsize: int) -> str:
+def functions(precision: Precision) -> str:
     """Return the structs and functions that the lines of a register block use."""
-    return "\n".join(map(part, BY_ITEMSIZE[itemsize].tensor_files))
+    return "\n".join(map(part, precision.tensor.files))
 
 
 def lines(

@@ -8,7 +8,7 @@ struct Along {
 
 // A block stands for a group and for one of the parts into which the walk is cut. Sums run in the same order every time.
 extern "C" __global__ void __launch_bounds__(256) along(
-    const amp* state,
+    const mem* state,
     double* sums,           // [parts, groups, lanes that are not summed over]
     const u64 base,
     const u64 groups,       // their number

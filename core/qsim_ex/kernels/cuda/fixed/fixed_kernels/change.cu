@@ -2,7 +2,7 @@
 
 // One factor where the condition holds, another where it does not.
 extern "C" __global__ void __launch_bounds__(256) scale(
-    amp* state, const u64 size, const u64 mask, const u64 value, const double inside, const double outside)
+    mem* state, const u64 size, const u64 mask, const u64 value, const double inside, const double outside)
 {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (u64)gridDim.x * blockDim.x) {
         const double factor = (i & mask) == value ? inside : outside;
@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) scale(
 
 // Exchange the amplitudes at which bits under a mask have one value with those at which they have another.
 extern "C" __global__ void __launch_bounds__(256) move(
-    amp* state, const u64 size, const u64 mask, const u64 value, const u64 to)
+    mem* state, const u64 size, const u64 mask, const u64 value, const u64 to)
 {
     for (u64 j = (u64)blockIdx.x * blockDim.x + threadIdx.x; j < size; j += (u64)gridDim.x * blockDim.x) {
         const u64 i = inserted(j, mask);
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(256) move(
 }
 
 // One amplitude becomes 1.
-extern "C" __global__ void basis(amp* state, const u64 index)
+extern "C" __global__ void basis(mem* state, const u64 index)
 {
     amp one;
     one.x = 1;
@@ -37,7 +37,7 @@ extern "C" __global__ void basis(amp* state, const u64 index)
 
 // out[k] = state[indices[k]]
 extern "C" __global__ void __launch_bounds__(256) take(
-    const amp* state, const long long* indices, amp* out, const u64 size)
+    const mem* state, const long long* indices, mem* out, const u64 size)
 {
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < size; k += (u64)gridDim.x * blockDim.x)
         out[k] = state[indices[k]];

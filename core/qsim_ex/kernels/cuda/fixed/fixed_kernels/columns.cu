@@ -16,7 +16,7 @@ __device__ __forceinline__ u64 column_of(
 
 template <class Out>
 __device__ __forceinline__ void gather_as(
-    const amp* state, Out* work, const Bits& rows, const u64 taken, const u64 value, const u64 high,
+    const mem* state, Out* work, const Bits& rows, const u64 taken, const u64 value, const u64 high,
     const Parities& parities, const u64 first, const unsigned shift)
 {
     const u64 size = 1ull << (shift + rows.count), last = (1ull << shift) - 1;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void gather_as(
 
 // work[row, column] = state[…]
 extern "C" __global__ void __launch_bounds__(256) gather(
-    const amp* state, amp* work, const Bits rows, const u64 taken, const u64 value, const u64 high,
+    const mem* state, amp* work, const Bits rows, const u64 taken, const u64 value, const u64 high,
     const Parities parities, const u64 first, const unsigned shift)
 {
     gather_as(state, work, rows, taken, value, high, parities, first, shift);
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(256) gather(
 
 // The same in double precision, from all columns.
 extern "C" __global__ void __launch_bounds__(256) gather_double(
-    const amp* state, double2* work, const Bits rows, const u64 taken, const u64 first, const unsigned shift)
+    const mem* state, double2* work, const Bits rows, const u64 taken, const u64 first, const unsigned shift)
 {
     Parities none;
     none.count = 0;
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(256) gather_double(
 
 // state[…] = work[row, column], each row at the place of row to[row] if `to` is given
 extern "C" __global__ void __launch_bounds__(256) scatter(
-    amp* state, const amp* work, const int* to, const Bits rows, const u64 taken, const u64 value, const u64 high,
+    mem* state, const amp* work, const int* to, const Bits rows, const u64 taken, const u64 value, const u64 high,
     const Parities parities, const u64 first, const unsigned shift)
 {
     const u64 size = 1ull << (shift + rows.count), last = (1ull << shift) - 1;
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter(
 
 // state[row, column] = given[row − begin] · held[column] for some of the rows
 extern "C" __global__ void __launch_bounds__(256) spread(
-    amp* state, const amp* given, const amp* held, const Bits rows, const u64 taken, const u64 first,
+    mem* state, const amp* given, const amp* held, const Bits rows, const u64 taken, const u64 first,
     const unsigned shift, const u64 begin, const u64 count)
 {
     Parities none;

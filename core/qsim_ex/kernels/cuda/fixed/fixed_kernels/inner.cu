@@ -1,6 +1,6 @@
 // Σ conj(left)·right, a partial sum for each block: real parts and imaginary parts by turns.
 extern "C" __global__ void __launch_bounds__(256) inner(
-    const amp* left, const amp* right, double* sums, const u64 size)
+    const mem* left, const mem* right, double* sums, const u64 size)
 {
     __shared__ double2 sum[256];
     const unsigned t = threadIdx.x;

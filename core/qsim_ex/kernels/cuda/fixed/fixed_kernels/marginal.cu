@@ -2,7 +2,7 @@
 // conditions; a block stands for a value of the higher wanted bits and for one of the parts into which the other
 // bits' values are cut. Sums run in the same order every time.
 extern "C" __global__ void __launch_bounds__(256) marginal(
-    const amp* state,
+    const mem* state,
     double* sums,              // [parts, 2^wanted.count]
     const u64 in_thread,       // index bits of a thread's number
     const u64 in_block,        // wanted bits above them

@@ -10,7 +10,7 @@ struct Cut {
 };
 
 extern "C" __global__ void __launch_bounds__(256) marginals(
-    const amp* state, double* sums, const Cut cut, const Bits wanted)  // sums: [rows, 2^parts, 2^wanted.count]
+    const mem* state, double* sums, const Cut cut, const Bits wanted)  // sums: [rows, 2^parts, 2^wanted.count]
 {
     __shared__ double sum[256];
     const unsigned t = threadIdx.x, own = t & ((1u << cut.lanes) - 1);
@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(256) marginals(
     const u64 first = cut.value | deposit(own, cut.in_thread) | deposit(group, cut.in_block);
     double mine = 0;
     if (row < cut.rows) {
-        const amp* const here = state + (row << cut.bits);
+        const mem* const here = state + (row << cut.bits);
         u64 x = deposit(part * cut.steps, cut.in_loop);
 #pragma unroll 4
         for (u64 k = 0; k < cut.steps; ++k) {

@@ -13,7 +13,7 @@ struct Group {
 };
 
 extern "C" __global__ void __launch_bounds__(256) paulis(
-    const amp* state, double* sums, const u64* words, const unsigned groups, const u64 rows, const unsigned bits,
+    const mem* state, double* sums, const u64* words, const unsigned groups, const u64 rows, const unsigned bits,
     const unsigned lanes, const unsigned parts, const u64 width)  // sums: [rows, 2^parts, width]
 {
     __shared__ double sum[MASKS][256];
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) paulis(
 #pragma unroll
     for (int k = 0; k < MASKS; ++k) mine[k] = 0;
     if (row < rows) {
-        const amp* const here = state + (row << bits);
+        const mem* const here = state + (row << bits);
         const u64 share = (1ull << bits) >> (x != 0) >> parts;
         for (u64 j = part * share + own; j < (part + 1) * share; j += 1u << lanes) {
             const u64 i = (j & ~below) << 1 | (j & below);

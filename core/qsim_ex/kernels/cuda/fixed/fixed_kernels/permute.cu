@@ -10,7 +10,7 @@ __device__ __forceinline__ unsigned old_position(const unsigned position, const 
 }
 
 extern "C" __global__ void __launch_bounds__(256) permute(
-    amp* state, const Bits tile, const u64 tile_mask, const Move move, const unsigned flip)
+    mem* state, const Bits tile, const u64 tile_mask, const Move move, const unsigned flip)
 {
     __shared__ amp near[1 << TILE];
     __shared__ u64 step[(1 << TILE) / 256];        // what the higher bits of a position add, in memory

@@ -1,7 +1,7 @@
 // Rows of a batch: where they begin, where they go, and partial sums of each.
 
 // Amplitude 0 of every row becomes 1.
-extern "C" __global__ void __launch_bounds__(256) begin_rows(amp* state, const u64 rows, const unsigned bits)
+extern "C" __global__ void __launch_bounds__(256) begin_rows(mem* state, const u64 rows, const unsigned bits)
 {
     amp one;
     one.x = 1;
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) begin_rows(amp* state, const u
 
 // Row k of `to` becomes row rows[k] of `source`; size: amplitudes of all these rows.
 extern "C" __global__ void __launch_bounds__(256) take_rows(
-    amp* to, const amp* source, const u64* rows, const u64 size, const unsigned bits)
+    mem* to, const mem* source, const u64* rows, const u64 size, const unsigned bits)
 {
     const u64 last = (1ull << bits) - 1;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < size; k += (u64)gridDim.x * blockDim.x)

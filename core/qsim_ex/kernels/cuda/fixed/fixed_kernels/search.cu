@@ -5,7 +5,7 @@
 // A block has one prefix and all the shots that fell on it. It adds up |a|^2 in the order of the values of `bits`, and
 // for each shot finds the first value whose sum is larger than the shot's target.
 extern "C" __global__ void __launch_bounds__(256) search(
-    const amp* state, const u64* bases, const u64* runs, const double* targets, unsigned* found, const Bits bits)
+    const mem* state, const u64* bases, const u64* runs, const double* targets, unsigned* found, const Bits bits)
 {
     __shared__ double sums[MOST];
     __shared__ double ends[256];

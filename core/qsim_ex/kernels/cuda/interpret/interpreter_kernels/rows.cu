@@ -2,7 +2,7 @@ struct Words { const unsigned* w; };
 struct Numbers { const quad* n; };
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
-    amp* state,             // the amplitudes of all rows, in place
+    mem* state,             // the amplitudes of all rows, in place
     const amp* numbers,     // of the first row: numbers that all its amplitudes share, and then entries of tables
     const unsigned* program,  // the sweep
     const u64 high,         // the index bits outside this buffer

@@ -2,7 +2,7 @@ struct Words { unsigned w[WORDS]; };
 struct Numbers { quad n[NUMBERS]; };
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
-    amp* state,                              // all amplitudes, in place
+    mem* state,                              // all amplitudes, in place
     const amp* tables,                       // entries of tables
     const u64 high,                          // the index bits outside this buffer
     const __grid_constant__ Words words,     // the sweep

@@ -1,0 +1,74 @@
+// The numbers at which native code takes another way: qsim_ex.native.thresholds has them, and says what they are.
+#pragma once
+
+#include <atomic>
+#include <type_traits>
+
+#include "base/int.hpp"
+
+namespace qx {
+
+// Such a number, which keeps in mind on which sides it was met: whoever tests both ways asks whether both were taken.
+class Threshold {
+  public:
+    enum Side : unsigned char { within = 1, beyond = 2 };
+
+    Threshold& operator=(Int value) {
+        value_ = value;
+        return *this;
+    }
+    operator Int() const { return value_; }
+
+    // Comparisons of a number of any kind, which is on the left.
+    template <class Number>
+    friend bool operator>(Number number, const Threshold& most) {
+        using Common = std::common_type_t<Number, Int>;
+        return most.met(static_cast<Common>(number) > static_cast<Common>(most.value_));
+    }
+    template <class Number>
+    friend bool operator>=(Number number, const Threshold& least) {
+        using Common = std::common_type_t<Number, Int>;
+        return least.met(static_cast<Common>(number) >= static_cast<Common>(least.value_));
+    }
+    template <class Number>
+    friend bool operator<=(Number number, const Threshold& most) {
+        return !(number > most);
+    }
+    template <class Number>
+    friend bool operator<(Number number, const Threshold& least) {
+        return !(number >= least);
+    }
+    // Returns the number, or this one if that is less.
+    Int at_most(Int number) const { return number > *this ? value_ : number; }
+
+    unsigned char sides() const { return sides_.load(std::memory_order_relaxed); }
+    void forget() { sides_.store(0, std::memory_order_relaxed); }
+
+  private:
+    bool met(bool is_beyond) const {
+        unsigned char known = sides(), side = is_beyond ? beyond : within;
+        if (!(known & side)) sides_.store(known | side, std::memory_order_relaxed);
+        return is_beyond;
+    }
+
+    Int value_ = 0;
+    mutable std::atomic<unsigned char> sides_ = 0;
+};
+
+#define QX_THRESHOLDS(row)                                                                                              \
+    row(window) row(looked_at) row(relabeled) row(parities) row(run_work) row(item_work) row(read_at_once)              \
+    row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) row(compared_pieces)  \
+    row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) row(divided_pieces)                 \
+    row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) row(sweeps_at_once)                \
+    row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
+
+struct Thresholds {
+#define QX_ROW(name) Threshold name;
+    QX_THRESHOLDS(QX_ROW)
+#undef QX_ROW
+};
+
+// Python sets these when it loads the library, and no thread works while a test changes them.
+extern Thresholds thresholds;
+
+}  // namespace qx

@@ -1,0 +1,283 @@
+// The form of a circuit.
+
+#include "planner/form/form.hpp"
+
+#include <time.h>
+
+#include <cmath>
+
+#include "base/export.hpp"
+#include "base/owned.hpp"
+#include "base/thresholds.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+constexpr int most_rounds = 16;
+constexpr int widest_permutation = 5;  // that is looked at
+
+std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mixed(key ^ more) + 0x9e3779b97f4a7c15ull; }
+
+}  // namespace
+
+Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance)
+    : reader_(std::move(reader)), operands_(operands), tolerance_(tolerance), frame_(wires),
+      layers_(new Layers(frame_, tolerance, true)) {}
+
+bool Form::read() {
+    row_ = mixes_ = reads_ = 0;
+    state_ = State::add;
+    return reader_->next(circuit_, context_);
+}
+
+Form::State Form::advance() {
+    if (state_ == State::again) add_again();
+    for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
+        if (row_ == circuit_.rows.size()) {
+            state_ = reader_->done() ? State::again : State::read;
+            break;
+        }
+        const plan::Circuit::Row& row = circuit_.rows[row_++];
+        if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_})) state_ = State::refused;
+        mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
+    }
+    return state_;
+}
+
+bool Form::add(const Instruction& of) {
+    if (of.row->type == plan::Circuit::initialize) return false;
+    if (of.row->type == plan::Circuit::permutation) return add_permutation(of), true;
+    const Operation operation{of.row->num_mixes, static_cast<int>(of.row->num_reads), count(of.row->when.mask),
+                              [&] {
+                                  Mask out = 0;
+                                  int place = 0;
+                                  each(of.row->when.mask,
+                                       [&](int wire) { out |= (of.row->when.value >> wire & 1) << place++; });
+                                  return out;
+                              }(),
+                              operands_ + of.row->operand};
+    const Product* found = of.row->unitary ? product(of, operation) : nullptr;
+    if (found) add_rotations(of, *found);
+    else add_block(of);
+    return true;
+}
+
+// Returns the rotations that an instruction is a product of, null if none were found.
+const Product* Form::product(const Instruction& of, const Operation& operation) {
+    constexpr int most = 15;
+    const bool kept = operation.mixes <= most && operation.reads <= most && operation.controls <= most;
+    if (!kept || !is_literal(of.row->pattern)) return find_product(operation, tolerance_, made_) ? &made_ : nullptr;
+    const std::uint64_t shape = static_cast<std::uint64_t>(operation.mixes | operation.reads << 4 | operation.controls << 8);
+    Index& known = known_[of.row->pattern | (shape | operation.values << 12) << 32];
+    if (known == Memo::none) {
+        known = static_cast<Index>(products_.size());
+        products_.emplace_back();
+        if (!find_product(operation, tolerance_, products_.back())) products_.back().phase = NAN;
+    }
+    return std::isnan(products_[known].phase) ? nullptr : &products_[known];
+}
+
+// Tells whether a pattern says what all its numbers are.
+bool Form::is_literal(Index pattern) {
+    Index& known = literal_[pattern];
+    if (known == Memo::none) {
+        known = 1;
+        for (const char entry : context_.patterns[pattern])
+            if (entry == plan::real || entry == plan::imag || entry == plan::complex_) known = 0;
+    }
+    return known;
+}
+
+void Form::add_permutation(const Instruction& of) {
+    const int wires = of.row->num_mixes;
+    if (wires > widest_permutation) return add_block(of);
+    const std::size_t size = std::size_t{1} << wires;
+    std::vector<Complex> entries(size * size);
+    for (std::size_t column = 0; column < size; ++column) entries[of.reads[column] * size + column] = 1;
+    if (!find_product({wires, 0, 0, 0, entries.data()}, tolerance_, made_)) return add_block(of);
+    add_rotations(of, made_);
+}
+
+void Form::add_rotations(const Instruction& of, const Product& product) {
+    Mask read[16];
+    std::size_t place = 0;
+    if (of.row->type == plan::Circuit::op)
+        for (; place < of.row->num_reads; ++place) read[place] = of.reads[place];
+    each(of.row->when.mask, [&](int wire) { read[place++] = unit(wire); });
+    frame_.phase += product.phase;
+    for (const LocalRotation& one : product.rotations) {
+        Pauli on;
+        each(one.pauli.x, [&](int wire) { on.x |= unit(of.mixes[wire]); });
+        each(one.pauli.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
+        each(one.pauli.reads, [&](int number) { on.z ^= read[number]; });
+        const SplitAngle angle = split_angle(one.angle, tolerance_);
+        frame_.turn(on, angle.quarters);
+        if (angle.rest == 0) continue;
+        const SignedPauli image = frame_.tableau.image(on);
+        layers_->add(image.pauli, image.negative ? -angle.rest : angle.rest);
+    }
+}
+
+void Form::add_block(const Instruction& of) {
+    std::vector<SignedPauli> images;
+    const auto add = [&](const Pauli& of) { images.push_back(frame_.tableau.image(of)); };
+    for (int k = 0; k < of.row->num_mixes; ++k) add({unit(of.mixes[k]), 0});
+    for (int k = 0; k < of.row->num_mixes; ++k) add({0, unit(of.mixes[k])});
+    if (of.row->type == plan::Circuit::op)
+        for (std::size_t k = 0; k < of.row->num_reads; ++k) add({0, of.reads[k]});
+    each(of.row->when.mask, [&](int wire) { add({0, unit(wire)}); });
+    layers_->add_block(images, instruction_);
+}
+
+// Adds all items in the order of their layers again, some at a time: what has merged, or is about other axes, may let others
+// merge. In the end nothing changes any more, so that layers are as they have to be.
+void Form::add_again() {
+    if (!before_) {
+        before_ = std::move(layers_);
+        layers_ = std::make_unique<Layers>(frame_, tolerance_, axes_);
+        frame_.passed.emplace(frame_.tableau.wires());
+        layer_ = 0, ++rounds_;
+    }
+    std::vector<SignedPauli> images;
+    for (Int left = thresholds.instructions_at_once; left > 0 && layer_ < before_->size(); ++layer_)
+        for (const Index number : before_->layer(layer_)) {
+            const Item& item = before_->item(number);
+            --left;
+            if (item.is_block()) {
+                images.assign(before_->generators(item), before_->generators(item) + item.count);
+                for (SignedPauli& one : images) {
+                    const bool negative = one.negative;
+                    one = frame_.passed->image(one.pauli);
+                    one.negative ^= negative;
+                }
+                layers_->add_block(images, item.instruction);
+                continue;
+            }
+            const SignedPauli image = frame_.passed->image(item.pauli);
+            layers_->add(image.pauli, image.negative ? -item.angle : item.angle);
+        }
+    if (layer_ < before_->size()) return;
+    before_.reset();
+    if ((!axes_ && !layers_->changes()) || rounds_ == most_rounds) return finish();
+    axes_ = axes_ && layers_->num_items() < size_;
+    size_ = layers_->num_items();
+}
+
+void Form::finish() {
+    layers_->sort();
+    for (std::size_t layer = 0; layer < layers_->size(); ++layer) {
+        key = mixed_in(key, layer);
+        for (const Index number : layers_->layer(layer)) {
+            const Item& item = layers_->item(number);
+            if (!item.is_block()) {
+                const bool eighth = std::fabs(std::fabs(item.angle) - pi / 4) <= tolerance_;
+                rotations.push_back({item.pauli, item.angle, layer});
+                key = mixed_in(mixed_in(mixed_in(key, item.pauli.x), item.pauli.z), eighth);
+                continue;
+            }
+            blocks.push_back({item.instruction, generators.size(), item.count, layer});
+            for (Index k = 0; k < item.count; ++k) {
+                generators.push_back(layers_->generators(item)[k]);
+                key = mixed_in(mixed_in(key, generators.back().pauli.x), generators.back().pauli.z);
+            }
+        }
+    }
+    layers_.reset();
+    phase = std::remainder(frame_.phase + frame_.first_phase() * (pi / 4), 2 * pi);
+    state_ = State::done;
+}
+
+}  // namespace qx::form
+
+// --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
+
+namespace {
+
+using qx::Owned;
+using qx::form::Form;
+
+qx::Int now() {  // in milliseconds
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+// Goes on for about so many milliseconds; returns what `form_advance` does.
+qx::Int advanced(Form& made, qx::Int milliseconds) {
+    for (const qx::Int end = now() + milliseconds;;) {
+        switch (made.advance()) {
+            case Form::State::done: return 0;
+            case Form::State::read: return 2;
+            case Form::State::refused: return -1;
+            case Form::State::add:
+            case Form::State::again: break;
+        }
+        if (now() >= end) return 1;
+    }
+}
+
+}  // namespace
+
+// Returns the form in the making of a tuple of operations on so many wires, at most 64; 0 if they cannot be read, and then a
+// Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers, which stay where they are.
+QX_EXPORT(form_begin,
+          (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance)) {
+    return Owned<Form>::make([&]() -> Form* {
+        auto reader = std::make_unique<qx::plan::Reader>(ops, types);
+        auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands),
+                                           static_cast<int>(wires), tolerance);
+        return made->read() ? made.release() : nullptr;
+    });
+}
+
+// Reads the next part of the circuit, for which the form waits.
+QX_EXPORT(form_read, (qx::Int form)) {
+    return Owned<Form>::change(form, [](Form& made) { return made.read() ? 0 : -1; });
+}
+
+// Goes on for about so many milliseconds; returns 0 when the form is done, 1 while it is not, 2 if it waits for `form_read`,
+// -1 if an instruction makes a state.
+QX_EXPORT(form_advance, (qx::Int form, qx::Int milliseconds)) {
+    return Owned<Form>::change(form, [&](Form& made) { return advanced(made, milliseconds); });
+}
+
+// Writes of a form that is done the number of rotations, blocks and generators, and its key.
+QX_EXPORT(form_counts, (qx::Int form, qx::Int* out)) {
+    const Form& made = Owned<Form>::at(form);
+    out[0] = static_cast<qx::Int>(made.rotations.size()), out[1] = static_cast<qx::Int>(made.blocks.size());
+    out[2] = static_cast<qx::Int>(made.generators.size()), out[3] = static_cast<qx::Int>(made.key);
+    return 0;
+}
+
+// Writes what a form is made of. strings: X and Z of each rotation, of each generator, and of the images of each X and each
+// Z; numbers: the layer of each rotation; instruction, number of generators and layer of each block; whether generators are
+// negative, and whether images are. angles: those of rotations, and the phase.
+QX_EXPORT(form_write, (qx::Int form, qx::Int* strings, qx::Int* numbers, double* angles)) {
+    const Form& made = Owned<Form>::at(form);
+    const auto write = [&](const qx::form::Pauli& of) {
+        *strings++ = static_cast<qx::Int>(of.x), *strings++ = static_cast<qx::Int>(of.z);
+    };
+    for (const auto& one : made.rotations) {
+        write(one.pauli);
+        *numbers++ = static_cast<qx::Int>(one.layer), *angles++ = one.angle;
+    }
+    *angles = made.phase;
+    for (const auto& one : made.blocks)
+        for (const auto number : {one.instruction, one.count, one.layer}) *numbers++ = static_cast<qx::Int>(number);
+    for (const auto& one : made.generators) write(one.pauli), *numbers++ = one.negative;
+    const qx::form::Tableau& tableau = made.tableau();
+    for (const bool of_z : {false, true})
+        for (int wire = 0; wire < tableau.wires(); ++wire) {
+            const qx::form::Mask* row = of_z ? tableau.z_row(wire) : tableau.x_row(wire);
+            write({row[0], row[1]});
+            *numbers++ = of_z ? tableau.z_negative(wire) : tableau.x_negative(wire);
+        }
+    return 0;
+}
+
+QX_EXPORT(form_free, (qx::Int form)) {
+    Owned<Form>::drop(form);
+    return 0;
+}

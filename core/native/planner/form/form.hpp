@@ -1,0 +1,88 @@
+// The form of a circuit: Pauli rotations, then one Clifford operator, then a phase.
+//
+// Whatever basis a circuit was written in, its Clifford gates are moved behind all rotations, where they only say how each
+// wire is read, and what is left is a list of rotations about Pauli strings. Rotations merge, turns of virtual qubits are
+// written with fewest rotations, and layers put what commutes in order. So most circuits have the same form in all bases.
+// Angles are those of one binding: where a sum of them is a quarter turn, that is no rotation.
+#pragma once
+
+#include <memory>
+
+#include "planner/circuit.hpp"
+#include "planner/form/gates/product.hpp"
+#include "planner/form/layers.hpp"
+
+namespace qx::form {
+
+// exp(-i angle/2 P) in a layer; what stands in one layer commutes.
+struct Rotation {
+    Pauli pauli;
+    double angle;
+    std::uint64_t layer;
+};
+
+// An instruction of which no rotations are known. Its matrix mixes wires of which the first generators are X, the next ones
+// Z; the others are Z of what it reads and of its controls, parity by parity.
+struct BlockOfForm {
+    std::uint64_t instruction, first, count, layer;
+};
+
+class Form {
+  public:
+    // operands: the numbers of a circuit, which stay where they are until the form is done. tolerance: what an angle, or a
+    // matrix, may be off.
+    Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance);
+
+    // `refused`: an instruction makes a state, and has no form.
+    enum class State { read, add, again, done, refused };
+
+    // Does a bounded amount of work. In state `read` it waits for `read`.
+    State advance();
+    // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
+    bool read();
+
+    // What is there when it is done.
+    std::vector<Rotation> rotations;
+    std::vector<BlockOfForm> blocks;
+    std::vector<SignedPauli> generators;
+    std::uint64_t key = 0;  // of all Pauli strings, layer by layer, and of which angles are eighth turns
+    double phase = 0;       // the tableau's operator has a positive amplitude where C|0…0⟩ has its first one
+    const Tableau& tableau() const { return frame_.tableau; }
+
+  private:
+    // The instruction at hand: its wires, masks of what it reads, and numbers.
+    struct Instruction {
+        const plan::Circuit::Row* row;
+        const std::uint8_t* mixes;
+        const Mask* reads;
+    };
+
+    bool add(const Instruction& of);
+    const Product* product(const Instruction& of, const Operation& operation);
+    bool is_literal(Index pattern);
+    void add_permutation(const Instruction& of);
+    void add_rotations(const Instruction& of, const Product& product);
+    void add_block(const Instruction& of);
+    void add_again();
+    void finish();
+
+    std::unique_ptr<plan::Reader> reader_;
+    const Complex* operands_;
+    double tolerance_;
+    State state_ = State::read;
+    plan::PlanContext context_;
+    plan::Circuit circuit_;  // the part that was read last
+    std::size_t row_ = 0, mixes_ = 0, reads_ = 0;
+    Index instruction_ = 0;
+    Memo known_, literal_;  // products of gates without numbers; patterns
+    std::vector<Product> products_;
+    Product made_;
+    Frame frame_;
+    std::unique_ptr<Layers> layers_, before_;
+    std::size_t layer_ = 0;  // of `before_`, that is added next
+    int rounds_ = 0;
+    bool axes_ = true;  // whether turns are written about the axes that come first, which goes on while it helps
+    std::size_t size_ = ~std::size_t{0};  // of the list before
+};
+
+}  // namespace qx::form

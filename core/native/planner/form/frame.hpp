@@ -1,0 +1,41 @@
+// The Clifford operator behind all rotations, with its phase, while a circuit is read.
+#pragma once
+
+#include <optional>
+
+#include "planner/form/stabilizer_state.hpp"
+#include "planner/form/tableau.hpp"
+
+namespace qx::form {
+
+class Frame {
+  public:
+    explicit Frame(int wires) : tableau(wires), state_(wires) {}
+
+    Tableau tableau;
+    double phase = 0;  // of all, but for that of the tableau's operator
+
+    // Lets exp(-i k π/4 Q) act after the operator.
+    void turn(const Pauli& q, int quarters) {
+        tableau.turn(q, quarters);
+        state_.turn(q, quarters);
+    }
+    // Lets exp(-i k π/4 P) act between rotations and operator.
+    void turn_before(const Pauli& p, int quarters) {
+        const SignedPauli after = tableau.preimage(p);
+        state_.turn(after.pauli, after.negative ? -quarters & 7 : quarters);
+        tableau.turn_before(p, quarters);
+        if (passed) passed->turn_before(p, quarters);
+    }
+
+    // Where rotations are listed again, what the quarter turns among them make of those that follow.
+    std::optional<Tableau> passed;
+
+    // In eighths of a turn, the phase of the operator; see `StabilizerState::first_phase`.
+    int first_phase() const { return state_.first_phase(); }
+
+  private:
+    StabilizerState state_;
+};
+
+}  // namespace qx::form

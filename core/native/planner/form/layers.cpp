@@ -1,0 +1,298 @@
+// A list of Pauli rotations in layers.
+
+#include "planner/form/layers.hpp"
+
+#include <algorithm>
+
+namespace qx::form {
+
+namespace {
+
+constexpr std::size_t looked_at = 4096;  // layers; a rotation that commutes with more stays behind them
+constexpr std::size_t moved_at_once = 64;  // items that a rewritten turn may have behind it
+
+std::uint64_t hash(const Pauli& pauli) { return plan::mixed(pauli.x) ^ plan::mixed(pauli.z + 0x9e3779b97f4a7c15ull); }
+
+Pauli top_bit(const Pauli& pauli) {
+    return pauli.x ? Pauli{unit(plan::highest(pauli.x)), 0} : Pauli{0, unit(plan::highest(pauli.z))};
+}
+
+// Lets A be K† A K for the quarter turns K about another string; returns whether it is another one.
+bool turn(SignedPauli& a, const Pauli& about, int quarters) {
+    quarters &= 3;
+    if (!quarters || !anticommute(a.pauli, about)) return false;
+    if (quarters == 2) return a.negative ^= true, true;
+    const SignedPauli turned = third(a.pauli, about);
+    a = {turned.pauli, a.negative != (turned.negative != (quarters == 3))};
+    return true;
+}
+
+bool meets(const Pauli& a, const Pauli& b) { return (a.x & b.x) | (a.z & b.z); }
+
+}  // namespace
+
+void Layers::Layer::extend(Pauli pauli) {
+    all.x |= pauli.x, all.z |= pauli.z;
+    for (const Generator& one : span)
+        if (meets(pauli, one.bit)) pauli ^= one.pauli;
+    if (!pauli.is_identity()) span.push_back({pauli, top_bit(pauli)});
+}
+
+bool Layers::Layer::commutes(const Pauli& pauli) const {
+    if (!(pauli.x & all.z) && !(pauli.z & all.x)) return true;
+    for (const Generator& one : span)
+        if (anticommute(one.pauli, pauli)) return false;
+    return true;
+}
+
+// Returns the end of the layers in which something need not commute with a string.
+std::size_t Layers::highest(const Pauli& pauli) const {
+    std::size_t out = 0;
+    each(pauli.x, [&](int wire) { out = std::max(out, last_z_[wire]); });
+    each(pauli.z, [&](int wire) { out = std::max(out, last_x_[wire]); });
+    return out;
+}
+
+// Tells whether a layer has something, but for one item, that does not commute with a string.
+bool Layers::blocks(std::size_t layer, const Pauli& pauli, Index but) const {
+    if (layers_[layer].commutes(pauli)) return false;
+    if (but == none || items_[but].layer != layer) return true;
+    for (const Index member : layers_[layer].members) {
+        const Item& item = items_[member];
+        if (member != but && !item.is_block() && anticommute(item.pauli, pauli)) return true;
+        for (Index k = 0; k < item.count; ++k)
+            if (anticommute(generators_[item.first + k].pauli, pauli)) return true;
+    }
+    return false;
+}
+
+// Returns the first layer behind all of the first `end` that have something that does not commute with a string.
+std::size_t Layers::depth(const Pauli& pauli, std::size_t end, Index but) const {
+    std::size_t layer = std::min(end, highest(pauli));
+    for (std::size_t looked = 0; layer && looked < looked_at; --layer, ++looked)
+        if (blocks(layer - 1, pauli, but)) return layer;
+    return layer;
+}
+
+Index Layers::name_of(const Pauli& pauli) {
+    for (std::uint64_t key = hash(pauli);; key = plan::mixed(key + 1)) {
+        Index& known = names_[key];
+        if (known == Memo::none) {
+            known = static_cast<Index>(strings_.size());
+            strings_.push_back(pauli), last_.push_back(none);
+            return known;
+        }
+        if (strings_[known] == pauli) return known;
+    }
+}
+
+// Returns the number of a string, `none` if it has none.
+Index Layers::known_name(const Pauli& pauli) const {
+    for (std::uint64_t key = hash(pauli);; key = plan::mixed(key + 1)) {
+        const Index known = names_.at(key);
+        if (known == Memo::none || strings_[known] == pauli) return known;
+    }
+}
+
+Index Layers::found(Index name, std::size_t layer) const {
+    const Index number = last_[name];
+    return number != none && items_[number].layer == layer ? number : none;
+}
+
+void Layers::put(Item item, std::size_t layer) {
+    if (layer == layers_.size()) layers_.emplace_back();
+    item.layer = static_cast<Index>(layer);
+    Index number = static_cast<Index>(items_.size());
+    if (free_.empty()) items_.emplace_back();
+    else number = free_.back(), free_.pop_back();
+    if (!item.is_block()) item.before = last_[item.name], last_[item.name] = number;
+    items_[number] = item;
+    layers_[layer].members.push_back(number);
+    const auto extend = [&](const Pauli& pauli) {
+        layers_[layer].extend(pauli);
+        each(pauli.x, [&](int wire) { last_x_[wire] = std::max(last_x_[wire], layer + 1); });
+        each(pauli.z, [&](int wire) { last_z_[wire] = std::max(last_z_[wire], layer + 1); });
+    };
+    if (!item.is_block()) extend(item.pauli);
+    for (Index k = 0; k < item.count; ++k) extend(generators_[item.first + k].pauli);
+}
+
+// Forgets an item of a layer; of those about one string the last one goes first.
+void Layers::forget(Index number) {
+    const Item& item = items_[number];
+    if (!item.is_block()) last_[item.name] = item.before;
+    free_.push_back(number);
+}
+
+// Removes one item from its layer.
+void Layers::remove(Index number) {
+    Layer& layer = layers_[items_[number].layer];
+    layer.members.erase(std::find(layer.members.begin(), layer.members.end(), number));
+    layer.span.clear(), layer.all = {};
+    for (const Index member : layer.members) {
+        const Item& other = items_[member];
+        if (!other.is_block()) layer.extend(other.pauli);
+        for (Index k = 0; k < other.count; ++k) layer.extend(generators_[other.first + k].pauli);
+    }
+    forget(number);
+    while (!layers_.empty() && layers_.back().members.empty()) layers_.pop_back();
+}
+
+// Lets a quarter turn act behind all layers, and behind what waits to be put back into them.
+void Layers::quarter(const Pauli& about, int quarters) {
+    frame_.turn_before(about, quarters);
+    for (std::size_t k = waits_; k < moved_.size(); ++k) {
+        Item& item = moved_[k];
+        SignedPauli one{item.pauli};
+        if (!item.is_block() && turn(one, about, quarters)) item.pauli = one.pauli, item.angle *= one.negative ? -1 : 1;
+        for (Index j = 0; j < item.count; ++j) turn(generators_[item.first + j], about, quarters);
+    }
+}
+
+// Adds an angle to that of a rotation with which all behind it commutes.
+void Layers::merge(Index number, double angle) {
+    ++changes_;
+    const Pauli pauli = items_[number].pauli;
+    const SplitAngle sum = split_angle(items_[number].angle + angle, tolerance_);
+    items_[number].angle = sum.rest;
+    if (sum.rest == 0) remove(number);
+    if (sum.quarters) quarter(pauli, sum.quarters);
+}
+
+// looks: whether it may be part of a turn that is written anew.
+void Layers::add(const Pauli& pauli, double angle, bool looks) {
+    const SplitAngle split = split_angle(angle, tolerance_);
+    if (split.quarters) quarter(pauli, split.quarters);
+    if (split.rest == 0) return;
+    const std::size_t layer = depth(pauli, layers_.size());
+    const Index name = name_of(pauli), equal = found(name, layer);
+    if (equal != none) return merge(equal, split.rest);
+    Run run;
+    if (looks && layer > 1 && find_run(pauli, split.rest, layer, run) && rewrite(run)) return;
+    put({pauli, split.rest, 0, name}, layer);
+}
+
+void Layers::put_block(Item item) {
+    std::size_t layer = 0;
+    for (Index k = 0; k < item.count; ++k) layer = std::max(layer, depth(generators_[item.first + k].pauli, layers_.size()));
+    put(item, layer);
+}
+
+void Layers::add_block(const std::vector<SignedPauli>& generators, Index instruction) {
+    Item item;
+    item.first = static_cast<Index>(generators_.size()), item.count = static_cast<Index>(generators.size());
+    item.instruction = instruction;
+    generators_.insert(generators_.end(), generators.begin(), generators.end());
+    put_block(item);
+}
+
+// Returns the only rotation of a layer that does not commute with a string; `none` for several, or a block.
+Index Layers::only_neighbour(const Pauli& pauli, std::size_t layer) const {
+    Index out = none;
+    for (const Index member : layers_[layer].members) {
+        const Item& item = items_[member];
+        for (Index k = 0; k < item.count; ++k)
+            if (anticommute(generators_[item.first + k].pauli, pauli)) return none;
+        if (item.is_block() || !anticommute(item.pauli, pauli)) continue;
+        if (out != none) return none;
+        out = member;
+    }
+    return out;
+}
+
+// Finds Q in the layer before `layer`, and before it P or the third string of both, with nothing else between.
+bool Layers::find_run(const Pauli& pauli, double angle, std::size_t layer, Run& out) const {
+    const Index second = only_neighbour(pauli, layer - 1);
+    if (second == none) return false;
+    const Pauli rest{pauli.x ^ items_[second].pauli.x, pauli.z ^ items_[second].pauli.z};
+    for (const Pauli& before : {pauli, rest}) {
+        const Index name = known_name(before);
+        if (name == none) continue;
+        const Index first = found(name, depth(before, layer - 1));
+        if (first != none) return out = {first, second, pauli, angle}, true;
+    }
+    return false;
+}
+
+// Moves what stands in a layer and behind it away, but for one item; returns false if that is too much.
+bool Layers::move_away(std::size_t from, Index but) {
+    std::size_t size = 0;
+    for (std::size_t layer = from; layer < layers_.size(); ++layer) size += layers_[layer].members.size();
+    if (size > moved_at_once) return false;
+    for (std::size_t layer = from; layer < layers_.size(); ++layer)
+        for (const Index member : layers_[layer].members)
+            if (member != but) moved_.push_back(items_[member]);
+    for (; layers_.size() > from; layers_.pop_back())
+        for (const Index member : layers_.back().members) forget(member);
+    return true;
+}
+
+// Finds the axes about which a turn is shortest, if the first rotation merges with one before it; of several ways the one
+// whose first axis comes first. Returns whether it is shorter than it was.
+bool Layers::shorter(const Run& run, const Turn& turn, const Pauli* axes, const std::array<int, 3>& order,
+                     Rotations& out) const {
+    constexpr int before = 3;
+    int least = before + 1;
+    for (const int axis : order) {
+        const Rotations found = rotations_from(turn, axis, tolerance_);
+        int length = found.num_generic;
+        if (length) {
+            const Pauli& first = axes[found.generic[0].axis];
+            const Index name = known_name(first);
+            Index equal = name == none ? none : last_[name];
+            if (equal == run.first) equal = items_[equal].before;
+            if (equal != none && items_[equal].layer == depth(first, items_[run.second].layer, run.first)) --length;
+        }
+        if (length < least) least = length, out = found;
+    }
+    return least < before;
+}
+
+// Writes a turn of a virtual qubit anew if that makes it shorter, or if it is to be about the axes that come first.
+bool Layers::rewrite(const Run& run) {
+    const Item first = items_[run.first], second = items_[run.second];
+    const SignedPauli last = third(run.third, second.pauli);
+    Pauli axes[] = {run.third, second.pauli, last.pauli};  // X, Y and Z of the virtual qubit
+    const int own = last.negative ? 1 : 0, other = 1 - own;
+    if (last.negative) std::swap(axes[0], axes[1]);
+    std::array<int, 3> order{0, 1, 2};
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return axes[a] < axes[b]; });
+    const bool again = first.pauli == run.third;
+    const Turn whole =
+        Turn::about(own, run.angle) * Turn::about(other, second.angle) * Turn::about(again ? own : 2, first.angle);
+    Rotations found;
+    const bool in_order = again && order[0] == own && order[1] == other;
+    if (!shorter(run, whole, axes, order, found) && (in_order || !axes_)) return false;
+    if (!move_away(second.layer, run.second)) return false;
+    ++changes_;
+    remove(run.first);
+    for (int k = found.num_clifford; k--;) {
+        const Rotations::Quarters& one = found.clifford[static_cast<std::size_t>(k)];
+        quarter(axes[one.axis], one.quarters);
+    }
+    for (int k = found.num_generic; k--;) {
+        const AxisRotation& one = found.generic[static_cast<std::size_t>(k)];
+        moved_.insert(moved_.begin(), Item{axes[one.axis], one.angle});
+    }
+    while (waits_ < moved_.size()) {
+        const Item item = moved_[waits_++];
+        if (item.is_block()) put_block(item);
+        else add(item.pauli, item.angle, false);
+    }
+    moved_.clear(), waits_ = 0;
+    return true;
+}
+
+void Layers::sort() {
+    const auto key = [&](Index number) {
+        const Item& item = items_[number];
+        return item.is_block() ? generators_[item.first].pauli : item.pauli;
+    };
+    for (Layer& layer : layers_)
+        std::sort(layer.members.begin(), layer.members.end(), [&](Index a, Index b) {
+            const bool one = items_[a].is_block(), other = items_[b].is_block();
+            return one != other ? other : key(a) < key(b);
+        });
+}
+
+}  // namespace qx::form

@@ -1,0 +1,44 @@
+// Pauli strings of up to 64 wires: which wires have X, which Z; both is Y.
+//
+// A Pauli stands for the Hermitian product i^|x & z| X^x Z^z, of which each wire has I, X, Z or Y.
+#pragma once
+
+#include "base/masks.hpp"
+
+namespace qx::form {
+
+using plan::count;
+using plan::each;
+using plan::Index;
+using plan::Mask;
+using plan::unit;
+
+inline bool is_odd(Mask mask) { return count(mask) & 1; }
+
+struct Pauli {
+    Mask x = 0;
+    Mask z = 0;
+
+    bool operator==(const Pauli&) const = default;
+    Pauli& operator^=(const Pauli& other) { return x ^= other.x, z ^= other.z, *this; }
+    // An order in which Z of few wires comes first, so that products that are diagonal stand before others.
+    bool operator<(const Pauli& other) const { return x != other.x ? x < other.x : z < other.z; }
+    bool is_identity() const { return !(x | z); }
+};
+
+// A Pauli string or its negative.
+struct SignedPauli {
+    Pauli pauli;
+    bool negative = false;
+};
+
+inline bool anticommute(const Pauli& a, const Pauli& b) { return is_odd((a.x & b.z) ^ (a.z & b.x)); }
+
+// Returns -i a b of two that anticommute, which is Hermitian.
+inline SignedPauli third(const Pauli& a, const Pauli& b) {
+    const Pauli c{a.x ^ b.x, a.z ^ b.z};
+    const int power = count(a.x & a.z) + count(b.x & b.z) + 2 * count(a.z & b.x) - count(c.x & c.z) + 3;
+    return {c, (power & 2) != 0};
+}
+
+}  // namespace qx::form

@@ -1,0 +1,74 @@
+"""The thresholds that native code asks for; `qsim_ex.thresholds` has all others, and changes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A row each, in the order of core/native/base/thresholds.hpp.
+
+    Of rewriting:
+    window: how many pieces back a CX or an H looks for its equal.
+    looked_at: the most pieces on a bit that it looks at.
+    relabeled: the most bits of a matrix that may turn out to be a permutation; for wider ones to look costs more.
+    parities: the most independent parities of the conditions of an X between two H.
+    run_work: the least multiply-adds of a run that becomes one matrix on two bits, which costs 16 at most and needs
+        both bits near at once. With 20 there were more sweeps on a CPU; with 24 dense gates of three CX stayed apart on
+        a GPU where the transpiler had merged what is between two of them.
+    item_work: the most that an item costs, in multiply-adds beside its own, where a rotation and its share of a table
+        are cheaper than one complex matrix.
+    read_at_once: instructions that are read before planning goes on.
+    instructions_at_once, runs_at_once, pieces_at_once: how many of them are rewritten between two looks at the clock.
+
+    Of tiles and layouts:
+    left_behind: the most pieces that wait before nobody looks further ahead, 768 or fewer.
+    reasons: the most reasons, of those for which pieces wait, among which a tile is chosen, 192 or fewer.
+    compared_pieces: the most pieces of work of a circuit of which several plans are made and compared.
+    compared_bits: how many bits a state has more than `Shape.start` if several plans of it are compared, 26 on a GPU.
+        On 24 they gain 0.3 % in the mean of 39 circuits, and 5 % at most, and make first runs longer.
+    frame_conditions: the most conditions on sums of several bits, each of which doubles the table of an operation.
+    scheduled_pieces: the most pieces that are put in an order by directions: which of them commute is found for all
+        pairs.
+
+    Of stages:
+    staged_bits: how many bits a state has more than `Shape.start` if several ways to divide it are compared.
+    divided_pieces: the most pieces that are divided by parities; divided_work: with what only changes the frame.
+    parity_candidates: the most parities that may become far, besides those of the start and of the end, 512 or fewer.
+
+    Of numbers, encoding and kernels:
+    summed_entries: the fewest entries of a table of phases whose sums are looked up; smaller ones add factor by factor.
+    blocks_at_once, sweeps_at_once: how many are scheduled, or encoded, between two looks at the clock.
+    chunk_work: instructions times amplitudes of a chunk of a sweep; less than a millisecond.
+    chunk_amplitudes: the most amplitudes of a chunk of other work; chunk_bytes: the bytes of one that only copies.
+    distinct_rows: the most distinct rows of bits that are found by a table, 1,024 or fewer; more are sorted.
+    """
+
+    window: int = 1024
+    looked_at: int = 64
+    relabeled: int = 6
+    parities: int = 4
+    run_work: int = 22
+    item_work: int = 1
+    read_at_once: int = 1 << 16
+    instructions_at_once: int = 1024
+    runs_at_once: int = 256
+    pieces_at_once: int = 1024
+    left_behind: int = 768
+    reasons: int = 192
+    compared_pieces: int = 4096
+    compared_bits: int = 6
+    frame_conditions: int = 6
+    scheduled_pieces: int = 4096
+    staged_bits: int = 6
+    divided_pieces: int = 1024
+    divided_work: int = 1 << 15
+    parity_candidates: int = 512
+    summed_entries: int = 32
+    blocks_at_once: int = 64
+    sweeps_at_once: int = 64
+    chunk_work: int = 1 << 22
+    chunk_amplitudes: int = 1 << 18
+    chunk_bytes: int = 1 << 20
+    distinct_rows: int = 1024

@@ -1,0 +1,180 @@
+"""The form of a circuit: Pauli rotations, then one Clifford operator, then a phase, whatever basis it was written in.
+
+Native code finds it (core/native/planner/form). Angles are those of one binding: a sum that is a multiple of π/2 is no
+rotation, so other bindings of a structure may have another form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliString
+from qsim_ex.circuit.ops import Unitary
+from qsim_ex.errors import NotSupported
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
+from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.planning.compiled import MOST_WIRES, as_ops
+
+TOLERANCE = 1e-12
+"""How far angles and matrices may be off, in radians, so that double precision is as exact as before."""
+
+_SLICE = 50
+"""Milliseconds for which native code works before it returns to Python."""
+
+_WAITS, _NO_FORM = 2, -1
+
+
+@dataclass(frozen=True, slots=True)
+class PauliRotation:
+    """exp(−i angle/2 P), of an angle above −π/4 and up to π/4. Rotations in one layer commute."""
+
+    pauli: PauliString
+    angle: float
+    layer: int
+
+
+@dataclass(frozen=True, slots=True)
+class DenseBlock:
+    """An instruction of which no rotations are known, between the rotations of its layer and those behind.
+
+    instruction: its place in the circuit.
+    generators: the images of X of each wire that it mixes, of Z of each of these, and of Z of the parities that it
+        reads and of its controls, Pauli strings with coefficients 1 and −1; its matrix acts on these as on the wires.
+    """
+
+    instruction: int
+    generators: tuple[PauliString, ...]
+    layer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clifford:
+    """A Clifford operator C on all wires: C†XC for each wire, and C†ZC, Pauli strings with coefficients 1 and −1.
+
+    Its phase is such that the first amplitude of C|0…0⟩ that is not 0 is positive.
+    """
+
+    x_images: tuple[PauliString, ...]
+    z_images: tuple[PauliString, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """e^{i phase} C … R₂ R₁ for rotations and blocks R in the order of their layers, and a Clifford operator C.
+
+    key: a number of 64 bits that depends on Pauli strings, layers and blocks, and on which angles are ±π/4; the same
+        for the same list in every process.
+    """
+
+    num_wires: int
+    rotations: tuple[PauliRotation, ...]
+    blocks: tuple[DenseBlock, ...]
+    clifford: Clifford
+    phase: float
+    key: int
+
+    @property
+    def num_layers(self) -> int:
+        """The number of layers."""
+        items: tuple[PauliRotation | DenseBlock, ...] = (*self.rotations, *self.blocks)
+        return max((item.layer + 1 for item in items), default=0)
+
+
+def label(string: PauliString, num_wires: int) -> str:
+    """Return a letter for each wire, the highest wire first as in Qiskit, behind a minus sign if it is negative."""
+    letters = ("IXZY"[(string.x >> wire & 1) + 2 * (string.z >> wire & 1)] for wire in reversed(range(num_wires)))
+    return "-" * (string.coefficient == -1) + "".join(letters)
+
+
+def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
+    """Return the form of a circuit of gates, for its first binding.
+
+    tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
+    as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
+    """
+    if not circuit.structure.only_gates:
+        raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
+    return form_of_instructions(
+        circuit.instructions,  # type: ignore[arg-type]  # all are gates
+        np.ascontiguousarray(circuit.operands[0]),
+        circuit.num_qubits,
+        tolerance,
+    )
+
+
+def form_of_instructions(
+    instructions: Sequence[Unitary], operands: NDArray[np.complex128], num_wires: int, tolerance: float = TOLERANCE
+) -> Form:
+    """Return the form of some gates; see `form_of`. operands: the numbers of one binding, in C order."""
+    if num_wires > MOST_WIRES:
+        raise NotSupported(f"expected at most {MOST_WIRES} wires, got {num_wires}; use fewer wires that gates join.")
+    made = _Made(tuple(instructions), operands, num_wires, tolerance)
+    made.run()
+    return made.form()
+
+
+class _Made:
+    """A form in the making in native code."""
+
+    def __init__(
+        self, instructions: tuple[Unitary, ...], operands: NDArray[np.complex128], num_wires: int, tolerance: float
+    ) -> None:
+        self.handle = 0
+        self._free = function("form_free")
+        ops, types = as_ops(instructions)
+        self._num_wires = num_wires
+        self._read = ops, types, operands  # kept, since they are read part by part
+        self.handle = function("form_begin")(
+            ops, 0 if types is None else address(types), address(operands), num_wires, tolerance
+        )
+
+    def run(self) -> None:
+        """Work to the end."""
+        advance = unchecked("form_advance")
+        while (state := advance(self.handle, _SLICE)) > 0:
+            check_cancelled()  # and here Python looks for Ctrl-C
+            if state == _WAITS:
+                function("form_read")(self.handle)
+        if state == REFUSED:
+            raise refusal(advance)
+        if state == _NO_FORM:
+            raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
+
+    def form(self) -> Form:
+        """Return what native code has found."""
+        counts = np.empty(4, dtype=np.int64)
+        function("form_counts")(self.handle, address(counts))
+        num_rotations, num_blocks, num_generators, key = counts.tolist()
+        num_strings, wires = num_rotations + num_generators + 2 * self._num_wires, self._num_wires
+        strings = np.empty((num_strings, 2), dtype=np.int64)
+        numbers = np.empty(num_strings + 3 * num_blocks, dtype=np.int64)
+        angles = np.empty(num_rotations + 1)
+        function("form_write")(self.handle, address(strings), address(numbers), address(angles))
+        layers, rest = numbers[:num_rotations].tolist(), numbers[num_rotations:]
+        rows, signs = rest[: 3 * num_blocks].reshape(-1, 3).tolist(), rest[3 * num_blocks :].tolist()
+        masks = strings.view(np.uint64).tolist()
+        signed = [
+            PauliString(x, z, -1.0 if sign else 1.0) for (x, z), sign in zip(masks[num_rotations:], signs, strict=True)
+        ]
+        generators, images = iter(signed[:num_generators]), signed[num_generators:]
+        turned = zip(masks, angles.tolist(), layers, strict=False)
+        return Form(
+            num_wires=wires,
+            rotations=tuple(PauliRotation(PauliString(x, z), angle, layer) for (x, z), angle, layer in turned),
+            blocks=tuple(
+                DenseBlock(number, tuple(next(generators) for _ in range(count)), layer)
+                for number, count, layer in rows
+            ),
+            clifford=Clifford(tuple(images[:wires]), tuple(images[wires:])),
+            phase=float(angles[-1]),
+            key=key & (1 << 64) - 1,
+        )
+
+    def __del__(self) -> None:
+        if self.handle:
+            self._free(self.handle)

@@ -1,0 +1,73 @@
+"""The numbers at which the engine takes another way, all in one table: sizes, counts, times, bytes.
+
+Both ways on the sides of such a number give the same results; the number says which takes less time or memory. Tests
+and the fuzzer set them, so that small circuits go every way. Code asks `now`, and never keeps a number; what is kept
+and depends on them is registered with `depends`, and forgotten when they change. Native code is told by `tell`.
+What a device says of itself (`Shape`, capacities) and what is an error beyond (limits) are no thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, replace
+from typing import Protocol, TypeVar
+from weakref import WeakSet
+
+import numpy as np
+
+from qsim_ex.native.library import address, function
+from qsim_ex.native.thresholds import Native
+from qsim_ex.thresholds.rows import Thresholds
+
+now = Thresholds()
+"""Those that hold at the moment; always asked for by this module, since `instead` puts others here."""
+
+
+class Cache(Protocol):
+    """Something that can be forgotten."""
+
+    def cache_clear(self) -> None:
+        """Forget all of it."""
+
+
+Kept = TypeVar("Kept", bound=Cache)
+
+_dependent: WeakSet[Cache] = WeakSet()
+
+
+def depends(cache: Kept) -> Kept:
+    """Register a cache of what depends on thresholds; as a decorator it stands above `lru_cache`."""
+    _dependent.add(cache)
+    return cache
+
+
+def tell() -> None:
+    """Tell native code its own; the library has those of `Native` when it is loaded."""
+    numbers = np.array(astuple(now.native), dtype=np.int64)
+    function("thresholds_set")(address(numbers))
+
+
+@contextmanager
+def instead(**numbers: int) -> Iterator[Thresholds]:
+    """Let other numbers hold meanwhile, in the whole process; for tests and the fuzzer.
+
+    numbers: by the names of rows.
+    """
+    before = now
+    own = {name: value for name, value in numbers.items() if name not in Native.__slots__}
+    others = {name: value for name, value in numbers.items() if name in Native.__slots__}
+    _become(replace(before, **own, native=replace(before.native, **others)))
+    try:
+        yield now
+    finally:
+        _become(before)
+
+
+def _become(new: Thresholds) -> None:
+    global now  # noqa: PLW0603  (the one place that sets it)
+    if new != now:
+        now = new
+        tell()
+        for cache in list(_dependent):
+            cache.cache_clear()

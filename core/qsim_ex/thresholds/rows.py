@@ -1,0 +1,262 @@
+"""The table of thresholds: a row each, by the part of the engine that asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qsim_ex.native.thresholds import Native
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Those of reading a circuit.
+
+    quarter_wires: the fewest wires of circuits whose quarter and eighth turns are structure; in narrower ones a sweep
+        takes less time than planning does.
+    gates_at_once: the fewest gates that are appended all together; to look at fewer takes longer than one by one.
+    native_instructions: the fewest instructions of a circuit of Qiskit that native code reads.
+    native_wires: the most wires of circuits whose wires native code has as masks, which have 64 bits.
+    tabled_angles: the fewest angles whose phases are made from a table.
+    angles_at_once: angles whose phases are made at a time, so that all arrays fit in a processor's cache.
+    written_parts: the most parts of a tuple whose text Python makes, and written_bytes: of a piece of native code's.
+    checked_rows: the most rows of matrices that are checked together; NumPy multiplies larger ones faster.
+    kept_pattern: the most entries of a matrix whose pattern is kept; larger ones are seldom.
+    kept_bytes: the most bytes of operands of all bindings that are kept; others are computed when they are needed.
+    entries_at_once: entries of matrices of a sweep that are computed at a time; bindings_at_once: bindings.
+    listed_bits: the most classical bits of a condition whose values are always listed; wide_listed_bits: the most if
+        they are few, which is listed_values or fewer. Other conditions are `circuit.control`.
+    values_for_one: the most values that a group of bindings computes for each one that is asked for.
+    """
+
+    quarter_wires: int = 16
+    gates_at_once: int = 17
+    native_instructions: int = 17
+    native_wires: int = 62
+    tabled_angles: int = 256
+    angles_at_once: int = 4096
+    written_parts: int = 64
+    written_bytes: int = 1 << 22
+    checked_rows: int = 32
+    kept_pattern: int = 64
+    kept_bytes: int = 1 << 20
+    entries_at_once: int = 1 << 12
+    bindings_at_once: int = 64
+    listed_bits: int = 10
+    wide_listed_bits: int = 16
+    listed_values: int = 1 << 12
+    values_for_one: int = 4
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Those of dividing a circuit, and of plans as Python has them.
+
+    jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.
+    narrow: the widest part of a circuit whose live ranges take no turns, and that is not parted at measurements: such a
+        state is small, and all of its shots run in compiled code (`run.methods.trajectories`).
+    gain: the least number of wires by which a part has to become smaller. Turns and parts add branch points, so that
+        one wire less, which halves a state, does not pay for them.
+    method_work: the least work of a state, instructions times amplitudes, for which it pays to look at every gate for
+        a method.
+    plan_parts: the most parts of a plan: a checkpoint may be written after each, and each is prepared by itself.
+    large_plan: the most instructions of a plan of which many are kept; each takes about half a KiB.
+    coefficients_at_once: instructions whose coefficients are made between two looks whether the run is cancelled.
+    packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
+    packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
+    operands_at_once: the operands of superoperators that are looked through at a time.
+    """
+
+    jointly: int = 10
+    narrow: int = 8
+    gain: int = 2
+    method_work: int = 1 << 20
+    plan_parts: int = 256
+    large_plan: int = 1 << 13
+    coefficients_at_once: int = 1 << 16
+    packed_at_once: int = 1 << 16
+    packed_by_numpy: int = 1 << 10
+    operands_at_once: int = 1 << 20
+
+
+@dataclass(frozen=True)
+class Running:
+    """Those of the ways of a run: trajectories, narrow densities, stabilizer circuits, tables of separate parts.
+
+    shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
+    trajectory_wires: the widest states whose trajectories run in compiled code whatever the noise. Wider ones gain more
+        from plans than these cost.
+    measured_trajectory_wires: those without channels: elsewhere all shots with equal outcomes share one state.
+    damped_trajectory_wires: those whose channels depend on the state so often that plans would be short.
+    pieces_for_a_question: the pieces of work for each such channel up to which that is often.
+    unit_bytes: the bytes of states and outcomes of one unit of work.
+    call_work: the most work of one call, in about nanoseconds, since Ctrl-C waits for it; call_events: the most random
+        numbers that one may keep as events.
+    work_alone: the work below which other threads do not pay, as if no shots shared a state.
+    shared_shots: the least shots of a part, if threads share all shots: the steps of shots without events are repeated
+        in each. shared_wires: the wires of a state up to which that matters.
+    block_wires: the widest states of which blocks of steps are one matrix; of wider ones the steps are faster.
+    block_shots: the shots for each column of a block's matrix for which making it pays.
+    narrow_density_wires: the widest states whose density matrix costs less than a few trajectories, without idle wires.
+    narrow_bindings: the most bindings of such a state at a time; Ctrl-C waits for them.
+    table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and the most
+        probabilities of a table.
+    wires_for_a_number: the wires that one number in [0, 1) chooses; its 53 bits are used up then.
+    values_at_once: the most numbers of saved values that are made at a time.
+    stabilizer_work: the least work of a state vector, instructions times amplitudes of the largest part, for which
+        Stim is chosen. Where something is random before the end, each shot does that work, and `method_work` is enough.
+    stim_records: the most records of all shots, or wires of all shots, that are sampled at a time.
+    """
+
+    shots_at_once: int = 1 << 16
+    trajectory_wires: int = 10
+    measured_trajectory_wires: int = 8
+    damped_trajectory_wires: int = 17
+    pieces_for_a_question: int = 6
+    unit_bytes: int = 1 << 27
+    call_work: int = 1 << 28
+    call_events: int = 1 << 22
+    work_alone: int = 1 << 20
+    shared_shots: int = 64
+    shared_wires: int = 8
+    block_wires: int = 3
+    block_shots: int = 8
+    narrow_density_wires: int = 5
+    narrow_bindings: int = 1024
+    table_wires: int = 16
+    table_size: int = 1 << 22
+    wires_for_a_number: int = 40
+    values_at_once: int = 1 << 22
+    stabilizer_work: int = 1 << 30
+    stim_records: int = 1 << 24
+
+
+@dataclass(frozen=True)
+class Observing:
+    """Those of shots, marginals and expectation values.
+
+    searched_wires: the number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn
+        from marginals.
+    sorted_shots: the shots that one thread sorts, or looks up, at a time.
+    chosen_wires: wires that one number of 53 bits chooses; the next wires have a number of their own.
+    density_by_strings: the most wires whose density matrix comes from Pauli strings for all rows at once: 16 of them.
+    batched_string_wires: the same, where an observer asks a batch.
+    z_parts: the most strings with one X-part that are summed in one pass.
+    sums_at_once: the most sums, or shots, that are computed at a time: 32 MiB.
+    marginal_wires: the most wires that one pass sums over, so that the result stays in a processor's cache.
+    divided_marginal_wires: those of a state in parts: 512 MiB on the host; shots of 38 wires need one visit for the
+        highest wires.
+    marginal_group: the wires of one marginal of many.
+    mapped_wires: the fewest wires that are drawn from the amplitudes of a state with an index map; their sums take less
+        time than those of a marginal over them. mapped_at_once: the most of its amplitudes that are gathered at a time.
+    amplitudes_at_once: the amplitudes that are gathered at a time: their indices take 8 MiB.
+    copied_at_once: the most amplitudes that are copied over the host at a time: 256 MiB in complex128.
+    strings_together: the most wires of a state in the host's memory whose Pauli strings are one request of the device.
+    """
+
+    searched_wires: int = 12
+    sorted_shots: int = 1 << 16
+    chosen_wires: int = 40
+    density_by_strings: int = 2
+    batched_string_wires: int = 4
+    z_parts: int = 1024
+    sums_at_once: int = 1 << 22
+    marginal_wires: int = 22
+    divided_marginal_wires: int = 26
+    marginal_group: int = 16
+    mapped_wires: int = 6
+    mapped_at_once: int = 1 << 20
+    amplitudes_at_once: int = 1 << 20
+    copied_at_once: int = 1 << 24
+    strings_together: int = 12
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Those of states in parts, batches, exchanges and migrations.
+
+    batch_bytes: the bytes of states and numbers that a CPU works on at a time: about the size of its last cache.
+    number_bytes: the bytes of numbers of a batch that are made on the host at a time; batch_rows: the most states.
+    summed_bytes: the most bytes of answers that are summed at once, since each rank needs some copies of them.
+    slice_message_bytes: the most bytes of one message of slices, unless a slice has more.
+    pieces_of_a_part, small_piece: a part is cut into so many pieces at least, so that links and staging overlap, but
+        not into pieces of fewer amplitudes than this.
+    row_pitch: the largest stride of rows, in amplitudes: copy engines take at most 2 GiB.
+    link_piece_bytes: the most bytes of one copy: a third of a millisecond over NVLink, far longer than queuing takes.
+    linked_bytes: the most bytes that are queued on a device before the host waits, so that a cancelled run ends soon.
+    mapped_piece_bytes: the most bytes of one launch into mapped memory: between two H200s launches of 32 MiB reached
+        0.86 of the speed of those of 1 GiB. mapped_bytes: those that are queued before the host waits.
+    rank_piece_bytes: the most bytes of one piece of a schedule between ranks.
+    direct_bytes: the fewest bytes that are swapped in place: two small messages around it take as long as this size.
+    group_bytes: the bytes of pieces after which a run can be cancelled, and two ranks wait for each other.
+    window_piece: the bytes of one copy of a migration: 1.2 ms on a link of 55 GB/s, so that starting it takes little.
+    window_bytes, window_copies: the most bytes, and copies, that are queued in one direction.
+    rehearsed_slices: the most slices of a state that is rehearsed: with more, the table of places would take longer
+        than planning.
+    queued_work: the most work that is queued on a device before the host waits.
+    first_bytes: the bytes of a value, with its size, that ranks gather by one message; what is longer needs a second.
+        A divided run gathers five short values, and each message takes 20 to 50 µs.
+    reached_at_once: the bytes of another process's memory that are swapped at a time: on two cores 256 and 512 KiB were
+        fastest, which stay in a core's cache. reached_runs: the most runs of one call, 1,024 or fewer (IOV_MAX).
+    file_piece: the amplitudes of a piece of a file; fewer where a sub state vector has fewer.
+    """
+
+    batch_bytes: int = 1 << 24
+    number_bytes: int = 1 << 28
+    batch_rows: int = 1 << 17
+    summed_bytes: int = 1 << 26
+    slice_message_bytes: int = 1 << 23
+    pieces_of_a_part: int = 8
+    small_piece: int = 1 << 20
+    row_pitch: int = 1 << 26
+    link_piece_bytes: int = 1 << 27
+    linked_bytes: int = 1 << 33
+    mapped_piece_bytes: int = 1 << 28
+    mapped_bytes: int = 1 << 31
+    rank_piece_bytes: int = 1 << 25
+    direct_bytes: int = 1 << 16
+    group_bytes: int = 1 << 28
+    window_piece: int = 1 << 26
+    window_bytes: int = 1 << 32
+    window_copies: int = 256
+    rehearsed_slices: int = 1 << 16
+    queued_work: int = 1 << 37
+    first_bytes: int = 1024
+    reached_at_once: int = 1 << 19
+    reached_runs: int = 1024
+    file_piece: int = 1 << 22
+
+
+@dataclass(frozen=True)
+class OnCpu:
+    """Those of the CPU.
+
+    sum_block_bits: log2 of the amplitudes of a block of a sum, which are neighbours in memory; sum_unit_blocks: of the
+        least blocks of a unit, which threads share.
+    sum_alone: the most amplitudes of a state for whose sums threads are never worth it.
+    sum_masks: the most Z-masks that share a pass: their totals of a block are 4 MiB.
+    product_bytes: the bytes of each of the matrices of a product.
+    unasked_bytes: the bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state.
+    chunk_bits: log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C.
+    slice_microseconds: how long a call of the native library may last between two checks for Ctrl-C.
+    amplitudes_alone: the number of amplitudes below which waking a thread does not pay.
+    past_caches: the bytes above which a growing state is written past the caches; 0 stands for those of the machine's
+        last cache, and for 64 MiB at least.
+    """
+
+    sum_block_bits: int = 10
+    sum_unit_blocks: int = 6
+    sum_alone: int = 1 << 12
+    sum_masks: int = 256
+    product_bytes: int = 32 << 20
+    unasked_bytes: int = 1 << 24
+    chunk_bits: int = 18
+    slice_microseconds: int = 50_000
+    amplitudes_alone: int = 1 << 15
+    past_caches: int = 0
+
+
+@dataclass(frozen=True)
+class Thresholds(Reading, Planning, Running, Observing, Placing, OnCpu):
+    """All of them; `native` has those that native code asks for."""
+
+    native: Native = field(default_factory=Native)
