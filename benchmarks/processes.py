@@ -31,6 +31,7 @@ from benchmarks.engine import circuit_of  # noqa: E402
 from benchmarks.families import FAMILIES  # noqa: E402
 from benchmarks.memory import give_back_pools, wait_for_all  # noqa: E402
 from qsim_ex import Simulator, StateVector  # noqa: E402
+from qsim_ex.placement.divided import exchanged  # noqa: E402
 from qsim_ex.placement.ranks import Ranks  # noqa: E402
 
 FORMAT = 1
@@ -99,7 +100,7 @@ def exchange(args: argparse.Namespace, options: dict[str, Any], wait: Callable[[
         moved = [placed.bytes_moved]
 
         def trade() -> None:
-            placed._bring(placed.layout.wires()[local : local + 1])
+            exchanged.bring(placed, placed.layout.wires()[local : local + 1])
 
         times = []
         for _ in range(args.repeat + 3):

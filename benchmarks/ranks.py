@@ -48,9 +48,9 @@ def measure(ranks: Communicator, n: int, repeat: int) -> dict[str, Any]:
     placed.forget()
     swaps = tuple((n - 2 * bits + k, n - bits + k) for k in range(bits))
     before = placed.bytes_moved
-    placed._exchange(swaps)
+    placed.exchange(swaps)
     sent = (placed.bytes_moved - before) // ranks.size
-    work = {"exchange": lambda: placed._exchange(swaps), **_plain(ranks, placed, sent)}
+    work = {"exchange": lambda: placed.exchange(swaps), **_plain(ranks, placed, sent)}
     seconds = dict.fromkeys(work, float("inf"))
     for _ in range(repeat):  # in turns, so that others who use this machine disturb all of them
         for name, one in work.items():

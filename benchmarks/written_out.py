@@ -48,7 +48,7 @@ def _rotate(builder: CircuitBuilder, rotation: PauliRotation) -> None:
 _INVERSE = {"s": "sdg"}
 
 
-def _before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
+def before(image: PauliString, name: str, wires: tuple[int, ...]) -> PauliString:
     """Return G†PG for a gate G of X, Z, S, CX and CZ."""
     x, z, sign = image.x, image.z, image.coefficient
     first, last = wires[0], wires[-1]
@@ -150,8 +150,8 @@ class _Synthesis:
                     self._behind("cz", wire, other)
 
     def _before(self, name: str, *wires: int) -> None:
-        self.xs[:] = [_before(image, name, wires) for image in self.xs]
-        self.zs[:] = [_before(image, name, wires) for image in self.zs]
+        self.xs[:] = [before(image, name, wires) for image in self.xs]
+        self.zs[:] = [before(image, name, wires) for image in self.zs]
         self._first.append((name, wires))
 
     def _behind(self, name: str, *wires: int) -> None:
@@ -168,6 +168,12 @@ class _Synthesis:
         self._last.append((name, wires))
 
 
+def append_clifford(builder: CircuitBuilder, clifford: Clifford) -> None:
+    """Append gates that are a Clifford operator, but for a phase."""
+    for name, wires in _Synthesis(clifford).gates:
+        builder.gate(name, wires)
+
+
 def written_out(form: Form, *, clifford: bool = True) -> Circuit:
     """Return a circuit that does what a form without blocks does, but for a phase. clifford: also its end."""
     assert not form.blocks
@@ -175,8 +181,7 @@ def written_out(form: Form, *, clifford: bool = True) -> Circuit:
     for rotation in form.rotations:
         _rotate(builder, rotation)
     if clifford:
-        for name, wires in _Synthesis(form.clifford).gates:
-            builder.gate(name, wires)
+        append_clifford(builder, form.clifford)
     return builder.build()
 
 

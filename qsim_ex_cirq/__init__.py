@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
         return qsim_ex.__version__
     if name == "QsimExDensityMatrixSimulator":  # which few programs use, and which loads much
         with uninterrupted():
-            from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
+            from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator  # see above
 
         return QsimExDensityMatrixSimulator
     raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}")

@@ -57,7 +57,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
     def __init__(
         self,
         *,
-        dtype: Any = np.complex64,
+        dtype: object = np.complex64,
         noise: cirq.NOISE_MODEL_LIKE = None,
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
         split_untangled_states: bool = True,
@@ -106,7 +106,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
     # --- states --------------------------------------------------------------------------------------------------
 
     def _create_partial_simulation_state(
-        self, initial_state: Any, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
+        self, initial_state: object, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
     ) -> QsimExDensityMatrixState:
         """Return the state that Cirq leads through the moments."""
         for qubit in qubits:
@@ -114,7 +114,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExDensityMatrixState(self._options, qubits, initial_state=initial_state, **how)
 
-    def _create_simulation_state(self, initial_state: Any, qubits: Sequence[cirq.Qid]) -> Any:
+    def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid]) -> Any:
         """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
         if isinstance(initial_state, int | np.integer):
             initial_state = matrix_of(initial_state, tuple(qubits))  # checked before it is divided among qubits
@@ -138,7 +138,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: Any = None,
+        initial_state: object = None,
         permit_terminal_measurements: bool = False,
     ) -> list[list[float]]:
         """Return the expectation value of each observable for each set of parameters, exact but for rounding.

@@ -19,21 +19,19 @@ from qsim_ex import Circuit, DensityMatrix, PauliSum
 from qsim_ex.errors import StateError
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
+from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
 from qsim_ex_cirq.translation.translator import Translator
 
-Axes = Sequence[int]
 Action = cirq.Gate | cirq.Operation
 Waiting = tuple[Action, tuple[int, ...]]
 """A gate or a channel, and the axes that it acts on."""
 Random = np.random.RandomState
 
 
-class EngineDensityMatrix(cirq.QuantumStateRepresentation):
-    """The density matrix of qubits, which Cirq numbers as axes; axis a is wire n − 1 − a of the engine.
+class EngineDensityMatrix(EngineRepresentation):
+    """The density matrix of qubits, which begins as `initial`; its tensor has the axes of rows first."""
 
-    It begins as `initial`, and is then in one of two places: in the engine with the operations that wait for it, or in
-    a tensor that somebody may have written to, until the next operation brings it back.
-    """
+    _factor = staticmethod(cirq.linalg.transformations.factor_density_matrix)
 
     def __init__(self, options: Options, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
         self._options = options
@@ -48,21 +46,6 @@ class EngineDensityMatrix(cirq.QuantumStateRepresentation):
         self._waiting.append((action, tuple(axes)))
 
     # --- what Cirq asks -------------------------------------------------------------------------------------------
-
-    def measure(self, axes: Axes, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None) -> list[int]:
-        """Measure axes, which projects the state on what is found."""
-        random = float(cirq.value.parse_random_state(seed).random())
-        value = self.now().measure(self._wires(axes), random=random) if axes else 0
-        return [value >> k & 1 for k in range(len(axes))]
-
-    def sample(
-        self, axes: Axes, repetitions: int = 1, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None
-    ) -> NDArray[np.uint8]:
-        """Sample axes, uint8 [repetitions, axes], without changing the state."""
-        number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
-        if not repetitions or not axes:
-            return np.zeros((repetitions, len(axes)), dtype=np.uint8)
-        return self.now().sample(repetitions, self._wires(axes), number)
 
     def expectation(self, sums: Sequence[PauliSum]) -> NDArray[Any]:
         """Return the trace of the state with each observable."""
@@ -92,11 +75,6 @@ class EngineDensityMatrix(cirq.QuantumStateRepresentation):
             return made
         return self._with(cirq.linalg.transformations.density_matrix_kronecker_product(self.tensor(), other.tensor()))
 
-    def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:
-        """Return the states of some axes and of the others; raises `cirq.EntangledStateError` where they have none."""
-        parts = cirq.linalg.transformations.factor_density_matrix(self.tensor(), axes, validate=validate, atol=atol)
-        return self._with(parts[0]), self._with(parts[1])
-
     def reindex(self, axes: Axes) -> Self:
         """Return the state with its axes in another order."""
         n = self._num_qubits
@@ -109,20 +87,9 @@ class EngineDensityMatrix(cirq.QuantumStateRepresentation):
         return self._with(cirq.linalg.transformations.transpose_density_matrix_to_axis_order(self.tensor(), axes))
 
     @property
-    def supports_factor(self) -> bool:
-        """Whether states can be divided."""
-        return True
-
-    @property
     def can_represent_mixed_states(self) -> bool:
         """Whether a channel leaves nothing to chance."""
         return True
-
-    def without(self, axes: Axes) -> Self:
-        """Return the state of the other axes; these are |0⟩."""
-        n = self._num_qubits
-        at: list[Any] = [0 if axis % n in axes else slice(None) for axis in range(2 * n)]
-        return self._with(self.tensor()[tuple(at)])
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -164,9 +131,6 @@ class EngineDensityMatrix(cirq.QuantumStateRepresentation):
             raise ancillas_are_left(trace)
         state.set(kept)
 
-    def _wires(self, axes: Axes) -> list[int]:
-        return [self._num_qubits - 1 - axis for axis in axes]
-
     def _with(self, tensor: NDArray[Any]) -> Self:
         n = tensor.ndim // 2
         return type(self)(self._options, n, np.ascontiguousarray(tensor).reshape(1 << n, 1 << n))
@@ -186,17 +150,17 @@ def _on(action: Action, qubits: Sequence[cirq.Qid]) -> cirq.Operation:
         return cirq.KrausChannel(cirq.kraus(action)).on(*qubits)
 
 
-class QsimExDensityMatrixState(cirq.DensityMatrixSimulationState):
+class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
     """Cirq's simulation state, with its density matrix in the engine."""
 
-    _state: EngineDensityMatrix  # type: ignore[assignment]  # Cirq's own keeps its arrays in a class of its own
+    _state: EngineDensityMatrix  # Cirq's own keeps its arrays in a class of its own
 
     def __init__(
         self,
         options: Options,
         qubits: Sequence[cirq.Qid],
         *,
-        initial_state: Any = 0,
+        initial_state: object = 0,
         prng: Random | None = None,
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
@@ -207,10 +171,8 @@ class QsimExDensityMatrixState(cirq.DensityMatrixSimulationState):
         base.__init__(self, state=state, **how)
         self._options = options
 
-    @property
-    def target_tensor(self) -> NDArray[Any]:
-        """The entries, [2, 2, …], rows first; what is written there is the state, until the next operation."""
-        return self._state.tensor()
+    def _fresh(self, qubits: Sequence[cirq.Qid]) -> Self:
+        return type(self)(self._options, qubits)
 
     @property
     def available_buffer(self) -> list[NDArray[Any]]:
@@ -226,18 +188,6 @@ class QsimExDensityMatrixState(cirq.DensityMatrixSimulationState):
     def engine_state(self) -> EngineDensityMatrix:
         """The density matrix in the engine."""
         return self._state
-
-    def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
-        """Add qubits in |0⟩, behind the others."""
-        more = type(self)(self._options, qubits)
-        return self.kronecker_product(more, inplace=True) if qubits else self
-
-    def remove_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
-        """Remove qubits that are |0⟩."""
-        if qubits:
-            self._state = self._state.without(self.get_axes(qubits))
-            self._set_qubits([qubit for qubit in self.qubits if qubit not in qubits])
-        return self
 
     def _act_on_fallback_(self, action: Any, qubits: Sequence[cirq.Qid], allow_decompose: bool = True) -> bool:
         if cirq.has_kraus(action):

@@ -18,6 +18,7 @@ from qsim_ex import Simulator
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.halves import WIDE, Halves
 from qsim_ex_cirq.moment_circuits import circuit_of
+from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Seed
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
@@ -26,16 +27,13 @@ from qsim_ex_cirq.translation.noise import MomentOperation
 if TYPE_CHECKING:
     from qsim_ex import StateVector
 
-Axes = Sequence[int]
 Random = np.random.RandomState
 
 
-class EngineState(cirq.QuantumStateRepresentation):
-    """Amplitudes of qubits, which Cirq numbers as axes; axis a is wire n − 1 − a of the engine.
+class EngineState(EngineRepresentation):
+    """Amplitudes of qubits."""
 
-    What they are is in one of two places: in the engine with the gates that wait for it, or in a tensor that somebody
-    may have written to, until the next gate brings it back.
-    """
+    _factor = staticmethod(cirq.linalg.transformations.factor_state_vector)
 
     def __init__(
         self,
@@ -78,7 +76,7 @@ class EngineState(cirq.QuantumStateRepresentation):
         """
         if qubits is not self._qubits:  # since axes were added, removed, or put in another order
             if self._waiting:
-                self._now()
+                self.now()
             self._qubits, self._halves = qubits, None
         self._whole = None if self._waiting else moment
         self._waiting.extend((self._moment, operation) for operation in operations)
@@ -110,25 +108,15 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     # --- what Cirq asks -------------------------------------------------------------------------------------------
 
-    def measure(self, axes: Axes, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None) -> list[int]:
+    def measure(self, axes: Axes, seed: Seed = None) -> list[int]:
         """Measure axes, which collapses the state."""
-        random = float(cirq.value.parse_random_state(seed).random())
-        value = self._now().measure(self._wires(axes), random=random) if axes else 0
+        found = super().measure(axes, seed)
         self._halves = None
-        return [value >> k & 1 for k in range(len(axes))]
-
-    def sample(
-        self, axes: Axes, repetitions: int = 1, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None
-    ) -> NDArray[np.uint8]:
-        """Sample axes, uint8 [repetitions, axes], without changing the state."""
-        number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
-        if not repetitions or not axes:
-            return np.zeros((repetitions, len(axes)), dtype=np.uint8)
-        return self._now().sample(repetitions, self._wires(axes), number)
+        return found
 
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
-        state = self._now(in_order=True).canonical()
+        state = self.now(in_order=True).canonical()
         if copy or not self._is_array:
             return state.to_numpy()
         found: Vector = np.asarray(state)[:]
@@ -147,34 +135,19 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
         """Return another state with the same amplitudes."""
-        return self._of(self._now().clone())
+        return self._of(self.now().clone())
 
     def kron(self, other: Self) -> Self:
         """Return the state of these qubits and those of another one."""
         return self._with(np.tensordot(self.tensor(), other.tensor(), 0))
 
-    def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:
-        """Return the states of some axes and of the others; raises `cirq.EntangledStateError` where they have none."""
-        parts = cirq.linalg.transformations.factor_state_vector(self.tensor(), axes, validate=validate, atol=atol)
-        return self._with(parts[0]), self._with(parts[1])
-
     def reindex(self, axes: Axes) -> Self:
         """Return the state with its axes in another order."""
         return self._with(np.transpose(self.tensor(), axes))
 
-    @property
-    def supports_factor(self) -> bool:
-        """Whether states can be divided."""
-        return True
-
-    def without(self, axes: Axes) -> Self:
-        """Return the state of the other axes; these are |0⟩."""
-        at: list[Any] = [0 if axis in axes else slice(None) for axis in range(self._num_qubits)]
-        return self._with(self.tensor()[tuple(at)])
-
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _now(self, *, in_order: bool = False) -> StateVector:
+    def now(self, *, in_order: bool = False) -> StateVector:
         """Return the state vector after everything that was waiting.
 
         in_order: whether its wires are to be in order, in which a single moment leaves them: see `StateVector.apply`.
@@ -203,9 +176,6 @@ class EngineState(cirq.QuantumStateRepresentation):
         """Whether the amplitudes are one array in the host's memory."""
         return self._state.device.in_host_memory and self._state.in_one_piece
 
-    def _wires(self, axes: Axes) -> list[int]:
-        return [self._num_qubits - 1 - axis for axis in axes]
-
     def _with(self, tensor: NDArray[Any]) -> Self:
         return type(self)(self._engine, tensor.ndim, np.ascontiguousarray(tensor).reshape(-1))
 
@@ -215,17 +185,17 @@ class EngineState(cirq.QuantumStateRepresentation):
         return made
 
 
-class QsimExSimulationState(cirq.StateVectorSimulationState):
+class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
     """Cirq's simulation state, with its amplitudes in the engine."""
 
-    _state: EngineState  # type: ignore[assignment]  # Cirq's own keeps its arrays in a class of its own
+    _state: EngineState  # Cirq's own keeps its arrays in a class of its own
 
     def __init__(
         self,
         engine: Simulator,
         qubits: Sequence[cirq.Qid],
         *,
-        initial_state: Any = 0,
+        initial_state: object = 0,
         prng: Random | None = None,
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
@@ -236,10 +206,8 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         base.__init__(self, state=state, **how)
         self._engine = engine
 
-    @property
-    def target_tensor(self) -> NDArray[Any]:
-        """The amplitudes, [2, 2, …]; what is written there is the state, until the next operation."""
-        return self._state.tensor()
+    def _fresh(self, qubits: Sequence[cirq.Qid]) -> Self:
+        return type(self)(self._engine, qubits)
 
     @property
     def available_buffer(self) -> NDArray[Any]:
@@ -269,18 +237,6 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
                 gates.clear()
                 cirq.act_on(operation, self)
         self._state.append_all(gates, self.qubits)
-
-    def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
-        """Add qubits in |0⟩, behind the others."""
-        more = type(self)(self._engine, qubits)
-        return self.kronecker_product(more, inplace=True) if qubits else self
-
-    def remove_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
-        """Remove qubits that are |0⟩."""
-        if qubits:
-            self._state = self._state.without(self.get_axes(qubits))
-            self._set_qubits([qubit for qubit in self.qubits if qubit not in qubits])
-        return self
 
     def _act_on_fallback_(self, action: Any, qubits: Sequence[cirq.Qid], allow_decompose: bool = True) -> bool:
         axes = self.get_axes(qubits)

@@ -17,7 +17,7 @@ from qsim_ex_cirq.translation.translation import Translation
 
 Bits = NDArray[np.uint8]
 Records = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
-Vector = NDArray[np.complexfloating[Any, Any]]
+Vector = NDArray[np.complexfloating]
 Metadata = Mapping[str, Any]
 
 

@@ -22,7 +22,7 @@ class SeedStream:
     same shots from it. given: whether there was one. Raises `OptionError`.
     """
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: object) -> None:
         try:
             generator: Any = cirq.value.parse_random_state(given)
             self._draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint

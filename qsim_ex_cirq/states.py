@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import StateError
 
-Initial = int | NDArray[np.complexfloating[Any, Any]]
+Initial = int | NDArray[np.complexfloating]
 
 
 def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
@@ -35,7 +35,7 @@ def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
     return value
 
 
-def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:
+def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating]:
     if isinstance(given, np.ndarray) and given.dtype.kind == "c" and given.shape == (1 << len(qubits),):
         return given
     vector: NDArray[Any] | None
@@ -59,7 +59,7 @@ def _words(qubits: tuple[cirq.Qid, ...]) -> str:
     return "one qubit" if len(qubits) == 1 else f"{len(qubits)} qubits"
 
 
-def _amplitudes_of(state: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:
+def _amplitudes_of(state: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating]:
     merged = state.create_merged_state()
     if tuple(merged.qubits) != qubits:
         raise StateError(f"the initial state is one of the qubits {merged.qubits}, the circuit has {qubits}.")

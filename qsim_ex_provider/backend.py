@@ -22,6 +22,7 @@ from qsim_ex.frameworks import (
     gpu_missing,
     job_checkpoint,
     job_seeds,
+    later,
     shown,
     with_options,
 )
@@ -38,13 +39,18 @@ from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 if TYPE_CHECKING:
     from qsim_ex.frameworks import Explanation
+    from qsim_ex_provider import explain
+    from qsim_ex_provider.translation import device_noise
+else:
+    explain = later("qsim_ex_provider.explain")
+    device_noise = later("qsim_ex_provider.translation.device_noise")
 
 
-@with_options(run_options.RunOptions, Options)
+@with_options(run_options.RunOptions, Options, but=("engine", "seed"))
 class QsimExBackend(BackendV2):
     """Runs circuits on qsim-ex's state vectors.
 
-    Any field of `options.RunOptions` may be given as a default for all runs; raises `AttributeError` for a field that
+    Any option of `options.KNOWN` may be given as a default for all runs; raises `AttributeError` for a field that
     does not exist and `OptionError` for a value that it cannot take.
     """
 
@@ -81,12 +87,10 @@ class QsimExBackend(BackendV2):
         one in the other's options, or else what the target says of the device's errors, see `DeviceNoise`; another
         `noise_model`, or None, may be given among the fields. Raises `OptionError` for what is no such backend.
         """
-        from qsim_ex_provider.translation.device_noise import DeviceNoise, target_of
-
-        target = target_of(backend)
+        target = device_noise.target_of(backend)
         if "noise_model" not in fields:
-            noise = getattr(backend.options, "noise_model", None) or DeviceNoise.from_backend(backend)
-            fields["noise_model"] = None if isinstance(noise, DeviceNoise) and noise.is_ideal() else noise
+            noise = getattr(backend.options, "noise_model", None) or device_noise.DeviceNoise.from_backend(backend)
+            fields["noise_model"] = None if isinstance(noise, device_noise.DeviceNoise) and noise.is_ideal() else noise
         made = cls(None, f"qsim_ex_from({backend.name})", **fields)
         made._device_target = device_target(target)
         return made
@@ -132,7 +136,7 @@ class QsimExBackend(BackendV2):
         for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.RunOptions(**{**self.options, **own})  # all values are checked before one is taken
+        run_options.RunOptions.of({**self.options, **own})  # all values are checked before one is taken
         self.options.update_options(**own)
         width: Any = dict(fields).get("n_qubits")
         if isinstance(width, int) and 0 < width <= WIDEST:
@@ -207,9 +211,7 @@ class QsimExBackend(BackendV2):
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
-        from qsim_ex_provider.explain import explain_job
-
-        return explain_job(circuits, binds, _noise_of(chosen), chosen.engine, machine)
+        return explain.explain_job(circuits, binds, _noise_of(chosen), chosen.engine, machine)
 
     def state(self, circuit: QuantumCircuit, **options: Unpack[RunKeywords]) -> qsim_ex.StateVector:
         """Return the state after a circuit of gates, as the engine's object: wire w is ``circuit.qubits[w]``.

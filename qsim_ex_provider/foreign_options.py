@@ -33,12 +33,12 @@ class Accepted:
     instead: str = ""
 
 
-def _bytes(mebibytes: Any) -> Any:
+def _bytes(mebibytes: object) -> Any:
     """Return bytes; 0 and None leave the limit to the machine, as in Aer."""
     return int(mebibytes * (1 << 20)) or None if isinstance(mebibytes, int | float) else mebibytes
 
 
-def _or_none(value: Any) -> Any:
+def _or_none(value: object) -> Any:
     """Return the value; 0, an empty list and None leave the number to the machine, as in Aer."""
     return value or None
 
@@ -157,7 +157,7 @@ NAMES = (*RENAMED, *ACCEPTED)
 """All names that are understood beside those of this package."""
 
 
-def in_own_words(given: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def in_own_words(given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, Any]:
     """Return options with their names here, without those that have no effect; unknown names stay.
 
     known: names that keep their meaning. Raises `OptionError` for a value with another meaning than here, and for an
@@ -177,7 +177,7 @@ def in_own_words(given: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, 
     return found
 
 
-def _check(name: str, value: Any, option: Accepted) -> None:
+def _check(name: str, value: object, option: Accepted) -> None:
     plain = value if isinstance(value, bool | int | str) else None if value is None else object()  # not an array
     if option.values is not None and plain not in option.values:
         expected = " or ".join(f"{name}={one!r}" for one in option.values)

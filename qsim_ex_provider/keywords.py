@@ -9,7 +9,7 @@ from qsim_ex.options import EngineKeywords
 
 
 class RunKeywords(EngineKeywords, total=False):
-    """The fields of `options.RunOptions`: ``**options: Unpack[RunKeywords]``."""
+    """The options of a run, `options.KNOWN`: ``**options: Unpack[RunKeywords]``."""
 
     precision: Any
     shots: int

@@ -16,7 +16,7 @@ from qsim_ex_provider.keywords import RunKeywords
 NAMES = ("qsim_ex",)
 
 
-@with_options(run_options.RunOptions, Options)
+@with_options(run_options.RunOptions, Options, but=("engine", "seed"))
 class QsimExProvider:
     """Gives access to the backends of qsim-ex; `options` are the defaults of those that it makes."""
 

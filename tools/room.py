@@ -29,6 +29,7 @@ APART = "ecosystem"
 """The folder of tests that run in environments of their own."""
 
 OF_NATIVE: Mapping[str, tuple[str, ...]] = {
+    "thresholds": ("native", "thresholds"),
     "base": ("native",),
     "kernels": ("native", "kernels/cpu"),
     "readers": ("native", "qsim_ex_provider/translation", "qsim_ex_cirq/translation"),

@@ -1,6 +1,7 @@
 // What the library is: the digest of its sources, and the instruction set that this processor has.
 
 #include "base/export.hpp"
+#include "thresholds/table.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -52,4 +53,20 @@ QX_EXPORT(level, ()) {
 #else
     return 0;
 #endif
+}
+
+// Takes all numbers, in the order of `Native` in qsim_ex.native.thresholds.
+QX_EXPORT(thresholds_set, (const qx::Int* numbers)) {
+#define QX_ROW(name) qx::thresholds.name = *numbers++;
+    QX_THRESHOLDS(QX_ROW)
+#undef QX_ROW
+    return 0;
+}
+
+// Gives the sides on which each number was met since the last call, as bits: 1 within, 2 beyond.
+QX_EXPORT(thresholds_met, (unsigned char* sides)) {
+#define QX_ROW(name) *sides++ = qx::thresholds.name.sides(), qx::thresholds.name.forget();
+    QX_THRESHOLDS(QX_ROW)
+#undef QX_ROW
+    return 0;
 }

@@ -3,7 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest.h>
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 extern "C" qx::Int qx_thresholds_set(const qx::Int* numbers);
 

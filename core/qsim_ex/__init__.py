@@ -131,7 +131,7 @@ def __getattr__(name: str) -> Any:
         return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
-    from qsim_ex.kernels.interrupts import uninterrupted
+    from qsim_ex.kernels.interrupts import uninterrupted  # here, since `import qsim_ex` loads nothing
 
     with uninterrupted():
         found = getattr(import_module(_HOMES[name]), name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,12 @@ from qsim_ex.circuit.ops import (
     Save,
     SetState,
 )
+from qsim_ex.later import later
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit import ways
+else:
+    ways = later("qsim_ex.circuit.ways")
 
 Vector = NDArray[np.complex128]
 Matrix = NDArray[np.complex128]
@@ -147,9 +153,7 @@ def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
         rho[0, 0] = 1
     operands = circuit.operands[0]
     if circuit.structure.has_control_flow:
-        from qsim_ex.circuit.ways import follow
-
-        return follow(circuit, rho, lambda instruction, bits, one: _after(n, instruction, operands, {bits: one}))
+        return ways.follow(circuit, rho, lambda instruction, bits, one: _after(n, instruction, operands, {bits: one}))
     found = {0: rho}
     for instruction in circuit.instructions:
         found = _after(n, instruction, operands, found)

@@ -13,13 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
+from qsim_ex.later import later
 from qsim_ex.placement.bits import few_distinct, integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.execution import costs
     from qsim_ex.planning.cost.summary import PlanSummary
+else:
+    costs = later("qsim_ex.execution.costs")
 
 LATEST = 256
 """Results that keep their plans; older ones keep only the counts of their plans."""
@@ -52,9 +56,7 @@ class Provenance:
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
-        from qsim_ex.execution.costs import total_of
-
-        own = total_of(self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment)
+        own = costs.total_of(self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment)
         return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -14,31 +15,42 @@ from numpy.typing import ArrayLike
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors, without
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.agreed import asked_of
-from qsim_ex.deployment.assign import Assigner, Assignment, assign
+from qsim_ex.deployment.assign import Assigner, assign
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.bar import interactive
 from qsim_ex.display.described import shown_options, with_options
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
+from qsim_ex.later import later
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
-from qsim_ex.run.pipeline import run_batch
+from qsim_ex.run.pipeline import BatchCall, own_bindings, run_by_method
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.planning.cost.summary import PlanSummary
+    from qsim_ex.run import preview, repeated, spread, to_state
     from qsim_ex.run.repeated import RepeatedCircuit
+    from qsim_ex.state import vector
     from qsim_ex.state.vector import StateVector
+else:
+    preview = later("qsim_ex.run.preview")
+    repeated = later("qsim_ex.run.repeated")
+    spread = later("qsim_ex.run.spread")
+    to_state = later("qsim_ex.run.to_state")
+    vector = later("qsim_ex.state.vector")
 
 _BAR_WIRES = 16
 """New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
@@ -125,9 +137,18 @@ class Simulator:
         their density matrix, unless it is given. readout: readout errors of measured bits, see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
-        result = run_batch(
-            self._assigner, self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout
-        )  # fmt: skip
+        options = self.options
+        bound = own_bindings(circuit) if bindings is None else bindings
+        bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
+        readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
+        call = BatchCall(
+            self._assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout
+        )
+        several = launcher.LAUNCHED or connection.CONNECTED.is_set()
+        turn = connection.in_turn(options.processes) if several else nullcontext()
+        with nullcontext() if cancel is None else cancelled_by(cancel), turn:
+            shared = not isinstance(options.processes, str) and spread.shared_out(call)
+            result = spread.run_shared(call) if shared else run_by_method(call)
         if LOGGER.isEnabledFor(logging.INFO):
             log_run(circuit, result)
         return result
@@ -169,9 +190,7 @@ class Simulator:
                 where = self._assigner.one(num_wires) if self._alone else self._assigned(circuit, num_wires)
                 if where.grows:
                     if self._repeated is None:
-                        from qsim_ex.run.repeated import RepeatedCircuit
-
-                        self._repeated = RepeatedCircuit(self.options)
+                        self._repeated = repeated.RepeatedCircuit(self.options)
                     return self._repeated(circuit, where)
         with connection.in_turn(self.options.processes):
             return self._made(circuit, num_wires, initial, cancel, where)
@@ -195,12 +214,8 @@ class Simulator:
                     "expected a circuit that begins in |0…0⟩ on all wires of the state with checkpoint=…, got another "
                     "beginning; put it into the circuit, or save the state with StateVector.save."
                 )
-            from qsim_ex.run.to_state import run_to_state
-
-            return run_to_state(self.options, where, circuit, cancel)
-        from qsim_ex.state.vector import StateVector
-
-        state = StateVector(num_wires, options=self.options, initial=initial, where=where)
+            return to_state.run_to_state(self.options, where, circuit, cancel)
+        state = vector.StateVector(num_wires, options=self.options, initial=initial, where=where)
         try:
             return state if circuit is None else state.apply(circuit, cancel)
         except BaseException:
@@ -227,8 +242,6 @@ class Simulator:
         machine: another machine to plan for, in place of this one and of the options for devices and processes. The
         result is a `str`, which a notebook and `rich` show as a table.
         """
-        from qsim_ex.run import preview
-
         return preview.explain(circuit, self.options, machine)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
@@ -236,8 +249,6 @@ class Simulator:
 
         GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
-        from qsim_ex.run import preview
-
         return preview.plans(circuit, self.options)
 
     def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
@@ -245,6 +256,4 @@ class Simulator:
 
         machine: as in `explain`.
         """
-        from qsim_ex.run import preview
-
         return preview.summary(circuit, self.options, machine)

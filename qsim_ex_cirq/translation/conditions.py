@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cirq
 
 from qsim_ex.errors import MeasurementError, NotSupported
-from qsim_ex.frameworks import Expression, thresholds
+from qsim_ex.frameworks import Expression, later, thresholds
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.translation import formulas
+else:
+    formulas = later("qsim_ex_cirq.translation.formulas")
 
 
 def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Expression:
@@ -27,11 +32,9 @@ def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Exp
         case cirq.BitMaskKeyCondition():
             return _masked(condition, reads[condition.key].number())
         case cirq.SympyCondition(expr):
-            from qsim_ex_cirq.translation.formulas import UnknownFormula, formula
-
             try:
-                return formula(expr, {str(key): read for key, read in reads.items()})
-            except UnknownFormula as error:
+                return formulas.formula(expr, {str(key): read for key, read in reads.items()})
+            except formulas.UnknownFormula as error:
                 return _table(condition, reads, index, str(error))
         case _:
             return _table(condition, reads, index, type(condition).__name__)

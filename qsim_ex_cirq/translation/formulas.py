@@ -33,7 +33,7 @@ class _Integer(NamedTuple):
     make: Callable[[int], Expression]
 
 
-def formula(expr: Any, keys: Keys) -> Expression:
+def formula(expr: object, keys: Keys) -> Expression:
     """Return an expression that is not 0 where a formula is true; raises `UnknownFormula`."""
     match expr:
         case sympy.logic.boolalg.BooleanAtom():
@@ -58,7 +58,7 @@ def formula(expr: Any, keys: Keys) -> Expression:
             return value.make(_width(value)).unary("truth", 1)
 
 
-def _joined(op: str, parts: Sequence[Any], keys: Keys) -> Expression:
+def _joined(op: str, parts: Sequence[object], keys: Keys) -> Expression:
     """Return formulas that are joined by an operation on truths."""
     truths = [formula(part, keys).unary("truth", 1) for part in parts]
     return reduce(lambda one, other: one.binary(op, other, 1), truths)
@@ -105,7 +105,7 @@ def _width(value: _Integer) -> int:
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _integer(expr: Any, keys: Keys) -> _Integer:
+def _integer(expr: object, keys: Keys) -> _Integer:
     """Return the value of a formula of integers; raises `UnknownFormula`."""
     match expr:
         case sympy.Integer():

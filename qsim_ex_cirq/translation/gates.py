@@ -124,7 +124,7 @@ class FromAttributes:
     of: str
     names: tuple[str, ...]
 
-    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+    def row(self, gate: object, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
         """Return the row of the gate table and its parameters."""
         return self.of, tuple([number(getattr(gate, name)) for name in self.names])
 
@@ -132,7 +132,7 @@ class FromAttributes:
         """Return what `row` finds."""
         return GateClass(self.names, (GateCase(None, None, self.of),))
 
-    def __call__(self, gate: Any, place: Place) -> None:
+    def __call__(self, gate: object, place: Place) -> None:
         """Append the gate."""
         name, parameters = self.row(gate, place.literal, place.number)
         place.row(name, *parameters)
@@ -252,7 +252,7 @@ class Columns:
         return set(chain.from_iterable(wires))
 
 
-def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:
+def _rows(gates: Sequence[object], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:
     """Return the row of each gate; literal: of each gate whether it was written without a symbol, None for all."""
     # By the identity of a gate, which is asked for its row once; the list keeps all gates.
     if literal is None:
@@ -263,7 +263,7 @@ def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[An
     return [rows[id(gate), how] for gate, how in zip(gates, literal, strict=True)]
 
 
-def _row(gate: Any, literal: bool, number: Callable[[Any], Any]) -> Row | None:
+def _row(gate: object, literal: bool, number: Callable[[Any], Any]) -> Row | None:
     rule = RULES.get(type(gate))
     if not isinstance(rule, _ROWS):
         return None

@@ -74,7 +74,7 @@ class _ResolverColumns(dict[str, Values]):
         return self[name]
 
 
-def number_or_column(columns: ParameterColumns, parameter: Any) -> Any:
+def number_or_column(columns: ParameterColumns, parameter: object) -> Any:
     """Return a gate's parameter as the builder takes it: a number, or float64 [resolvers].
 
     Raises `ParameterError` where a value is not real, and `NeedsNumbers` where a symbol has no number or NumPy cannot

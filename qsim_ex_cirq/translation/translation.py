@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import cirq
 import numpy as np
@@ -58,7 +57,7 @@ class Translation:
         end = len(of.instructions) - bool(self.at_end)
         return self._with((*of.instructions[:end], Save(label), *of.instructions[end:]), of.operands)
 
-    def beginning_in(self, vector: NDArray[np.complexfloating[Any, Any]]) -> Translation:
+    def beginning_in(self, vector: NDArray[np.complexfloating]) -> Translation:
         """Return the same, from a state of all wires, complex [2^n]; raises `StateError` if it is none."""
         of, n = self.circuit, len(self.qubits)
         operands = np.concatenate([of.operands, check.state(vector, n)[None]], axis=1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import cirq
 import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
-from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
+from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, later
 from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
@@ -23,8 +23,13 @@ from qsim_ex_cirq.translation.native_columns import NativeColumns
 from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translation import Translation
 
+if TYPE_CHECKING:
+    from qsim_ex_cirq.translation import without_rule
+else:
+    without_rule = later("qsim_ex_cirq.translation.without_rule")
 
-def require_numbers(resolved: Any) -> None:
+
+def require_numbers(resolved: object) -> None:
     """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
 
     Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.
@@ -234,9 +239,7 @@ class Translator:
                 if rule is not None:
                     rule(gate, place)
                 else:
-                    from qsim_ex_cirq.translation.without_rule import append_without_rule
-
-                    append_without_rule(self, op, place)
+                    without_rule.append_without_rule(self, op, place)
 
     def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
         """Append a unitary operation under conditions on measured keys, all of which must hold."""

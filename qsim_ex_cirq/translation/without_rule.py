@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError, NotSupported
-from qsim_ex.frameworks import NeedsNumbers
+from qsim_ex.frameworks import NeedsNumbers, later
 from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.gates import Place
 from qsim_ex_cirq.translation.noise import channel, kraus_of
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq.translation import recorded
     from qsim_ex_cirq.translation.translator import Translator
+else:
+    recorded = later("qsim_ex_cirq.translation.recorded")
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
@@ -50,9 +53,7 @@ def _channel(to: Translator, op: cirq.Operation, place: Place) -> bool:
     if kraus is None:
         return False
     if cirq.is_measurement(op):
-        from qsim_ex_cirq.translation.recorded import recorded_channel
-
-        recorded_channel(op, kraus, place, to.ancillas, to.pending)
+        recorded.recorded_channel(op, kraus, place, to.ancillas, to.pending)
     else:
         channel(op, kraus, place)
     return True

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qsim_ex import Options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.frameworks import later
+from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.translation.noise import noise_of
+
+if TYPE_CHECKING:
+    from qsim_ex_provider import foreign_options
+else:
+    foreign_options = later("qsim_ex_provider.foreign_options")
 
 ENGINE = tuple(field.name for field in fields(Options))
 """Options of the engine, all of which a primitive takes."""
@@ -56,7 +63,12 @@ class PrimitiveOptions:
 
 
 def primitive_options(
-    kind: PrimitiveKind, keywords: Mapping[str, Any], *, backend: Any = None, mode: Any = None, options: Any = None
+    kind: PrimitiveKind,
+    keywords: Mapping[str, object],
+    *,
+    backend: object = None,
+    mode: object = None,
+    options: object = None,
 ) -> PrimitiveOptions:
     """Return the options of a primitive; keywords: of its constructor; None leaves one of its own to the others.
 
@@ -75,12 +87,10 @@ def primitive_options(
     return PrimitiveOptions({**found, "noise_model": noise_of(found.get("noise_model"))}, Options(**engine))
 
 
-def _of_backend(kind: PrimitiveKind, backend: Any) -> Mapping[str, Any]:
+def _of_backend(kind: PrimitiveKind, backend: object) -> Mapping[str, Any]:
     """Return the options of a backend, which is one of ours or one to be simulated."""
     if backend is None:
         return {}
-    from qsim_ex_provider.backend import QsimExBackend
-
     ours = backend if isinstance(backend, QsimExBackend) else QsimExBackend.from_backend(backend)
     given = ours.options
     if given.executor is not None:
@@ -89,7 +99,7 @@ def _of_backend(kind: PrimitiveKind, backend: Any) -> Mapping[str, Any]:
     return {**found, "seed": given.seed_simulator, **({"default_shots": given.shots} if kind is SAMPLER else {})}
 
 
-def _layers(options: Any) -> list[Mapping[str, Any]]:
+def _layers(options: object) -> list[Mapping[str, Any]]:
     """Return options, and the dictionaries within them before, so that a later one wins."""
     if options is None:
         return []
@@ -100,21 +110,19 @@ def _layers(options: Any) -> list[Mapping[str, Any]]:
     return [*inner, {name: value for name, value in whole.items() if name not in NESTED and value is not None}]
 
 
-def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, object]) -> Mapping[str, Any]:
     """Return options by their names here; raises `OptionError` for an unknown one."""
     known = (*kind.own, *ENGINE)
     if all(name in known for name in layer):
         return layer
-    from qsim_ex_provider.foreign_options import NAMES, in_own_words
-
     found = {}
-    for name, value in in_own_words(layer, (*known, *kind.aliases, *kind.no_effect)).items():
+    for name, value in foreign_options.in_own_words(layer, (*known, *kind.aliases, *kind.no_effect)).items():
         own = kind.aliases.get(name, name)
         if own in found:
             raise OptionError(f"expected one of {name} and {own}, which are the same, got both; pass one.")
         if own in known:
             found[own] = value
         elif own not in kind.no_effect:
-            like = nearest(name, (*known, *kind.aliases, *kind.no_effect, *NAMES))
+            like = nearest(name, (*known, *kind.aliases, *kind.no_effect, *foreign_options.NAMES))
             raise OptionError(f"there is no option {name!r}.{like} Known: {', '.join(known)}.")
     return found

@@ -42,7 +42,7 @@ def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> A
         raise CircuitError(f"{where}: {error}") from error
 
 
-def _check_values(circuit: QuantumCircuit, values: Any, where: str) -> None:
+def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
     """Check that there is a value for each parameter; raises `ParameterError` with names and shapes."""
     if isinstance(values, np.ndarray) and values.dtype.char == "d" and values.shape[-1:] == (circuit.num_parameters,):
         return

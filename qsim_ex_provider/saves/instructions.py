@@ -39,7 +39,7 @@ class SaveInstruction(Instruction):
         pershot: bool = False,
         conditional: bool = False,
         unnormalized: bool = False,
-        params: Sequence[Any] = (),
+        params: Sequence[object] = (),
     ) -> None:
         if label is not None and not isinstance(label, str):
             raise TypeError(f"expected a label as a string, got {label!r}.")
@@ -77,7 +77,7 @@ class SetStatevector(Instruction):
         super().__init__("set_statevector", state.num_qubits, 0, [np.asarray(state.data)])
 
 
-def set_statevector(circuit: QuantumCircuit, state: Any) -> QuantumCircuit:
+def set_statevector(circuit: QuantumCircuit, state: object) -> QuantumCircuit:
     """Put all qubits into a state, whatever their state is; return the circuit.
 
     state: a `Statevector` or 2^n amplitudes. Raises `ValueError` for another size than the circuit's.

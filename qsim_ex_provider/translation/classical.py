@@ -64,7 +64,7 @@ class RuntimeVariables:
         """Return a variable that no circuit names."""
         return self._builder.variable(width)
 
-    def expression(self, node: Any, bits: ClbitNumbers) -> Expression:
+    def expression(self, node: object, bits: ClbitNumbers) -> Expression:
         """Return an expression, a bit, a register, or a condition (register or bit, value) in the engine's words.
 
         Raises `NotSupported` for stretches, which only a compiler resolves.
@@ -82,7 +82,7 @@ class RuntimeVariables:
         code.reverse()
         return Expression(tuple(code))
 
-    def _append(self, node: Any, bits: ClbitNumbers, code: list[Token]) -> tuple[Any, ...]:
+    def _append(self, node: object, bits: ClbitNumbers, code: list[Token]) -> tuple[Any, ...]:
         """Append the tokens of one node, and return its operands."""
         match node:
             case expr.Var():
@@ -123,7 +123,7 @@ class RuntimeVariables:
         self._unit = unit
         return float(value.value()) * _SECONDS.get(value.unit(), 1.0)
 
-    def store(self, target: Any, value: Expression, bits: ClbitNumbers) -> None:
+    def store(self, target: object, value: Expression, bits: ClbitNumbers) -> None:
         """Append a store into a variable, a register, a bit, or a bit of one of these."""
         if not isinstance(target, expr.Index):
             self._builder.store(self.expression(target, bits), value)
@@ -135,7 +135,7 @@ class RuntimeVariables:
         self._builder.store(whole, whole.binary("and", mask.unary("invert")).binary("or", moved))
 
 
-def width_of(kind: Any) -> int:
+def width_of(kind: object) -> int:
     """Return the engine's width of a type; raises `NotSupported` for one that has none."""
     match kind:
         case types.Bool():

@@ -127,7 +127,7 @@ class DeviceNoise(NoiseModel):
     @classmethod
     def from_backend(
         cls,
-        backend: Any,
+        backend: object,
         *,
         gate_error: bool = True,
         readout_error: bool = True,
@@ -202,7 +202,7 @@ class DeviceNoise(NoiseModel):
         return float(duration) * self.dt
 
 
-def target_of(backend: Any) -> Target:
+def target_of(backend: object) -> Target:
     """Return the target of a backend; raises `OptionError` for what has none."""
     target = getattr(backend, "target", None)
     if not isinstance(target, Target):

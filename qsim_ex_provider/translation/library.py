@@ -121,7 +121,7 @@ def _matrix(gate: Any, place: Place, to: Translator) -> None:
 @emit.register(Barrier)
 @emit.register(Delay)
 @emit.register(IGate)
-def _nothing(operation: Any, place: Place, to: Translator) -> None:
+def _nothing(operation: object, place: Place, to: Translator) -> None:
     """Append nothing: barriers, delays and identities do not change an ideal state."""
 
 

@@ -115,7 +115,7 @@ class _IncludedFiles:
             self.file(found, text, (*above, found))
 
 
-def check_program(path: Path, program: Any, limits: Limits) -> None:
+def check_program(path: Path, program: object, limits: Limits) -> None:
     """Check the syntax tree of OpenQASM 3: registers, loops and definitions."""
     _ProgramSizes(path, limits).whole(program)
 
@@ -140,7 +140,7 @@ class _ProgramSizes:
         count, _ = self.block(program.statements)
         self.limits.check(str(self.path), "max_instructions", "instructions", count)
 
-    def block(self, statements: Iterable[Any]) -> tuple[int, int]:
+    def block(self, statements: Iterable[object]) -> tuple[int, int]:
         """Return the size of statements that follow one another."""
         found = [self.statement(statement) for statement in statements]
         return sum(count for count, _ in found), max((depth for _, depth in found), default=0)
@@ -185,7 +185,7 @@ class _ProgramSizes:
                 self.limits.check(where, "max_qubits", "controls", self.size(modifier.argument))
         return self.gates.get(node.name.name, (1, 0)) if isinstance(node, self.ast.QuantumGate) else (1, 0)
 
-    def inside(self, node: Any) -> tuple[int, int] | None:
+    def inside(self, node: object) -> tuple[int, int] | None:
         """Return the size of what a statement holds; None if it holds no statements."""
         ast = self.ast
         match node:
@@ -206,19 +206,19 @@ class _ProgramSizes:
                 return self.block(node.statements)
         return None
 
-    def size(self, node: Any) -> int:
+    def size(self, node: object) -> int:
         """Return a size; one that is not written in figures is refused later."""
         if isinstance(node, self.ast.UnaryExpression):
             return abs(self.size(node.expression))
         return abs(node.value) if isinstance(node, self.ast.IntegerLiteral) else 1
 
-    def signed(self, node: Any, default: int) -> int:
+    def signed(self, node: object, default: int) -> int:
         """Return a number with its sign, or a default for one that is not written in figures."""
         if isinstance(node, self.ast.UnaryExpression):
             return -self.signed(node.expression, default)
         return node.value if isinstance(node, self.ast.IntegerLiteral) else default
 
-    def times(self, values: Any) -> int:
+    def times(self, values: object) -> int:
         """Return how often a loop over some values is done."""
         if isinstance(values, self.ast.DiscreteSet):
             return len(values.values)
@@ -253,7 +253,7 @@ def check_circuit(path: Path, circuit: QuantumCircuit, limits: Limits) -> None:
     limits.check(str(path), "max_instructions", "instructions", count(circuit, 0))
 
 
-def _length(values: Sequence[int] | range | Mapping[Any, Any]) -> int:
+def _length(values: Sequence[int] | range | Mapping[object, object]) -> int:
     if isinstance(values, range):  # len() of a long one is an error
         return max(0, (values.stop - values.start + values.step - (1 if values.step > 0 else -1)) // values.step)
     return len(values)

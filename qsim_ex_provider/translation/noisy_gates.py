@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import Any
 
+from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import Instruction, Noise, add_error
 from qsim_ex_provider.translation.columns import Columns, Row
 from qsim_ex_provider.translation.place import Wires
-from qsim_ex_provider.translation.translator import Translator
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""
@@ -18,10 +19,23 @@ _Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
 
 
 class NoisyGates:
-    """Appends gates of one circuit with their noise; what comes again is appended as it was the first time."""
+    """Appends gates of one circuit with their noise; what comes again is appended as it was the first time.
 
-    def __init__(self, to: Translator, columns: Columns, noise: Noise) -> None:
-        self._to = to
+    used: takes in the wires that are no longer known to be |0>. number: makes what the builder takes of a parameter;
+    None if parameters are taken as they are.
+    """
+
+    def __init__(
+        self,
+        builder: CircuitBuilder,
+        used: set[int],
+        number: Callable[[Any], Any] | None,
+        columns: Columns,
+        noise: Noise,
+    ) -> None:
+        self._builder = builder
+        self._used = used
+        self._number = number
         self._columns = columns
         self._noise = noise
         self._known: dict[_Key, _Repeated] = {}
@@ -35,7 +49,7 @@ class NoisyGates:
 
     def append(self, begin: int, end: int) -> Iterator[int]:
         """Append standard gates and identities that follow one another; yield the place of each one that is new."""
-        columns, builder, known = self._columns, self._to.builder, self._known
+        columns, builder, known = self._columns, self._builder, self._known
         rows, names, labels = columns.rows[begin:end], columns.names[begin:end], columns.labels[begin:end]
         if any(labels):
             names = [label or name for label, name in zip(labels, names, strict=True)]
@@ -52,7 +66,7 @@ class NoisyGates:
 
     def _learnt(self, new: Mapping[_Key, int]) -> Iterator[int]:
         """Make gates and their noise for the first time, and yield the place of each."""
-        builder, begin = self._to.builder, self._to.builder.num_instructions
+        builder, begin = self._builder, self._builder.num_instructions
         counts = []
         for key, place in new.items():
             yield place
@@ -65,28 +79,28 @@ class NoisyGates:
             numbered = row is not None and row[1]
             self._known[key] = (first, last) if numbered else ((*first, *gates.get(place, ()), *last), ())
             if row is not None or first or last:  # noise may leave its wires in any state
-                self._to.used.update(on)
+                self._used.update(on)
 
     def _channels(self, _: Row | None, name: str, on: Wires) -> tuple[int, int]:
         """Append the noise before a gate and after it, and return how many instructions each takes."""
         before, after = self._noise.before(name, on), self._noise.after(name, on)
         return (
-            0 if before is None else add_error(self._to.builder, before, name, on),
-            0 if after is None else add_error(self._to.builder, after, name, on),
+            0 if before is None else add_error(self._builder, before, name, on),
+            0 if after is None else add_error(self._builder, after, name, on),
         )
 
     def _gates(self, places: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
         """Yield the instructions of gates, given by their places; row by row."""
-        to, columns = self._to, self._columns
+        builder, columns = self._builder, self._columns
         of: dict[str, list[int]] = {}
         for place in places:
             of.setdefault(columns.rows[place][0], []).append(place)  # type: ignore[index]  # these have rows
         for row, mine in of.items():
             given = [columns.parameters[place] for place in mine]
-            if to.takes_columns:
-                given = [list(map(to.number, one)) for one in given]
-            first = to.builder.num_instructions
-            to.builder.gates([row] * len(mine), [columns.wires[place] for place in mine], given)
-            made = to.builder.taken(first)
+            if self._number is not None:
+                given = [list(map(self._number, one)) for one in given]
+            first = builder.num_instructions
+            builder.gates([row] * len(mine), [columns.wires[place] for place in mine], given)
+            made = builder.taken(first)
             each = len(made) // len(mine)
             yield from ((place, made[each * i : each * (i + 1)]) for i, place in enumerate(mine))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
@@ -15,7 +14,7 @@ NO_BINDS = ParameterColumns({}, 1)
 """The one binding of a circuit without parameters."""
 
 
-def binds_of(circuits: Sequence[QuantumCircuit], given: Any) -> list[ParameterColumns]:
+def binds_of(circuits: Sequence[QuantumCircuit], given: object) -> list[ParameterColumns]:
     """Return the bindings of each circuit.
 
     given: a list with one dictionary for each circuit; an empty list binds nothing. A key is a parameter, its name, or
@@ -39,7 +38,7 @@ def binds_of(circuits: Sequence[QuantumCircuit], given: Any) -> list[ParameterCo
     return [_binds(circuit, one, f"parameter_binds[{k}]") for k, (circuit, one) in pairs]
 
 
-def _binds(circuit: QuantumCircuit, given: Any, where: str) -> ParameterColumns:
+def _binds(circuit: QuantumCircuit, given: object, where: str) -> ParameterColumns:
     """Return the bindings of one circuit from its dictionary."""
     if not isinstance(given, Mapping):
         raise ParameterError(
@@ -65,7 +64,7 @@ def _binds(circuit: QuantumCircuit, given: Any, where: str) -> ParameterColumns:
     return ParameterColumns({name: np.broadcast_to(column, (count,)) for name, column in columns.items()}, count)
 
 
-def _columns(key: Any, values: Any, where: str) -> Iterator[tuple[str, Values]]:
+def _columns(key: object, values: object, where: str) -> Iterator[tuple[str, Values]]:
     """Return the names that a key stands for, each with its number, of shape [], or numbers, of shape [bindings]."""
     if not isinstance(key, str | Parameter | ParameterVector):
         raise ParameterError(f"{where}: expected a parameter, its name, or a ParameterVector as a key, got {key!r}.")

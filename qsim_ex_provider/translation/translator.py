@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qiskit.circuit import (
     Barrier,
@@ -33,12 +33,18 @@ from qsim_ex.frameworks import (
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
+    later,
     surround,
 )
 from qsim_ex_provider.translation.classical import RuntimeVariables
 from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of, matrices_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
 from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, Wires
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.translation import noisy_gates
+else:
+    noisy_gates = later("qsim_ex_provider.translation.noisy_gates")
 
 Inner = Generator[tuple[QuantumCircuit, Place], None, None]
 """The circuits inside control flow, and where each is to be appended."""
@@ -275,10 +281,10 @@ class Walk:
         # Where there is noise, identities are gates; circuits that measure relaxation have hundreds of them.
         self._identities: set[int] = set()
         if self._noise is not None:
-            from qsim_ex_provider.translation.noisy_gates import NoisyGates
-
             assert isinstance(columns, Columns)  # circuits with noise are read in Python
-            self._noisy = NoisyGates(to, columns, self._noise)
+            self._noisy = noisy_gates.NoisyGates(
+                to.builder, to.used, to.number if to.takes_columns else None, columns, self._noise
+            )
             self._identities = self._noisy.identities()
         self._others = [place for place in columns.others if place not in self._identities]
         if columns.measured:

@@ -22,12 +22,11 @@ from qiskit.circuit import Parameter, QuantumCircuit
 from qsim_ex import BatchedStateVector, Circuit, CircuitBuilder, Options, PauliString, PauliSum, Simulator, StateVector
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, QsimExBackend, QsimExProvider, SamplerV2
-from qsim_ex_provider.options import RunOptions
+from qsim_ex_provider.options import KNOWN
 
 WIRES, SHOTS = 6, 40
 
 ENGINE = tuple(one.name for one in fields(Options))
-RUN = tuple(one.name for one in fields(RunOptions) if one.init)
 CIRQ = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 
 
@@ -302,7 +301,7 @@ PLANS = tuple(
     Entry(f"Simulator.{name}", _of(Simulator, name), usual, read=lambda one: numbers(str(one)), runs=False)
     for name, usual in _PLANNED.items()
 )
-_BACKEND = {"takes": RUN, "read": np.asarray}
+_BACKEND = {"takes": KNOWN, "read": np.asarray}
 QISKIT = (
     Entry("QsimExBackend.run", _with(_backend_run), {"run_input": for_qiskit()}, **_BACKEND),
     Entry("QsimExBackend(...)", _with(_backend_made), {"run_input": for_qiskit()}, **_BACKEND),

@@ -9,6 +9,7 @@ import pytest
 from support.plain_device import PlainDevice
 
 from qsim_ex.deployment import assign
+from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
@@ -112,16 +113,16 @@ def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPa
 
 def test_a_plan_needs_no_gpu(host: PlainDevice) -> None:
     """A plan for GPUs that are not here can be made, and its reason says that they are not here."""
-    device, deployment = assign.assign_hypothetical(
+    device, deployment = assign_hypothetical(
         38, Options(devices=(0, 1, 2, 3), max_memory=139 << 30, precision="single")
     )
     assert (device.name, deployment.kind) == ("gpu:0", "peers over host")
     assert "not on this machine" in deployment.reason
-    assert assign.assign_hypothetical(50, Options(device="cpu"))[1].reason == "asked for; it does not fit there"
-    assert assign.assign_hypothetical(20, Options())[0] is host
-    assert assign.assign_hypothetical(30, Options(device="gpu", device_wires=28))[1].kind == "migrated"
+    assert assign_hypothetical(50, Options(device="cpu"))[1].reason == "asked for; it does not fit there"
+    assert assign_hypothetical(20, Options())[0] is host
+    assert assign_hypothetical(30, Options(device="gpu", device_wires=28))[1].kind == "migrated"
     with pytest.raises(DeviceError, match="no GPU found"):
-        assign.assign_hypothetical(30, Options(device="gpu"))
+        assign_hypothetical(30, Options(device="gpu"))
 
 
 @pytest.mark.usefixtures("host")

@@ -16,7 +16,7 @@ def test_all_placements_are_known() -> None:
     """The kinds that the source has are those of the table, and each has a class, beside the bases that some share."""
     classes, kinds = PLACEMENTS
     assert kinds == set(table.KINDS)
-    assert {"Divided", "Visited"} < classes
+    assert {"Divided", "Ranks"} < classes
     assert len(classes) >= len(kinds) + 2
 
 

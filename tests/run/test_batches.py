@@ -224,7 +224,7 @@ def test_a_run_goes_on_after_a_measurement(name: str) -> None:
 def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that each hold whole states work at the same time, and find all that one device finds."""
     from qsim_ex.deployment import assign
-    from qsim_ex.deployment.assign import on
+    from qsim_ex.deployment.assignment import on
     from qsim_ex.devices.cpu.device import CpuDevice
 
     machines = [CpuDevice(1), CpuDevice(1)]
@@ -262,7 +262,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a batch has failed on one device, the other stops early."""
     from qsim_ex.deployment import assign
-    from qsim_ex.deployment.assign import on
+    from qsim_ex.deployment.assignment import on
     from qsim_ex.devices.cpu.device import CpuDevice
 
     machines = [CpuDevice(1), CpuDevice(1)]

@@ -14,7 +14,7 @@ from support.gpus import gpu_missing
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.deployment.assign import Assignment, on
+from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.options import Options

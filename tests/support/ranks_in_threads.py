@@ -13,6 +13,7 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -26,6 +27,7 @@ from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.kinds import PlacementKind
@@ -262,7 +264,7 @@ def _answer(ranks: Ranks, question: str, asked: Sequence[Any]) -> Any:
             plan, work[rank * each : rank * each + each], tick if rank == 0 else _nobody
         ),
         "pieces": lambda size: list(ranks.pieces(size)),
-        "bring": ranks._bring,
+        "bring": partial(exchanged.bring, ranks),
         "buffers": lambda: [(number, end.device, end.buffer) for number, end in ranks._held.items()],
     }
     return answers.get(question, getattr(ranks, question, None))(*asked)

@@ -27,6 +27,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--failures", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--no-shrink", action="store_true", help="print failures as they were drawn")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts and failures to a file")
+    parser.add_argument("--ways", action="store_true", help="fail as well if a side of a threshold was never met")
     parser.add_argument("--list", action="store_true", help="print the kinds that can be drawn here")
     return parser
 
@@ -59,7 +60,10 @@ def main() -> int:
     for found in tally.found[: given.failures]:
         _show(found, only, small=not given.no_shrink)
     print(f"seed {given.seed}: {tally.line()}")
-    return 1 if tally.found else 0
+    ways = tally.ways_not_taken() if given.ways else []
+    if given.ways:
+        print(f"ways not taken: {'; '.join(ways) or 'none'}")
+    return 1 if tally.found or ways else 0
 
 
 def _repeat(seed: int, only: tuple[str, ...], *, small: bool) -> int:

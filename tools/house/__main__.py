@@ -9,7 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from tools.diagram import pyproject
-from tools.house import measured, names, once, pages, placements, precisions, rooms, shape, tables, words
+from tools.house import (
+    imports,
+    kinds,
+    measured,
+    names,
+    once,
+    pages,
+    placements,
+    precisions,
+    rooms,
+    shape,
+    tables,
+    words,
+)
 from tools.house.sources import ROOT, Rule, read
 from tools.walk import CASES
 
@@ -25,6 +38,9 @@ def rules() -> list[Rule]:
         placements.placements_asked,
         placements.devices_asked,
         names.class_names,
+        imports.circles,
+        imports.late_imports,
+        kinds.towers,
         once.one_divider,
         once.one_prepare,
         once.one_executor,
@@ -33,6 +49,7 @@ def rules() -> list[Rule]:
         precisions.precisions_apart,
         precisions.bytes_asked,
         words.wanted,
+        kinds.anys,
         shape.file_lines,
         shape.function_lines,
     )

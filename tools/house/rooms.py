@@ -11,10 +11,11 @@ from tools.house.sources import ROOT, Finding, Rule
 
 NATIVE = "core/native/"
 BELOW: Mapping[str, frozenset[str]] = {
-    "base": frozenset({"base"}),
-    "kernels": frozenset({"base", "kernels"}),
-    "readers": frozenset({"base", "readers"}),
-    "planner": frozenset({"base", "kernels", "readers", "planner"}),
+    "thresholds": frozenset({"thresholds"}),
+    "base": frozenset({"thresholds", "base"}),
+    "kernels": frozenset({"thresholds", "base", "kernels"}),
+    "readers": frozenset({"thresholds", "base", "readers"}),
+    "planner": frozenset({"thresholds", "base", "kernels", "readers", "planner"}),
 }
 """For each room those that its files may include; what lies in none stands above all."""
 

@@ -48,11 +48,12 @@ class Source:
     path: str
     tree: ast.Module
     lines: int
+    text: str
 
     @classmethod
     def parse(cls, path: str, text: str) -> Source:
         """Parse the text of a file."""
-        return cls(path, ast.parse(text), len(text.splitlines()))
+        return cls(path, ast.parse(text), len(text.splitlines()), text)
 
     @property
     def module(self) -> str:

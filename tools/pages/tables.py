@@ -75,8 +75,8 @@ def run_options() -> str:
     from qsim_ex_provider.keywords import RunKeywords
     from qsim_ex_provider.options import RunOptions
 
-    engine = {field.name for field in fields(Options)}
-    found = [row for row in rows(RunOptions, RunKeywords).values() if row.name not in engine]
+    others = {"engine", *(field.name for field in fields(Options))}
+    found = [row for row in rows(RunOptions, RunKeywords).values() if row.name not in others]
     lines = ((f"`{row.name}`", type_of(row.type), default_of(row.default), sentence(row.meaning)) for row in found)
     return table(("option", "values", "default", "meaning"), lines)
 

@@ -3,7 +3,7 @@
 
 #include "base/pool.hpp"
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx {
 namespace {

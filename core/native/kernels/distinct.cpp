@@ -4,7 +4,7 @@
 
 #include "base/export.hpp"
 #include "base/interned.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace {
 

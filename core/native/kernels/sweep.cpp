@@ -7,7 +7,7 @@
 
 #include "base/export.hpp"
 #include "base/pool.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 #include "kernels/flush.hpp"
 
 namespace qx::QX_SET {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -15,7 +15,7 @@
 #include "base/owned.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -61,7 +61,7 @@ class Expression:
         """The width of the value in bits; `FLOAT` for a number in float64."""
         return self.code[-1].width
 
-    def unary(self, op: str, width: int | None = None, value: Any = None) -> Expression:
+    def unary(self, op: str, width: int | None = None, value: object = None) -> Expression:
         """Return an operation of `UNARY` on this expression; width: of its result, by default that of this."""
         if op not in UNARY:
             raise CircuitError(f"expected an operation among {', '.join(UNARY)}, got {op!r}; use one of them.")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.cirq_gates import CirqGates
 from qsim_ex.circuit.ops import Pattern
+from qsim_ex.circuit.phases import Angles, Entry
 
-Entries = Sequence[Any]
+Entries = Sequence[Entry]
 """The entries of a matrix, flat in C order: each a number, or an array of one for each set of parameters."""
 
 
@@ -26,7 +27,7 @@ class Factor(NamedTuple):
     """A gate of the table with its parameters, on the same arguments or, a global phase, on none."""
 
     name: str
-    parameters: tuple[Any, ...]
+    parameters: tuple[Angles, ...]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ library and Cirq's gate documentation, with argument 0 the least significant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from qsim_ex.circuit import powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
-from qsim_ex.circuit.phases import phases
+from qsim_ex.circuit.phases import Angles, phases
 
 _i = 1j
 _r = float(np.sqrt(0.5))
@@ -138,7 +137,7 @@ def _phases(of: str) -> Callable[..., tuple[Factor, ...]]:
     return lambda theta: (Factor(of, (theta,)), Factor("global_phase", (-theta / 2,)))
 
 
-def _euler(theta: Any, phi: Any, lam: Any) -> tuple[Factor, ...]:
+def _euler(theta: Angles, phi: Angles, lam: Angles) -> tuple[Factor, ...]:
     """Return the factors of U(θ, φ, λ) = P(φ)·RY(θ)·P(λ), in the order in which they act."""
     return Factor("p", (lam,)), Factor("ry", (theta,)), Factor("p", (phi,))
 
@@ -262,13 +261,13 @@ def _turned_z(of: str) -> Callable[..., tuple[Factor, ...]]:
     return lambda t, s: (Factor(of, (np.pi * t,)), Factor("global_phase", (np.pi * t * s,)))
 
 
-def _hops(t: Any, s: Any) -> tuple[Factor, ...]:
+def _hops(t: Angles, s: Angles) -> tuple[Factor, ...]:
     """Return the factors of a power of SWAP: a turn of |01⟩ and |10⟩ into each other, and a phase on both."""
     half, whole = np.pi / 2 * t, np.pi * t * s
     return Factor("hop", (half,)), Factor("parity_phase", (half,)), Factor("global_phase", (whole,))
 
 
-def _phased_x(p: Any, t: Any, s: Any) -> tuple[Factor, ...]:
+def _phased_x(p: Angles, t: Angles, s: Angles) -> tuple[Factor, ...]:
     """Return the factors of Z^p · X^t · Z^−p, in the order in which they act."""
     return Factor("p", (-np.pi * p,)), *_turned("rx")(t, s), Factor("p", (np.pi * p,))
 

@@ -7,7 +7,6 @@ below 8e-4, so the first terms that the series omit are below 3e-18.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,12 @@ from qsim_ex import thresholds
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+
+Angles = float | Floats
+"""A parameter of a gate, or one for each set of parameters."""
+
+Entry = complex | Floats | NDArray[np.complexfloating]
+"""An entry of a matrix, or one for each set of parameters."""
 
 TURN = 4096
 """Parts of a turn; the table holds one root of unity for each part."""
@@ -34,7 +39,7 @@ _LOW = (2 * np.pi - TURN * _HIGH + 2.4492935982947064e-16) / TURN
 """One part of a turn is _HIGH + _LOW; 2π in twice the precision is its nearest double plus 2.4492935982947064e-16."""
 
 
-def phases(angles: Any) -> Complex:
+def phases(angles: Angles) -> Complex:
     """Return e^{iφ} for angles in radians, complex128 of the same shape, to 3e-16.
 
     Up to 2π a quarter turn gives 1, i, −1 or −i exactly, so that X to the power of 1 moves all of an amplitude.

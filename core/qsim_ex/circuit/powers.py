@@ -5,60 +5,58 @@ Exponents and global shifts are in half turns, all other parameters in radians; 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from qsim_ex.circuit.phases import phases
+from qsim_ex.circuit.phases import Angles, Complex, Entry, phases
 
 _R = float(np.sqrt(0.5))
 
 
-def turn(t: Any, shift: Any = 0.0) -> tuple[Any, Any, Any]:
+def turn(t: Angles, shift: Angles = 0.0) -> tuple[Complex, Complex, Complex]:
     """Return e^{iπts}, (1 + e^{iπt})/2 and (1 − e^{iπt})/2; with the last two, A^t = a·1 + b·A if A·A = 1."""
     u = phases(np.pi * t)
     return phases(np.pi * t * shift), (1 + u) / 2, (1 - u) / 2
 
 
-def xpow(t: Any, s: Any) -> list[Any]:
+def xpow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} X^t."""
     g, a, b = turn(t, s)
     return [g * a, g * b, g * b, g * a]
 
 
-def ypow(t: Any, s: Any) -> list[Any]:
+def ypow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} Y^t."""
     g, a, b = turn(t, s)
     return [g * a, -1j * g * b, 1j * g * b, g * a]
 
 
-def hpow(t: Any, s: Any) -> list[Any]:
+def hpow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} H^t."""
     g, a, b = turn(t, s)
     return [g * (a + _R * b), g * _R * b, g * _R * b, g * (a - _R * b)]
 
 
-def xxpow(t: Any, s: Any) -> list[Any]:
+def xxpow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} (X⊗X)^t."""
     g, a, b = turn(t, s)
     a, b = g * a, g * b
     return [a, 0, 0, b, 0, a, b, 0, 0, b, a, 0, b, 0, 0, a]
 
 
-def yypow(t: Any, s: Any) -> list[Any]:
+def yypow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} (Y⊗Y)^t."""
     g, a, b = turn(t, s)
     a, b = g * a, g * b
     return [a, 0, 0, -b, 0, a, b, 0, 0, b, a, 0, -b, 0, 0, a]
 
 
-def swappow(t: Any, s: Any) -> list[Any]:
+def swappow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} SWAP^t."""
     g, a, b = turn(t, s)
     return [g, 0, 0, 0, 0, g * a, g * b, 0, 0, g * b, g * a, 0, 0, 0, 0, g]
 
 
-def iswappow(t: Any, s: Any) -> list[Any]:
+def iswappow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} iSWAP^t."""
     g = turn(t, s)[0]
     u = phases(np.pi * t / 2)
@@ -66,20 +64,20 @@ def iswappow(t: Any, s: Any) -> list[Any]:
     return [g, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, g]
 
 
-def phasedxpow(p: Any, t: Any, s: Any) -> list[Any]:
+def phasedxpow(p: Angles, t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} Z^p X^t Z^−p."""
     g, a, b = turn(t, s)
     return [g * a, g * b * phases(-np.pi * p), g * b * phases(np.pi * p), g * a]
 
 
-def fsim(theta: Any, phi: Any) -> list[Any]:
+def fsim(theta: Angles, phi: Angles) -> list[Entry]:
     """Return what turns |01⟩ and |10⟩ by θ, with the phase −φ of |11⟩."""
     u = phases(theta)
     c, m = u.real, -1j * u.imag
     return [1, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, phases(-phi)]
 
 
-def phasedfsim(theta: Any, zeta: Any, chi: Any, gamma: Any, phi: Any) -> list[Any]:
+def phasedfsim(theta: Angles, zeta: Angles, chi: Angles, gamma: Angles, phi: Angles) -> list[Entry]:
     """Return the same between phases on each wire and of both, as Cirq defines them."""
     u, g = phases(theta), phases(-gamma)
     c, m = g * u.real, -1j * g * u.imag
@@ -91,7 +89,7 @@ def phasedfsim(theta: Any, zeta: Any, chi: Any, gamma: Any, phi: Any) -> list[An
     ]  # fmt: skip
 
 
-def phasediswappow(p: Any, t: Any, s: Any) -> list[Any]:
+def phasediswappow(p: Angles, t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} iSWAP^t between Z^p ⊗ Z^−p and its inverse."""
     g = turn(t, s)[0]
     u = phases(np.pi * t / 2)

@@ -52,7 +52,7 @@ def written(row: str) -> str:
     return _WRITTEN.get(row, row)
 
 
-def quarter(name: str, parameters: Sequence[Any]) -> str:
+def quarter(name: str, parameters: Sequence[object]) -> str:
     """Return the row that stands for a row with one angle; "" if it stays what it is, as what is wrong does."""
     rows = QUARTERS.get(name)
     if rows is None or len(parameters) != 1:

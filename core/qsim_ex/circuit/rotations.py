@@ -5,72 +5,70 @@ Matrices follow Qiskit's circuit library, with argument 0 the least significant.
 
 from __future__ import annotations
 
-from typing import Any
-
-from qsim_ex.circuit.phases import phases
+from qsim_ex.circuit.phases import Angles, Entry, Floats, phases
 
 
-def _half(angle: Any) -> tuple[Any, Any]:
+def _half(angle: Angles) -> tuple[Floats, Floats]:
     """Return the cosine and the sine of half an angle."""
     z = phases(angle / 2)
     return z.real, z.imag
 
 
-def rx(theta: Any) -> list[Any]:
+def rx(theta: Angles) -> list[Entry]:
     """Return exp(−iθ/2·X)."""
     c, s = _half(theta)
     return [c, -1j * s, -1j * s, c]
 
 
-def ry(theta: Any) -> list[Any]:
+def ry(theta: Angles) -> list[Entry]:
     """Return exp(−iθ/2·Y)."""
     c, s = _half(theta)
     return [c, -s, s, c]
 
 
-def r(theta: Any, phi: Any) -> list[Any]:
+def r(theta: Angles, phi: Angles) -> list[Entry]:
     """Return exp(−iθ/2·(cos φ·X + sin φ·Y))."""
     c, s = _half(theta)
     return [c, -1j * s * phases(-phi), -1j * s * phases(phi), c]
 
 
-def u(theta: Any, phi: Any, lam: Any) -> list[Any]:
+def u(theta: Angles, phi: Angles, lam: Angles) -> list[Entry]:
     """Return U(θ, φ, λ) = P(φ)·RY(θ)·P(λ)."""
     c, s = _half(theta)
     return [c, -s * phases(lam), s * phases(phi), c * phases(phi + lam)]
 
 
-def rz(theta: Any) -> list[Any]:
+def rz(theta: Angles) -> list[Entry]:
     """Return the diagonal of exp(−iθ/2·Z), and of exp(−iθ/2·Z⊗Z) by parity."""
     return [phases(-theta / 2), phases(theta / 2)]
 
 
-def rxx(theta: Any) -> list[Any]:
+def rxx(theta: Angles) -> list[Entry]:
     """Return exp(−iθ/2·X⊗X)."""
     c, s = _half(theta)
     m = -1j * s
     return [c, 0, 0, m, 0, c, m, 0, 0, m, c, 0, m, 0, 0, c]
 
 
-def ryy(theta: Any) -> list[Any]:
+def ryy(theta: Angles) -> list[Entry]:
     """Return exp(−iθ/2·Y⊗Y)."""
     c, s = _half(theta)
     m = -1j * s
     return [c, 0, 0, -m, 0, c, m, 0, 0, m, c, 0, -m, 0, 0, c]
 
 
-def xx_minus_yy(theta: Any, beta: Any) -> list[Any]:
+def xx_minus_yy(theta: Angles, beta: Angles) -> list[Entry]:
     """Return a turn of |00⟩ and |11⟩ into each other by θ, with a phase β."""
     c, s = _half(theta)
     return [c, 0, 0, -1j * s * phases(-beta), 0, 1, 0, 0, 0, 0, 1, 0, -1j * s * phases(beta), 0, 0, c]
 
 
-def xx_plus_yy(theta: Any, beta: Any) -> list[Any]:
+def xx_plus_yy(theta: Angles, beta: Angles) -> list[Entry]:
     """Return a turn of |01⟩ and |10⟩ into each other by θ, with a phase β."""
     c, s = _half(theta)
     return [1, 0, 0, 0, 0, c, -1j * s * phases(-beta), 0, 0, -1j * s * phases(beta), c, 0, 0, 0, 0, 1]
 
 
-def cu(theta: Any, phi: Any, lam: Any, gamma: Any) -> list[Any]:
+def cu(theta: Angles, phi: Angles, lam: Angles, gamma: Angles) -> list[Entry]:
     """Return e^{iγ}·U(θ, φ, λ)."""
     return [entry * phases(gamma) for entry in u(theta, phi, lam)]

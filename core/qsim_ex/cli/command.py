@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -29,6 +29,14 @@ from qsim_ex.errors import (
     QsimExError,
     SavedStateError,
 )
+from qsim_ex.later import later
+
+if TYPE_CHECKING:
+    from qsim_ex.cli import where
+    from qsim_ex.frameworks import packages
+else:
+    where = later("qsim_ex.cli.where")
+    packages = later("qsim_ex.frameworks.packages")
 
 COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",
@@ -101,10 +109,8 @@ def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: C
     if args.traceback or code == report.BUG:
         sys.stderr.write("".join(traceback.format_exception(error)))
     if args.json:
-        from qsim_ex.cli.where import document
-
         told = {"type": type(error).__name__, "message": str(error)}
-        _write(document(args.command, error=told, exit_code=code))
+        _write(where.document(args.command, error=told, exit_code=code))
     _complain(complaints, str(error) + advice)
     return code
 
@@ -151,8 +157,6 @@ class _Version(argparse.Action):
     """Prints the version and ends; it is looked up only if somebody asks."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from qsim_ex.frameworks import packages
-
         found = packages.version() or f"(no version: {packages.NOT_INSTALLED})"
         sys.stdout.write(f"qsim-ex {found}\n")
         parser.exit()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from rich.console import Console
 from rich.text import Text
@@ -19,9 +19,10 @@ from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import describe, read, title
 from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
-from qsim_ex.deployment.assign import assign_hypothetical
+from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.frameworks.frontends import FileInfo
+from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summary
@@ -31,6 +32,11 @@ from qsim_ex.run.plan_charts import chart_of, kinds
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.display import plan_picture
+else:
+    plan_picture = later("qsim_ex.display.plan_picture")
 
 MOST_KINDS = 4
 
@@ -56,9 +62,7 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     device, deployment = assign_hypothetical(width, chosen)
     where = f"{device.name}: {device.description}"
     if args.plot is not None:
-        from qsim_ex.display.plan_picture import drawn
-
-        drawn([chart_of(plan, chosen.dtype, deployment) for plan in plans], {}).save(args.plot)
+        plan_picture.drawn([chart_of(plan, chosen.dtype, deployment) for plan in plans], {}).save(args.plot)
     return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
 
 

@@ -44,7 +44,7 @@ def facts(page: Console, rows: Facts) -> None:
     page.print(Padding(table, (0, 0, 0, 2)))
 
 
-def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Padding:
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[object]]) -> Padding:
     """Return a table of (title, justify) columns; the last column takes the remaining width."""
     titled = any(title for title, _ in columns)
     made = Table(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args
 
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import parse_size
-from qsim_ex.options import Options, Processes
+from qsim_ex.options import DeviceChoice, Options, Processes
 from qsim_ex.precision import DTYPES, PRECISIONS
+
+_USUAL = Options()
+"""The defaults of all options; a command says which of them it takes."""
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +45,10 @@ def add_seed(parser: argparse.ArgumentParser, default: int | None = None) -> Non
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add the device, its memory, and the precision."""
     parser.add_argument(
-        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="'cpu' and 'gpu' never fall back (auto)"
+        "--device", choices=get_args(DeviceChoice), default=_USUAL.device, help="'cpu' and 'gpu' never fall back (auto)"
     )
-    parser.add_argument("--device-id", type=int, default=0, metavar="N", help="which GPU (0)")
-    parser.add_argument("--precision", choices=tuple(PRECISIONS), default="double", help=f"{DTYPES} (double)")
+    parser.add_argument("--device-id", type=int, default=_USUAL.device_id, metavar="N", help="which GPU (0)")
+    parser.add_argument("--precision", choices=tuple(PRECISIONS), default=_USUAL.precision, help=f"{DTYPES} (double)")
     parser.add_argument(
         "--max-memory", type=_size, metavar="SIZE", help="the most that a state may take, such as '8 GiB'"
     )
@@ -63,14 +67,14 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes",
         type=_processes,
-        default="auto",
+        default=_USUAL.processes,
         metavar="N",
         help="over how many processes a state is divided, with mpirun; 'auto' or 'never' (auto)",
     )
     parser.add_argument(
         "--network",
         type=_network,
-        default="auto",
+        default=_USUAL.network,
         metavar="LAYERS",
         help="'switch', 'mesh', or layers from near to far, such as 2:nvlink,1:ib or 2:nvlink,1:far:9e9 (auto)",
     )
@@ -84,21 +88,10 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
-    """Return the engine's options; raises `OptionError`."""
-    return Options(
-        device=args.device,
-        device_id=args.device_id,
-        devices=args.devices,
-        device_wires=args.device_wires,
-        precision=args.precision,
-        max_memory=args.max_memory,
-        max_host_memory=args.max_host_memory,
-        threads=args.threads,
-        processes=getattr(args, "processes", "auto"),  # `demo` has neither
-        network=getattr(args, "network", "auto"),
-        max_loop_rounds=getattr(args, "max_loop_rounds", Options().max_loop_rounds),  # only files have loops
-        progress=None if task is None else task.step,
-    )
+    """Return the engine's options, as far as a command has them; raises `OptionError`."""
+    given = {one.name: getattr(args, one.name) for one in fields(Options) if hasattr(args, one.name)}
+    given.pop("seed", None)  # the command's own, which the job has
+    return Options(**given, progress=None if task is None else task.step)
 
 
 def _size(text: str) -> int:

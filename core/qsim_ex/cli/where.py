@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from qsim_ex.cli.layout import facts, heading, plural
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
+from qsim_ex.later import later
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.result import Result
+
+if TYPE_CHECKING:
+    from qsim_ex.frameworks import packages
+else:
+    packages = later("qsim_ex.frameworks.packages")
 
 _PARTS = ("plan", "prepare", "run", "sample")
 
@@ -69,6 +75,4 @@ def show_where(page: Console, result: Result) -> None:
 
 def document(command: str, **content: Any) -> dict[str, Any]:
     """Return the outermost object of every JSON document."""
-    from qsim_ex.frameworks.packages import version
-
-    return {"qsim_ex": version(), "command": command, **content}
+    return {"qsim_ex": packages.version(), "command": command, **content}

@@ -93,7 +93,7 @@ def asked_of(circuit: Circuit) -> Asking:
     return Asking({"circuit": circuit.key, "numbers": digest([circuit.operands.tobytes()])})
 
 
-def require_same(ranks: Communicator, given: Mapping[str, Any]) -> None:
+def require_same(ranks: Communicator, given: Mapping[str, object]) -> None:
     """Raise `CommunicationError` on all ranks, with the differences, unless all ranks were given the same.
 
     given: by name what tells this call from others, as objects whose `repr` does so.
@@ -124,7 +124,7 @@ def digest(data: Iterable[bytes]) -> str:
     return found.hexdigest()
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return a value in words, or its digest if that is too long."""
     words = value if isinstance(value, str) else repr(value)
     return words if len(words) <= _LONGEST else f"another one (digest {digest([words.encode()])})"

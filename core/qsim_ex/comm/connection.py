@@ -13,13 +13,19 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm import launcher
 from qsim_ex.comm.protocol import Communicator, GathersAsItRenews
 from qsim_ex.comm.turns import turn
 from qsim_ex.errors import CommunicationError, MissingPackage
+from qsim_ex.later import later
 from qsim_ex.options import Processes
+
+if TYPE_CHECKING:
+    from qsim_ex.comm import mpi
+else:
+    mpi = later("qsim_ex.comm.mpi")
 
 LARGE = 20
 """The fewest wires of each rank for which 'auto' divides a state; smaller states are done before ranks have met."""
@@ -151,7 +157,7 @@ def renew() -> Communicator:
     return renew_with(None)[0]
 
 
-def renew_with(value: Any) -> tuple[Communicator, list[Any]]:
+def renew_with(value: object) -> tuple[Communicator, list[Any]]:
     """Do what `renew` does; return the values of all ranks too, which come with the same message if possible."""
     before = _connect()
     if isinstance(before, GathersAsItRenews):
@@ -285,6 +291,4 @@ def _between_processes() -> Any:
         raise CommunicationError(
             "this process was forked from one that is connected to others; pass processes='never' to what it runs."
         )
-    from qsim_ex.comm.mpi import Mpi
-
-    return Mpi()
+    return mpi.Mpi()

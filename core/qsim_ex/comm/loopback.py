@@ -89,12 +89,12 @@ class Loopback:
         found: Array = self._all("allreduce", values, lambda given: np.sum(np.stack(given), axis=0))
         return found
 
-    def allgather(self, value: Any) -> list[Any]:
+    def allgather(self, value: object) -> list[Any]:
         """Return the values of all ranks, in the order of the ranks: the objects themselves."""
         found: list[Any] = self._all("allgather", value, lambda given: given)
         return found
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
+    def broadcast(self, value: object, root: int = 0) -> Any:
         """Return the value of the rank `root`: the object itself."""
         if not 0 <= root < self.size:
             raise ValueError(f"broadcast: expected root from 0 to {self.size - 1}, got {root}.")
@@ -117,7 +117,7 @@ class Loopback:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
         return self.renewed_with(None)[0]
 
-    def renewed_with(self, value: Any) -> tuple[Loopback, list[Any]]:
+    def renewed_with(self, value: object) -> tuple[Loopback, list[Any]]:
         """Do what `renewed` does; return the values of all ranks too, which come with it."""
         assert self._renewals is not None
         offers = self._renewals.allgather((self._hub.error is not None, _Hub(), value))
@@ -140,12 +140,14 @@ class Loopback:
 
     # --- meetings ----------------------------------------------------------------------------------------------------
 
-    def _all(self, operation: str, value: Any, take: Callable[[list[Any]], Any]) -> Any:
+    def _all(self, operation: str, value: object, take: Callable[[list[Any]], Any]) -> Any:
         """Hold a meeting of all ranks, whose values are passed to `take` in the order of the ranks."""
         ranks = tuple(range(self.size))
         return self._meet(operation, ranks, value, lambda given: take([given[rank] for rank in ranks]))
 
-    def _meet(self, operation: str, ranks: tuple[int, ...], value: Any, take: Callable[[dict[int, Any]], Any]) -> Any:
+    def _meet(
+        self, operation: str, ranks: tuple[int, ...], value: object, take: Callable[[dict[int, Any]], Any]
+    ) -> Any:
         """Give a value, wait for the values of all ranks, return `take` of them once all ranks have taken theirs.
 
         So no rank changes an array that another rank still reads.

@@ -45,10 +45,10 @@ class Communicator(Protocol):
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks, as a new array; the same bits on every rank."""
 
-    def allgather(self, value: Any) -> list[Any]:
+    def allgather(self, value: object) -> list[Any]:
         """Return the values of all ranks, in the order of the ranks."""
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
+    def broadcast(self, value: object, root: int = 0) -> Any:
         """Return the value of the rank `root`; the values of all others are ignored."""
 
     def barrier(self) -> None:
@@ -93,7 +93,7 @@ class SwapsInPlace(Protocol):
 class GathersAsItRenews(Protocol):
     """A communicator whose `renewed` takes values along, which saves a message before each run. It need not."""
 
-    def renewed_with(self, value: Any) -> tuple[Communicator, list[Any]]:
+    def renewed_with(self, value: object) -> tuple[Communicator, list[Any]]:
         """Do what `renewed` does; return the values of all ranks too, in the order of the ranks."""
 
 

@@ -6,77 +6,30 @@ for a placement on all devices and the host that the options allow. Every result
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qsim_ex.comm import connection, launcher
-from qsim_ex.comm.protocol import Communicator
+from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.deployment.choice import deploy
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import require, state_bytes
+from qsim_ex.devices.memory import require
 from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
+from qsim_ex.later import later
 from qsim_ex.options import Options
-from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits, StateRequest
+from qsim_ex.placement.deployment import single
+from qsim_ex.placement.request import FreeMemory
 from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit.circuit import Circuit
     from qsim_ex.comm.agreed import Ask
-    from qsim_ex.devices.hypothetical import HypotheticalDevice
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """The devices and the placement of a state, with the reason.
-
-    device: the device, or the first of several. deployment: how the state is divided, and why.
-    free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
-    devices: one for each peer; the same device several times if peers share it.
-    ranks: the connection to the other processes that share the state; None for a state of this process alone.
-    heard: what rank 0 has told the others as they compared what they were asked for, see `comm.agreed`.
-    compared: the circuit of this state that all have compared, so that its first use need not.
-    """
-
-    device: Device
-    deployment: Deployment
-    free: int
-    host_free: int
-    devices: tuple[Device, ...]
-    ranks: Communicator | None = None
-    heard: Any = None
-    compared: Circuit | None = None
-
-    @property
-    def reason(self) -> str:
-        """The reason for these devices and this placement."""
-        return self.deployment.reason
-
-    @property
-    def grows(self) -> bool:
-        """Whether the state is in one piece on a device on which states grow."""
-        return self.device.grows and self.deployment.in_one_piece
-
-    def limits(self, options: Options) -> Limits:
-        """Return the bytes that the options allow on each device and on the host; None if they set no limit."""
-        if options.max_memory is None and options.max_host_memory is None:
-            return None
-        return self.free, self.host_free if options.max_host_memory is None else options.max_host_memory
-
-    @property
-    def needed(self) -> int:
-        """Bytes of amplitudes on each device."""
-        return self.deployment.device_bytes
-
-
-def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Assignment:
-    """Return the assignment of a state in one piece to one device."""
-    made = single(num_wires, STORAGE[options.dtype], options.device_id, reason)
-    return Assignment(device, made, free, host_free, (device,))
+    from qsim_ex.deployment import over_ranks
+else:
+    over_ranks = later("qsim_ex.deployment.over_ranks")
 
 
 def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = None) -> Assignment:
@@ -89,10 +42,8 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     """
     reason, several = "", launcher.LAUNCHED or connection.CONNECTED.is_set()
     if options.processes != "never" and (options.processes != "auto" or several):
-        from qsim_ex.deployment.over_ranks import over_ranks
-
         with connection.in_turn(options.processes):
-            where, reason = over_ranks(num_wires, options, states, ask)
+            where, reason = over_ranks.over_ranks(num_wires, options, states, ask)
         if where is not None:
             return where
     divides = options.divides
@@ -124,46 +75,6 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     least = min(dict(free_now.devices)[number] for number in found.devices)
     allowed = least if options.max_memory is None else options.max_memory
     return Assignment(devices[0], found, allowed, host_free, devices)
-
-
-def assign_hypothetical(
-    num_wires: int, options: Options, *, elsewhere: bool = False
-) -> tuple[HypotheticalDevice, Deployment]:
-    """Choose device and placement of a state for a plan that is not run, also if the GPUs are absent or have no room.
-
-    Plans for absent GPUs need a description of them: `devices`, or ``device='gpu'`` and `max_memory` or `device_wires`.
-    `max_memory` and `max_host_memory` are the sizes of their memories. elsewhere: the GPUs are those of another
-    machine, whatever this one has.
-    """
-    from qsim_ex.devices.hypothetical import HypotheticalGpu
-
-    described = options.max_memory is not None or options.device_wires is not None
-    demanded = options.devices is not None or (options.device == "gpu" and described)
-    device: HypotheticalDevice
-    if demanded and (elsewhere or discover.gpu_missing()):
-        numbers = options.devices or (options.device_id,)
-        device, reason = HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
-        free = FreeMemory(False, tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
-    else:
-        device, reason = discover.choose(num_wires, options)
-        free = survey(device, options, discover.free_bytes(discover.HOST, state_bytes(num_wires, options.dtype)))
-    if (count := connection.planned(options.processes, num_wires)) > 1:
-        from qsim_ex.placement import ranks, ranks_over_host
-
-        request = StateRequest(num_wires, options, free, tuple(options.devices or (options.device_id,)), count)
-        found = [*ranks.lay_out(request)]
-        if not found or not elsewhere or options.max_host_memory is not None:  # else nobody knows what its hosts have
-            found += ranks_over_host.lay_out(request)
-        least = min(free.on_device(number, options) for number, _ in free.devices)
-        fitting = (one for one in found if one.device_bytes * options.virtual_peers <= least)
-        deployment = next(fitting, found[0])
-        return device, replace(deployment, reason=f"{reason}; divided over {count} processes")
-    try:
-        return device, deploy(num_wires, options, free, reason)
-    except OutOfMemory:
-        boundless = FreeMemory(free.in_host_memory, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
-        lifted = replace(options, max_memory=None, max_host_memory=None)
-        return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
 
 
 def survey(device: Device, options: Options, host_free: int) -> FreeMemory:

@@ -16,6 +16,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import DeviceError, QsimExError
+from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
@@ -26,6 +27,9 @@ from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest, neare
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
+    from qsim_ex.devices.cpu import device as cpu_device
+else:
+    cpu_device = later("qsim_ex.devices.cpu.device")
 
 
 _INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
@@ -121,12 +125,10 @@ def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device,
 
 def _trading(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy:
     """Return what measures trades as they will be made, by options that are equal on all ranks."""
-    from qsim_ex.devices.cpu.device import CpuDevice
-
     each = len(own.devices or (0,)) * own.virtual_peers
     local = max(0, num_wires - (used * each).bit_length() + 1)  # too few wires are told when all is laid out
     cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
-    if cpu and state_bytes(local, own.dtype) < CpuDevice.shares_from:
+    if cpu and state_bytes(local, own.dtype) < cpu_device.CpuDevice.shares_from:
         return HOSTS
 
     def measured_by() -> Rate:

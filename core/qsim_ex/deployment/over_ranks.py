@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from qsim_ex.comm.agreed import Ask, Asking, Opened
 from qsim_ex.comm.connection import RanksInUse, ranks_of
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.deployment.laid import Laid, divided, for_windows, lay_out
 from qsim_ex.deployment.rooms import Room, home, lacks, refused, require_alike, room_of
 from qsim_ex.devices.memory import human
@@ -20,8 +21,6 @@ from qsim_ex.placement.exchange.mapped import MappedMemory
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
-    from qsim_ex.deployment.assign import Assignment
-
 
 _MOST_KNOWN = 64
 """The most states of which a connection remembers how they lie."""
@@ -92,8 +91,6 @@ def _assigned(
     if why := refused(communicator, rooms, num_wires, options):
         raise OutOfMemory(why)
     _remember(communicator, num_wires, states, laid)
-    from qsim_ex.deployment.assign import Assignment
-
     assert laid.device is not None
     room = rooms[communicator.rank]
     return Assignment(

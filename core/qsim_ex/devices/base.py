@@ -193,7 +193,7 @@ class Copies(ABC):
         """Wait on the host until all work before a mark is done, the device's own or a copy queue's."""
 
     @abstractmethod
-    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating], str]:
         """Return host memory that this device copies from and to, and its kind: 'pinned', 'pageable' or 'plain'.
 
         'plain' if the device reads any host memory. Raises `OutOfMemory`.

@@ -12,7 +12,7 @@ import importlib.util
 import os
 from functools import lru_cache
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,15 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import memory_of_host
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import fork
+from qsim_ex.later import later
 from qsim_ex.options import Options
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.cpu import device as cpu_device
+    from qsim_ex.devices.gpu import device as gpu_device
+else:
+    cpu_device = later("qsim_ex.devices.cpu.device")
+    gpu_device = later("qsim_ex.devices.gpu.device")
 
 GPU_FROM = 16
 """The fewest wires for which 'auto' takes a GPU: a CPU has finished a smaller state before a GPU has begun."""
@@ -98,9 +106,7 @@ def free_bytes(device: Device | Host, needed: int) -> int:
 @lru_cache(maxsize=8)
 def cpu(threads: int | None = None) -> Device:
     """Return the CPU, with all cores or with some threads."""
-    from qsim_ex.devices.cpu.device import CpuDevice
-
-    return CpuDevice(threads)
+    return cpu_device.CpuDevice(threads)
 
 
 @lru_cache(maxsize=64)
@@ -109,9 +115,7 @@ def gpu(device_id: int = 0) -> Device:
     count = gpu_count()
     if device_id >= count:
         raise DeviceError(f"device_id={device_id}: {present(count)}.")
-    from qsim_ex.devices.gpu.device import GpuDevice
-
-    return GpuDevice(device_id)
+    return gpu_device.GpuDevice(device_id)
 
 
 def gpu_count() -> int:
@@ -212,12 +216,10 @@ def _driver() -> ctypes.CDLL | None:
 def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
     """Return a GPU that works on a caller's stream and takes memory from a caller's allocator."""
     gpu(device_id)  # raises if it is not there
-    from qsim_ex.devices.gpu.device import GpuDevice
-
-    return GpuDevice(device_id, stream=stream, allocator=allocator)
+    return gpu_device.GpuDevice(device_id, stream=stream, allocator=allocator)
 
 
-def device_of(array: Any, stream: Any = None, allocator: Any = None) -> Device:
+def device_of(array: object, stream: object = None, allocator: object = None) -> Device:
     """Return the device of a caller's array; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
     if isinstance(array, np.ndarray):
         return cpu()

@@ -121,6 +121,6 @@ def _allocate(size: int) -> _Pinned:
     return _Pinned(size)
 
 
-def _give_back(size: int, memory: Any) -> None:
+def _give_back(size: int, memory: object) -> None:
     with _lock:
         kept[size].append(memory)

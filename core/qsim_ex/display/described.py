@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -41,12 +41,17 @@ class OptionRow:
 
 @lru_cache(maxsize=16)
 def rows(*tables: type) -> Mapping[str, OptionRow]:
-    """Return the options that the first table has, by name.
+    """Return the options that dataclasses among some tables have, by name.
 
-    tables: dataclasses. A field's type is that of the last table that has it, its meaning that of the first.
+    tables: classes with annotations. A field's type is that of the last table that has it, its default and its meaning
+    are those of the first.
     """
     hints = [get_type_hints(table) for table in tables]
     told = [meanings(table) for table in tables]
+    found: dict[str, Field[Any]] = {}
+    for table in filter(is_dataclass, tables):
+        for field in fields(table):
+            found.setdefault(field.name, field)
     return {
         field.name: OptionRow(
             field.name,
@@ -54,12 +59,12 @@ def rows(*tables: type) -> Mapping[str, OptionRow]:
             default_of(field),
             next((one[field.name] for one in told if field.name in one), ""),
         )
-        for field in fields(tables[0])
+        for field in found.values()
         if field.init
     }
 
 
-def default_of(field: Field[Any]) -> Any:
+def default_of(field: Field[object]) -> Any:
     """Return the default of a field; `inspect.Parameter.empty` if it has none."""
     return inspect.Parameter.empty if field.default is MISSING else field.default
 
@@ -132,11 +137,11 @@ def shown_options(name: str, options: Any, *first: object) -> str:
     return shown(name, *first, **{one.name: (getattr(options, one.name), one.default) for one in known})
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return the representation of a value; that of a large object is only its class."""
     text = repr(value)
     return text if len(text) <= _LONGEST and "\n" not in text else f"<{type(value).__name__}>"
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))

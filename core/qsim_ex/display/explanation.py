@@ -9,12 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from qsim_ex.display.plan_chart import PlanChart
+from qsim_ex.later import later
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from qsim_ex.display import plan_picture
     from qsim_ex.display.plan_drawing import Moment
     from qsim_ex.display.plan_picture import PlanPicture
+else:
+    plan_picture = later("qsim_ex.display.plan_picture")
 
 _STEP = re.compile(r"\s*(\d+) (clear|sweep|matrix|shuffle|spread)\s+(.*)")
 """A line of `planning.explain` about one step: its number, its kind, and what is known of it."""
@@ -63,9 +67,7 @@ class Explanation(str):
         was called with during that run; each step becomes a mark on the timeline. dark: draw on a dark ground. Needs
         matplotlib; raises `MissingPackage` without it.
         """
-        from qsim_ex.display.plan_picture import drawn
-
-        return drawn(self.charts, timings or {}, watched, dark=dark)
+        return plan_picture.drawn(self.charts, timings or {}, watched, dark=dark)
 
     def _repr_html_(self) -> str:
         lines = []

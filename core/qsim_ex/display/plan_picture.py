@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import MissingPackage, OptionError
+from qsim_ex.later import later
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from qsim_ex.display import plan_colors, plan_drawing
     from qsim_ex.display.plan_drawing import Moment
+else:
+    plan_colors = later("qsim_ex.display.plan_colors")
+    plan_drawing = later("qsim_ex.display.plan_drawing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +72,9 @@ def drawn(
         raise MissingPackage(
             "a picture of a plan needs matplotlib, which is not installed; pip install 'qsim-ex[plots]'."
         ) from None
-    from qsim_ex.display.plan_colors import DARK, LIGHT
-    from qsim_ex.display.plan_drawing import PlanDrawing
-
     if not any(chart.steps for chart in charts):
         raise OptionError("expected a plan with steps, got none; nothing of this circuit is planned.")
     with _settings():
-        return PlanPicture(PlanDrawing(charts, DARK if dark else LIGHT).figure(timings, watched))
+        return PlanPicture(
+            plan_drawing.PlanDrawing(charts, plan_colors.DARK if dark else plan_colors.LIGHT).figure(timings, watched)
+        )

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
-from qsim_ex.files.saved_state import SavedState, looked_into, opened, save
+from qsim_ex.files.saved_state import SavedState, looked_into, opened
+from qsim_ex.files.saving import save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Placement
@@ -101,7 +102,7 @@ class Checkpoints:
         return found
 
     def _checked(
-        self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None, *, in_progress: bool = False
+        self, path: Path, about: Mapping[str, object], seeds: Sequence[int] | None, *, in_progress: bool = False
     ) -> list[int]:
         """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run.
 
@@ -154,7 +155,7 @@ class Checkpoints:
         """Return whether the next checkpoint should be written now."""
         return monotonic() - self._last >= self._every
 
-    def write_state(self, placement: Placement, about: Mapping[str, Any]) -> None:
+    def write_state(self, placement: Placement, about: Mapping[str, object]) -> None:
         """Write a state in progress, and before it what was saved up to there; about: its position in the program."""
         if self.unwritten and not self.write_found(self.results()):
             return
@@ -172,7 +173,7 @@ class Checkpoints:
         self.unwritten = not self._write(write) or self.unwritten  # something may be saved while it writes
         return not self.unwritten
 
-    def _about(self, more: Mapping[str, Any]) -> dict[str, Any]:
+    def _about(self, more: Mapping[str, object]) -> dict[str, Any]:
         seeds: dict[str, Any] = {"seed": self.seeds[0]} if len(self.seeds) == 1 else {"seeds": list(self.seeds)}
         return {"run": self._identity, "levels": self.levels.to_json(), **seeds, **more}
 

@@ -6,7 +6,6 @@ All processes see one folder. They continue together; there may be more or fewer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from qsim_ex.comm.agreed import require_same
 from qsim_ex.comm.protocol import Communicator
@@ -23,7 +22,7 @@ class CheckpointsOfRanks(Checkpoints):
         ranks: Communicator,
         where: Checkpoint,
         every: float,
-        identity: Mapping[str, Any],
+        identity: Mapping[str, object],
         seeds: Sequence[int] | None,
         fresh_seeds: Callable[[], Sequence[int]],
         *,

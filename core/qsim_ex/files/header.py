@@ -92,7 +92,7 @@ def parsed(text: bytes) -> Header:
     return Header(num_wires, _DTYPES[name], index_map, piece, pieces, _norm(fields), about)
 
 
-def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
+def _index_map(fields: Mapping[str, object], num_wires: int) -> IndexMap:
     """Return the index map: a mask of one index bit for each wire."""
     told = _field(fields, "parities")
     if not isinstance(told, list) or len(told) != num_wires:
@@ -103,7 +103,7 @@ def _index_map(fields: Mapping[str, Any], num_wires: int) -> IndexMap:
     return IndexMap(tuple(parities), mask("flip", _field(fields, "flip"), num_wires))
 
 
-def mask(name: str, told: Any, num_bits: int) -> int:
+def mask(name: str, told: object, num_bits: int) -> int:
     """Return a mask that is written as ``hex`` writes it."""
     value = int(told, 16) if isinstance(told, str) and _HEXADECIMAL.fullmatch(told) else -1
     if not 0 <= value < 1 << num_bits:
@@ -125,7 +125,7 @@ def _fields(text: bytes) -> dict[str, Any]:
     return found
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, Any]:
     """Return an object of unique names: programs would read a repeated name differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -144,13 +144,13 @@ def _finite(text: str) -> float:
     return value
 
 
-def _field(fields: Mapping[str, Any], name: str) -> Any:
+def _field(fields: Mapping[str, object], name: str) -> Any:
     if name not in fields:
         raise BadHeader(f"expected a field {name!r}, got none")
     return fields[name]
 
 
-def whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
+def whole(fields: Mapping[str, object], name: str, least: int, most: int) -> int:
     """Return a whole number in a range; ``true`` is not a number."""
     value = _field(fields, name)
     if type(value) is not int or not least <= value <= most:
@@ -158,13 +158,13 @@ def whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
     return value
 
 
-def _norm(fields: Mapping[str, Any]) -> float:
+def _norm(fields: Mapping[str, object]) -> float:
     value = _field(fields, "norm")
     if type(value) not in (int, float) or not 0 <= value <= 1e100:
         raise BadHeader(f"norm: expected a number from 0 to 1e100, got {_short(value)}")
     return float(value)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

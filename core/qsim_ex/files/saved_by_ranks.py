@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from qsim_ex.comm.connection import renew
 from qsim_ex.devices.memory import state_bytes
@@ -61,7 +61,7 @@ def look_together(path: Path) -> SavedState:
     )
 
 
-def save_together(placement: Ranks, path: Path, about: Mapping[str, Any] | None = None) -> None:
+def save_together(placement: Ranks, path: Path, about: Mapping[str, object] | None = None) -> None:
     """Write a state to a file; all ranks call it, and all raise the same `SavedStateError` if one of them cannot.
 
     Rank 0 makes the file, and gives it its name when all have written.

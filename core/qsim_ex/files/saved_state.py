@@ -1,4 +1,4 @@
-"""A state in a file: written piece by piece, each piece with a checksum, and read into any placement and precision.
+"""The format of a state in a file: pieces, each with a checksum, read into any placement and precision.
 
 The format is described in docs/saved_states.md. A file appears under its name only when all of it is on the disk. A
 file that is damaged or cut short raises `SavedStateError` before or while it is read.
@@ -12,26 +12,21 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
-from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
 from qsim_ex.precision import STORAGE
 from qsim_ex.steps.index_map import IndexMap
-
-if TYPE_CHECKING:
-    from qsim_ex.placement.ranks import Ranks
 
 MAGIC = b"qsim-ex state 2\n"
 """The first bytes of every file; the number is the version of the format."""
@@ -138,27 +133,6 @@ class SavedState:
             raise _damaged(self.path, f"expected amplitudes of norm {told:.9g}, as recorded, got norm {norm:.9g}")
 
 
-def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = None) -> None:
-    """Write a state to a file, one piece at a time; only one piece is copied at once.
-
-    Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
-    """
-    if placement.shared_by is not None:
-        from qsim_ex.files.saved_by_ranks import save_together
-
-        save_together(cast("Ranks", placement), path, about)
-        return
-    header, room = begun(placement, path, about)
-    with written(path, state_bytes(placement.num_wires, placement.dtype) + 2 * ROOM) as file:
-        file.write(bytes(room))
-        pieces, weight = 0, 0.0
-        for first, values in placement.pieces(header.piece):
-            weight += write_piece(file, first, values)
-            pieces += 1
-        require_finite(path, weight)
-        write_header(file, replace(header, index_map=placement.index_map, pieces=pieces, norm=math.sqrt(weight)), room)
-
-
 def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> tuple[Header, int]:
     """Return the header of a state that is about to be written, and the bytes that it will take at most."""
     header = Header(
@@ -249,26 +223,6 @@ def restore(placement: Placement, saved: SavedState) -> None:
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
     placement.overwrite(partial(_parts, saved), saved.index_map.layout)
-
-
-def load_into(placement: Placement, saved: SavedState) -> None:
-    """Overwrite a state by a saved one, and check all of it.
-
-    Raises `SavedStateError` for another number of wires, before the state is touched, and for a wrong checksum, an
-    amplitude that is not finite, and a wrong norm; the state is then neither the old one nor the saved one.
-    """
-    if placement.num_wires != saved.num_wires:
-        raise SavedStateError(
-            f"{saved.path}: expected a state of {placement.num_wires} wires, got {saved.num_wires} wires; load it into "
-            f"a state of {saved.num_wires} wires."
-        )
-    if placement.shared_by is not None:
-        from qsim_ex.files.saved_by_ranks import load_together
-
-        load_together(cast("Ranks", placement), saved)
-        return
-    restore(placement, saved)
-    saved.check_norm()
 
 
 def _parts(saved: SavedState, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:

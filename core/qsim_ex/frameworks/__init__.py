@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, may_be_divided, random_generator
     from qsim_ex.kernels.cpu.shots import tallied
+    from qsim_ex.later import later
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
 
@@ -123,6 +124,7 @@ _HOMES = {
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "may_be_divided": "qsim_ex.frameworks.seeds",
     "job_seeds": "qsim_ex.frameworks.seeds",
+    "later": "qsim_ex.later",
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
     "real_values": "qsim_ex.circuit.parameters.sweep",
@@ -192,6 +194,7 @@ __all__ = [
     "gpu_missing",
     "job_checkpoint",
     "job_seeds",
+    "later",
     "may_be_divided",
     "observable_groups",
     "random_generator",

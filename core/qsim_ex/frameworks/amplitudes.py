@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.program.separate import separation_of
 from qsim_ex.simulator import Simulator
 
 
@@ -21,8 +22,6 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
     options = simulator.options
     if not options.separate or options.divides or circuit.structure.all_joined:
         return None
-    from qsim_ex.program.separate import separation_of
-
     gates = circuit.structure.only_gates
     separation = separation_of(circuit.structure) if gates else None
     if separation is None:

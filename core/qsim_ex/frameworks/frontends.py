@@ -83,7 +83,7 @@ class Runner(Protocol):
 
     def run_neutral(
         self, gates: Sequence[NeutralGate], num_qubits: int, shots: int, seed: int, options: Options
-    ) -> tuple[NDArray[np.complexfloating[Any, Any]], dict[int, int], Mapping[str, Any]]:
+    ) -> tuple[NDArray[np.complexfloating], dict[int, int], Mapping[str, Any]]:
         """Run gates from |0…0> and measure all wires at the end.
 
         Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =

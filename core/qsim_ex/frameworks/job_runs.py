@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qsim_ex.comm.connection import asked
 from qsim_ex.execution.job_checkpoint import JobCheckpoint
+from qsim_ex.later import later
 from qsim_ex.observe.sampling import fresh_job_seed
 from qsim_ex.options import Options
 from qsim_ex.simulator import Simulator
+
+if TYPE_CHECKING:
+    from qsim_ex.run import over_ranks
+else:
+    over_ranks = later("qsim_ex.run.over_ranks")
 
 
 def digest(*parts: object) -> str:
@@ -63,9 +69,7 @@ class JobRuns:
             found = fresh_job_seed() if seed is None else seed
         if seed is not None or not asked(self.options.processes):
             return found
-        from qsim_ex.run.over_ranks import agreed_seed
-
-        return agreed_seed(self.options, num_wires, found)
+        return over_ranks.agreed_seed(self.options, num_wires, found)
 
     def next(self) -> Simulator:
         """Return the simulator of the next run."""

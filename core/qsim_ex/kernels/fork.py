@@ -66,7 +66,7 @@ def _importing() -> list[str]:
     return [name for name in {*begun, *_locked()} if name.partition(".")[0] in ("qsim_ex", "numpy")]
 
 
-def _initializing(module: Any) -> bool:
+def _initializing(module: object) -> bool:
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 

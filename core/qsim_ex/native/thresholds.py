@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A row each, in the order of core/native/base/thresholds.hpp.
+    """A row each, in the order of core/native/thresholds/table.hpp.
 
     Of rewriting:
     window: how many pieces back a CX or an H looks for its equal.

@@ -79,7 +79,7 @@ class Layer:
 Layers = tuple[Layer, ...]
 
 
-def layers_of(given: Any) -> Layers:
+def layers_of(given: object) -> Layers:
     """Return layers from pairs ``(bits, link)`` or triples ``(bits, link, bytes_per_second)``, the nearest first.
 
     Raises `OptionError` for anything else, for no layer, and for a layer that is faster than a nearer one.

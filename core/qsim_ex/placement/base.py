@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.devices.base import Device
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.placement.divided.visited import NearSubState
+    from qsim_ex.placement.divided.near import NearSubState
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from qsim_ex.devices.base import Device
+from qsim_ex.later import later
 from qsim_ex.placement import single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
@@ -21,7 +22,16 @@ from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.placement import migrated, peers, peers_over_host, ranks, ranks_over_host
+    from qsim_ex.placement.windows import rehearsal
     from qsim_ex.placement.windows.rehearsal import CopiedBytes
+else:
+    migrated = later("qsim_ex.placement.migrated")
+    peers = later("qsim_ex.placement.peers")
+    peers_over_host = later("qsim_ex.placement.peers_over_host")
+    ranks = later("qsim_ex.placement.ranks")
+    ranks_over_host = later("qsim_ex.placement.ranks_over_host")
+    rehearsal = later("qsim_ex.placement.windows.rehearsal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,60 +66,28 @@ class _Module(Protocol):
     ) -> Placement: ...
 
 
-def _peers() -> _Module:
-    from qsim_ex.placement import peers
-
-    return peers
+def _copied(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
+    return rehearsal.rehearsed(deployment, plan, dtype)
 
 
-def _migrated() -> _Module:
-    from qsim_ex.placement import migrated
-
-    return migrated
-
-
-def _peers_over_host() -> _Module:
-    from qsim_ex.placement import peers_over_host
-
-    return peers_over_host
-
-
-def _ranks() -> _Module:
-    from qsim_ex.placement import ranks
-
-    return ranks
-
-
-def _ranks_over_host() -> _Module:
-    from qsim_ex.placement import ranks_over_host
-
-    return ranks_over_host
-
-
-def _rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
-    from qsim_ex.placement.windows.rehearsal import rehearsed
-
-    return rehearsed(deployment, plan, dtype)
-
-
-def _later(name: str, in_device_memory: bool, module: Callable[[], _Module], **more: Any) -> PlacementKind:
+def _row(name: str, in_device_memory: bool, module: _Module, **more: Any) -> PlacementKind:
     """Return the row of a placement whose module is loaded when a state asks for it, since few programs have one."""
     return PlacementKind(
         name,
         in_device_memory,
-        lambda request: module().lay_out(request),
-        lambda *given: module().create(*given),
+        lambda request: module.lay_out(request),  # noqa: PLW0108  (its name alone loads the module)
+        lambda *given: module.create(*given),  # noqa: PLW0108
         **more,
     )
 
 
 _ROWS = (
     PlacementKind("single", True, single.lay_out, single.create, shared=False),
-    _later("peers", True, _peers, shared=True),
-    _later("migrated", False, _migrated, copies=_rehearsed, shared=False),
-    _later("peers over host", False, _peers_over_host, shared=True),
-    _later("ranks", True, _ranks),
-    _later("ranks over host", False, _ranks_over_host),
+    _row("peers", True, peers, shared=True),
+    _row("migrated", False, migrated, copies=_copied, shared=False),
+    _row("peers over host", False, peers_over_host, shared=True),
+    _row("ranks", True, ranks),
+    _row("ranks over host", False, ranks_over_host),
 )
 KINDS = {row.name: row for row in _ROWS}
 """The rows by name, in the order of preference; `Deployment.kind` is such a name."""

@@ -20,7 +20,7 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import NearSubState
-from qsim_ex.placement.divided.visited import Wanted, every
+from qsim_ex.placement.divided.near import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.windows.slices import Slices
@@ -180,7 +180,7 @@ class Migrated(Slices):
         raises, the state is neither the old one nor the new one, and has to be released.
         Raises `PlanError` if the plan is not for this state.
         """
-        self._check_plan(plan)
+        self.check_plan(plan)
         ((prepared, numbers),) = work
         packed = list(numbers)
         first = 0
@@ -241,7 +241,7 @@ class Migrated(Slices):
             return self._rest
         wanted = [self.layout.address[wire] for wire in wires]
         if len([bit for bit in wanted if bit >= self.levels.slice]) > self.levels.local - self.levels.slice:
-            raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
+            raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self.division}. Ask for fewer wires.")
         return self._window.bringing(wanted)
 
     def visit_window(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:

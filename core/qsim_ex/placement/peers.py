@@ -17,14 +17,15 @@ from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import narrowed
-from qsim_ex.placement.divided.exchanged import Exchanged
+from qsim_ex.placement.divided import exchanged
+from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
 from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
 
 
 def needs(
@@ -49,7 +50,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Peers(devices, deployment.num_wires, dtype, deployment.levels, limit=limit)
 
 
-class Peers(Exchanged):
+class Peers(Divided):
     """A state vector of `num_wires` wires over 2^peers devices, which begins as |0…0⟩.
 
     devices: one for each sub state vector, each also `Copies`; the same device may occur several times.
@@ -132,6 +133,11 @@ class Peers(Exchanged):
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
+    def home_bits(self) -> int:
+        """The number of index bits of a part that stays where it is: those of a sub state vector."""
+        return self.levels.local
+
+    @property
     def places(self) -> tuple[int, ...]:
         """For each device number the place of its device in the caller's list; `arrange` may change it."""
         return tuple(peer.place for peer in self._peer_buffers)
@@ -168,28 +174,52 @@ class Peers(Exchanged):
 
     # --- work --------------------------------------------------------------------------------------------------------
 
-    def _here(self, number: int) -> PeerBuffer:
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state.
+        """
+        exchanged.run(self, plan, work, tick)
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
+        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
+        return exchanged.visit(self, near)
+
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+        exchanged.write_zeros(self, bits)
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes to another layout: one exchange at most, and local permutations."""
+        exchanged.arrange(self, layout)
+
+    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
+        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+        exchanged.permute(self, origins, flip)
+
+    def here(self, number: int) -> PeerBuffer:
         """Return the peer of a device number."""
         return self._peer_buffers[number]
 
-    def _numbers(self) -> list[int]:
+    def numbers_here(self) -> list[int]:
         """Return all device numbers."""
         return list(range(len(self._peer_buffers)))
 
-    def _queue(self, number: int) -> CopyQueue:
+    def queue_of(self, number: int) -> CopyQueue:
         """Return the queue of copies to places of a device."""
         return self._peer_buffers[number].lanes[0].place
 
-    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+    def exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""
         self._links.exchange(self._peer_buffers, self.schedule(swaps), tick)
-        self._moved(sources(self.num_wires, swaps))
+        exchanged.moved(self, sources(self.num_wires, swaps))
 
     def schedule(self, swaps: Swaps) -> Schedule:
         """Return the transfers of an exchange now, in their order."""
         return schedule(self.levels, swaps, self.fresh, self._links.piece)
 
-    def _rename(self, origins: Sequence[int], flip: int) -> None:
+    def rename(self, origins: Sequence[int], flip: int) -> None:
         """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
         local = self.levels.local
         peer_buffers = list(self._peer_buffers)
@@ -197,4 +227,4 @@ class Peers(Exchanged):
             new = sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip
             peer_buffers[new] = peer
         self._peer_buffers = peer_buffers
-        self._moved([*range(local), *origins], flip << local)
+        exchanged.moved(self, [*range(local), *origins], flip << local)

@@ -216,7 +216,7 @@ class PeersOverHost(Divided):
         work: for each device its prepared steps, and the numbers of all steps.
         Raises `PlanError` for a plan that was made for another state.
         """
-        self._check_plan(plan)
+        self.check_plan(plan)
         shares = shares_of(work)
         done = 0
         for bits, stages, _ in passes_of(plan):
@@ -224,7 +224,7 @@ class PeersOverHost(Divided):
             self._windows.run_pass(course, shares, done, tick)
             self.fresh = course.left
             done += sum(len(stage.steps) for stage in stages)
-        self._end_plan(plan)
+        self.end_plan(plan)
 
     # --- visits ------------------------------------------------------------------------------------------------------
 

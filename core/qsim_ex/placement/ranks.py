@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
@@ -23,8 +23,9 @@ from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided import exchanged, sums
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
-from qsim_ex.placement.divided.summed import Summed
+from qsim_ex.placement.divided.summed import summed
 from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
 from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
 from qsim_ex.placement.exchange.links import staging as links_staging
@@ -34,6 +35,9 @@ from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
 """The links between the devices of a rank that has one."""
@@ -65,7 +69,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Ranks(connection.current(), devices, deployment.num_wires, dtype, deployment.levels)
 
 
-class Ranks(Summed):
+class Ranks(Divided):
     """A state vector over 2^peers devices of ranks, which begins as |0…0⟩; every rank makes one, with the same calls.
 
     communicator: connects the ranks, of which as many hold amplitudes as are needed (`neighbours.seats_of`).
@@ -156,6 +160,11 @@ class Ranks(Summed):
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
+    def home_bits(self) -> int:
+        """The number of index bits of a part that stays where it is: those of a sub state vector."""
+        return self.levels.local
+
+    @property
     def shared_by(self) -> Communicator:
         """The connection between all ranks."""
         return self.communicator
@@ -209,41 +218,65 @@ class Ranks(Summed):
 
     # --- moving amplitudes -------------------------------------------------------------------------------------------
 
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state.
+        """
+        exchanged.run(self, plan, work, tick)
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
+        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
+        return exchanged.visit(self, near)
+
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+        exchanged.write_zeros(self, bits)
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes to another layout: one exchange at most, and local permutations."""
+        exchanged.arrange(self, layout)
+
+    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
+        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+        exchanged.permute(self, origins, flip)
+
     @property
     def _held(self) -> dict[int, PeerBuffer]:
         """The sub state vectors of this rank by device number."""
         own = self.communicator.rank * self._each
         return {self.places.index(own + k): peer for k, peer in enumerate(self._mine)}
 
-    def _here(self, number: int) -> PeerBuffer:
+    def here(self, number: int) -> PeerBuffer:
         """Return the memory of a device number of this rank."""
         return self._held[number]
 
-    def _numbers(self) -> list[int]:
+    def numbers_here(self) -> list[int]:
         """Return the device numbers of this rank."""
         return sorted(self._held)
 
-    def _queue(self, number: int) -> CopyQueue:
+    def queue_of(self, number: int) -> CopyQueue:
         """Return the queue of copies of a device of this rank."""
-        return self._links.queues[self._here(number).place]
+        return self._links.queues[self.here(number).place]
 
-    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+    def exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""
         held = self._held
         if held:
             planned = schedule(self._flat, swaps, self.fresh, self._links.piece, tuple(sorted(held)))
             self._links.exchange(held, self.places, planned, tick)
         self._bytes_moved += STORAGE[self.dtype].nbytes(amplitudes_sent(self._flat, swaps, self.fresh))
-        self._moved(sources(self.num_wires, swaps))
+        exchanged.moved(self, sources(self.num_wires, swaps))
 
-    def _rename(self, origins: Sequence[int], flip: int) -> None:
+    def rename(self, origins: Sequence[int], flip: int) -> None:
         """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
         local = self.home_bits
         places = list(self.places)
         for number, place in enumerate(self.places):
             places[sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip] = place
         self.places = tuple(places)
-        self._moved([*range(local), *origins], flip << local)
+        exchanged.moved(self, [*range(local), *origins], flip << local)
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
@@ -293,8 +326,8 @@ class Ranks(Summed):
         """Copy the beginning of each sub state vector, as far as both have it, to a placement of other local wires."""
         local, other = self.levels.local, new.levels.local
         self.write_zeros((1 << min(local, other)) - 1)
-        for number in self._live():
-            mine, to = self._here(number), new._here(number)
+        for number in exchanged.live(self):
+            mine, to = self.here(number), new.here(number)
             size = 1 << min(local, other)
             to.device.copy(to.buffer[:size], mine.buffer[:size])
         new.places, new.layout = self.places, layout
@@ -314,6 +347,10 @@ class Ranks(Summed):
         raise NotSupported(f"slice {number}: slices of a state over several processes cannot be read in place yet.")
 
     # --- amplitudes --------------------------------------------------------------------------------------------------
+
+    def total(self, mine: NDArray[_Number]) -> NDArray[_Number]:
+        """Return the sum of the answers of all ranks."""
+        return summed(self.communicator, mine)
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
@@ -339,8 +376,8 @@ class Ranks(Summed):
         live = [number for number in range(len(self.places)) if not number << local & self.fresh]
 
         def own() -> Iterator[tuple[int, int, Amplitudes]]:
-            for number in self._live():
-                mine, before = self._here(number), (live.index(number) << local) // size
+            for number in exchanged.live(self):
+                mine, before = self.here(number), (live.index(number) << local) // size
                 for k, start in enumerate(range(0, 1 << local, size)):
                     yield before + k, (number << local) + start, mine.device.read(mine.buffer, start, start + size)
 
@@ -351,7 +388,7 @@ class Ranks(Summed):
         local = self.levels.local
         self.write_zeros()
         for number in sorted(self._held):
-            mine = self._here(number)
+            mine = self.here(number)
             yield number << local, mine.device.read(mine.buffer, 0, 1 << local)
 
     def inner(self, other: Placement) -> complex:
@@ -363,7 +400,7 @@ class Ranks(Summed):
         other.arrange(self.layout)
         if other.places != self.places:  # equal numbers are on other ranks
             return overlap(self, other)
-        return complex(self._sum(np.array(sum((self._inner(near, other) for near in self.visit()), 0j))))
+        return complex(self.total(np.array(sum((sums.inner(near, other) for near in self.visit()), 0j))))
 
 
 def _opened(bits: int, position: int, count: int) -> int:

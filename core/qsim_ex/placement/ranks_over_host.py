@@ -24,6 +24,7 @@ from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host, ranks_spread
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.exchange.between_ranks import staging
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
@@ -207,14 +208,14 @@ class RanksOverHost(Ranks):
         work: for each device of this rank its prepared steps, and the numbers of all steps.
         Raises `PlanError` for a plan that was made for another state.
         """
-        self._check_plan(plan)
+        self.check_plan(plan)
         shares = shares_of(work)
         local, window, done = self.levels.local, self._plans_for.local + self._plans_for.peers, 0
         inside = (1 << local) - 1
         for bits, stages, swaps in passes_of(plan):
             arrivals = self._arrivals(swaps, bits[window:local], tick) if swaps else None
             course = course_of(bits[:local], stages, self.fresh & inside, window)
-            if self._windows is not None and (live := self._live()):
+            if self._windows is not None and (live := exchanged.live(self)):
                 (self._windows.above,) = live
                 self._windows.run_pass(course, shares, done, tick, arrivals)
                 self._windows.synchronize()  # what follows is done at home
@@ -225,7 +226,7 @@ class RanksOverHost(Ranks):
                 arrivals.rest()
             self.fresh = self.fresh & ~inside | course.left
             done += sum(len(stage.steps) for stage in stages)
-        self._end_plan(plan)
+        self.end_plan(plan)
 
     def _arrivals(self, swaps: Swaps, far: Sequence[int], tick: Callable[[], None]) -> Arrivals:
         """Return a trade of homes, in parts of one window each; the layout and the fresh bits are those behind it.
@@ -245,5 +246,5 @@ class RanksOverHost(Ranks):
                 self._links.exchange(held, places, first.at(start), tick)
             self._bytes_moved += sent
 
-        self._moved(sources(self.num_wires, swaps))
+        exchanged.moved(self, sources(self.num_wires, swaps))
         return Arrivals(starts, mask_of(apart), trade)

@@ -22,8 +22,9 @@ from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided import amplitudes, exchanged
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
-from qsim_ex.placement.divided.visited import Wanted, every
+from qsim_ex.placement.divided.near import Wanted, every
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
 from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
@@ -199,12 +200,12 @@ class RanksSpread(Ranks):
         work: (prepared, numbers) for the device. `tick` is called `ticks` times; if it raises, the state is lost.
         Raises `PlanError` for a plan that was made for another state.
         """
-        self._check_plan(plan)
+        self.check_plan(plan)
         ((prepared, numbers),) = work
         packed, done, inside = list(numbers), 0, (1 << self._home) - 1
         for bits, stages, swaps in passes_of(plan):
             if swaps:
-                self._exchange(swaps, tick)
+                self.exchange(swaps, tick)
             window = Window(bits[: self._home], self.levels.local, self._room.slice)
             steps = [step for stage in stages for step in stage.steps]
             begun = window.positions(self.fresh & inside)
@@ -220,20 +221,20 @@ class RanksSpread(Ranks):
                     tick()
             self.fresh = self.fresh & ~inside | window.homes(fresh_after(begun, steps))
             done += len(steps)
-        self._end_plan(plan)
+        self.end_plan(plan)
 
     # --- visits ------------------------------------------------------------------------------------------------------
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield every sub state vector of this rank that is not known to be zero, brought near; see `Visited.visit`."""
-        self._bring(near)
+        exchanged.bring(self, near)
         window = self._window(near)
         here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
         return self._visited(window, self.fresh & ~here if write else self.fresh, every, write)
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield the sub state vectors of this rank for which `wanted` is true; nothing else is copied."""
-        self._bring(near)
+        exchanged.bring(self, near)
         return self._visited(self._window(near), self.fresh, wanted, write)
 
     def _window(self, near: Sequence[int]) -> Window:
@@ -241,7 +242,7 @@ class RanksSpread(Ranks):
         rest = Window(tuple(range(self._home)), self.levels.local, self._room.slice)
         wanted = at.index_bits(self.layout, near)
         if len([bit for bit in wanted if bit >= self.levels.slice]) > self.most_near:
-            raise InvalidInput(f"{len(near)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
+            raise InvalidInput(f"{len(near)} wires cannot be near at once: {self.division}. Ask for fewer wires.")
         return rest.bringing(wanted) if near else rest
 
     def _visited(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
@@ -291,7 +292,7 @@ class RanksSpread(Ranks):
 
     # --- moving amplitudes -------------------------------------------------------------------------------------------
 
-    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+    def exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap bits of a rank's part with bits of ranks; the layout and the fresh bits follow."""
         number, part = self._number, self._part
         lived, fresh = self._lives(number), self.fresh
@@ -303,7 +304,7 @@ class RanksSpread(Ranks):
                 part.nothing()
             self._trade(part, number, swaps, tick)
             part.settle()
-        self._moved(sources(self.num_wires, swaps))
+        exchanged.moved(self, sources(self.num_wires, swaps))
         if part is None:
             return
         if self._lives(number):
@@ -329,7 +330,7 @@ class RanksSpread(Ranks):
             if sends or gets:
                 self._links.trade(part, self.places[other], chosen, sends, gets, tick)
 
-    def _permute(self, origins: Sequence[int], flip: int = 0) -> None:
+    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
         """Move bits of each rank's part: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
         if flip == 0 and list(origins) == list(range(self._home)):
             return
@@ -339,7 +340,7 @@ class RanksSpread(Ranks):
                 address[origin] = k
             part.arrange(Layout(tuple(address), flip))
             part.layout = Layout.identity(self._home)
-        self._moved([*origins, *range(self._home, self.num_wires)], flip)
+        exchanged.moved(self, [*origins, *range(self._home, self.num_wires)], flip)
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
@@ -370,7 +371,7 @@ class RanksSpread(Ranks):
         for number, root in enumerate(self.places):
             if not self._lives(number):
                 continue
-            own = Divided.pieces(self, size) if root == self.communicator.rank else iter(())
+            own = amplitudes.pieces(self, size) if root == self.communicator.rank else iter(())
             for _ in range(count):
                 yield self.communicator.broadcast(next(own, None), root=root)
 
@@ -387,7 +388,7 @@ class RanksSpread(Ranks):
             if number not in live:
                 return
             before = live.index(number) - number << self._home
-            for start, values in Divided.pieces(self, size):
+            for start, values in amplitudes.pieces(self, size):
                 yield (start + before) // size, start, values
 
         return own()

@@ -21,7 +21,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.divided.visited import NearSubState
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported, OptionError
+from qsim_ex.options.network import describe
 from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan, compiled_stages
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -60,8 +61,6 @@ def _check(levels: Levels, num_wires: int) -> None:
             f"expected migration bits below the bits of ranks, got {levels} for {num_wires} wires; pass other levels."
         )
     if levels.layers and sum(layer.bits for layer in levels.layers) != levels.peers:
-        from qsim_ex.options.network import describe
-
         raise OptionError(
             f"expected layers of {levels.peers} bits, one for each device bit, got {describe(levels.layers)}; pass "
             "other layers."

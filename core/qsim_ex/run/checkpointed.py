@@ -13,14 +13,18 @@ import numpy as np
 from qsim_ex.comm import connection
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.later import later
 from qsim_ex.options import Checkpoint
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.edition import EDITION
 from qsim_ex.steps.layout import Levels
 
 if TYPE_CHECKING:
+    from qsim_ex.execution import checkpoints_of_ranks
     from qsim_ex.run.pipeline import PlannedRun
     from qsim_ex.steps.plan import Plan
+else:
+    checkpoints_of_ranks = later("qsim_ex.execution.checkpoints_of_ranks")
 
 
 def checkpoints_at(
@@ -42,9 +46,7 @@ def checkpoints_at(
     if ranks is None:
         made = Checkpoints(*given, one_by_one=alone, levels=levels, digests=digests)
     else:
-        from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
-
-        made = CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
+        made = checkpoints_of_ranks.CheckpointsOfRanks(ranks, *given, one_by_one=alone, levels=levels, digests=digests)
     if len(made.seeds) != run.bound.count:
         raise SavedStateError(
             f"{made.path} is damaged: expected {run.bound.count} seeds, got {len(made.seeds)}. Remove it and run again."

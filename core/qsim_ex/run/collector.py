@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.memory import require, require_on_host, state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints, fitting
 from qsim_ex.kernels.host import cores
+from qsim_ex.later import later
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import NormCheck
@@ -28,9 +29,19 @@ from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
 if TYPE_CHECKING:
+    from qsim_ex.deployment import rooms
+    from qsim_ex.observe import saved as saved_reader
+    from qsim_ex.run import records as branch_records
+    from qsim_ex.run import saved_values, unitary
     from qsim_ex.run.records import RecordsSoFar
     from qsim_ex.run.saved_values import SavedValues
     from qsim_ex.steps.plan import Plan
+else:
+    rooms = later("qsim_ex.deployment.rooms")
+    saved_reader = later("qsim_ex.observe.saved")
+    branch_records = later("qsim_ex.run.records")
+    saved_values = later("qsim_ex.run.saved_values")
+    unitary = later("qsim_ex.run.unitary")
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
@@ -132,20 +143,16 @@ class Collector:
 
     def read(self, states: States, save: Save) -> NDArray[Any]:
         """Return the values of a save; the states of a program with choices are normalised first."""
-        from qsim_ex.observe.saved import read
-
-        return read(states, save, normalise=bool(self.program.choices))
+        return saved_reader.read(states, save, normalise=bool(self.program.choices))
 
     def save(
         self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
-        from qsim_ex.run.saved_values import SavedRows, classical_memory
-
-        rows = SavedRows(
+        rows = saved_values.SavedRows(
             values=values,
             binding=unit.begin + branches.binding,
-            memory=classical_memory(
+            memory=saved_values.classical_memory(
                 self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
             ),
             branch_of=branches.branch_of,
@@ -294,40 +301,37 @@ class Collector:
 
 def _records(program: Program, count: int, shots: int) -> RecordsSoFar:
     """Return what collects the records; loaded when there are some."""
-    from qsim_ex.run.records import RecordsSoFar
-
-    return RecordsSoFar(program.records, count, shots)
+    return branch_records.RecordsSoFar(program.records, count, shots)
 
 
 def _saves(
     circuit: Circuit, program: Program, request: Request, count: int, where: Assignment, options: Options
 ) -> dict[str, SavedValues]:
     """Return what collects the values of each save; raises `OutOfMemory` if they do not fit into the host's memory."""
-    from qsim_ex.run.saved_values import SavedSizes, bytes_of, saved_values
-
     n, free = circuit.num_qubits, where.host_free
     width = -(-circuit.num_clbits // 8)
     sizes = {
-        save: SavedSizes(count, request.trajectories, save.shape(n), save.dtype(options.dtype), width)
+        save: saved_values.SavedSizes(count, request.trajectories, save.shape(n), save.dtype(options.dtype), width)
         for save in program.saves
     }
-    states = sum(bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector")
+    states = sum(
+        saved_values.bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector"
+    )
     if states and where.ranks is not None:
-        from qsim_ex.deployment.rooms import require_on_hosts
-
-        require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
+        rooms.require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
     elif states:
         require(n, options.dtype, [("the host", free)], states=states + where.device.in_host_memory)
     others = {save: of for save, of in sizes.items() if save.what != "statevector"}
     if others:
         named = ", ".join(repr(save.label) for save in others)
-        require_on_host(f"what is saved as {named}", sum(bytes_of(save, of) for save, of in others.items()), free)
+        require_on_host(
+            f"what is saved as {named}", sum(saved_values.bytes_of(save, of) for save, of in others.items()), free
+        )
     if any(SAVE_KINDS[save.what].gates_only for save in others):
-        from qsim_ex.run.unitary import place_unitary
-
-        place_unitary(n, options)
+        unitary.place_unitary(n, options)
     return {
-        save.label: saved_values(save, of, free, repeated=save.label in program.repeated) for save, of in sizes.items()
+        save.label: saved_values.saved_values(save, of, free, repeated=save.label in program.repeated)
+        for save, of in sizes.items()
     }
 
 

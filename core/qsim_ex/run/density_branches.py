@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
+from qsim_ex.comm import connection
 from qsim_ex.density.questions import DensityRows, mean, moments
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
@@ -30,9 +31,9 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.density_circuit import certain, doubled_for
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.methods.density_matrix import certain, doubled_for
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, seeds_of, without_idle_wires
 from qsim_ex.run.saved_values import SavedRows, classical_memory
@@ -193,8 +194,6 @@ def run_branches(call: BatchCall) -> BatchResult:
 
 def _assigned(call: BatchCall, size: int) -> Assignment:
     """Return where the branches are computed; ranks that could share a state do so each for itself."""
-    from qsim_ex.comm import connection
-
     if connection.planned(call.options.processes, size) == 1:
         return call.assigner.many(size, _MANY)[0]
     why = connection.left_whole("density matrices of a circuit with blocks, loops or variables are in one piece")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
+from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
@@ -20,6 +21,11 @@ from qsim_ex.placement.kinds import KINDS
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.planning import resumed
+else:
+    resumed = later("qsim_ex.planning.resumed")
 
 _BRANCHING = 8
 """Factor on the rows of a program with branch points, since a branch point has a fixed cost for any number of rows."""
@@ -102,9 +108,7 @@ class Machine:
 
     def resumed(self, plan: Plan, parts: int, levels: Levels | None) -> Plan:
         """Return a plan of what is left after some parts of another plan; levels: None for those of this machine."""
-        from qsim_ex.planning.resumed import resumed
-
-        return resumed(plan, parts, levels or self._levels, self._shape)
+        return resumed.resumed(plan, parts, levels or self._levels, self._shape)
 
     def begin(self, rows: int) -> States:
         """Return states |0…0⟩ in the layout in which the first plan begins."""

@@ -10,31 +10,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import ArrayLike
-
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors, without
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
-from qsim_ex.comm import connection, launcher
-from qsim_ex.deployment.assign import Assigner, Assignment
+from qsim_ex.comm import connection
+from qsim_ex.deployment.assign import Assigner
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
+from qsim_ex.later import later
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.options.methods import UNDER, MethodRow
-from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
@@ -49,8 +47,15 @@ from qsim_ex.run.worker import PLANS, WorkQueue
 if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Asking
     from qsim_ex.comm.protocol import Communicator
+    from qsim_ex.execution import together
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.program.separation import How, Separation
+    from qsim_ex.run import checkpointed, over_ranks, shares
+else:
+    together = later("qsim_ex.execution.together")
+    checkpointed = later("qsim_ex.run.checkpointed")
+    over_ranks = later("qsim_ex.run.over_ranks")
+    shares = later("qsim_ex.run.shares")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,7 +78,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BatchCall:
-    """The arguments of `run_batch`. ranks: those that share out the trajectories of all bindings, if any do."""
+    """The arguments of `Simulator.run_batch`. ranks: those that share out the trajectories of all bindings, if any."""
 
     assigner: Assigner
     options: Options
@@ -90,7 +95,7 @@ class BatchCall:
     @classmethod
     def of_shots(cls, circuit: Circuit, options: Options) -> BatchCall:
         """Return a call for shots of a circuit, with its own numbers, for questions before a run."""
-        return cls(Assigner(options), options, circuit, _own(circuit), 1, None, (), None, None, ())
+        return cls(Assigner(options), options, circuit, own_bindings(circuit), 1, None, (), None, None, ())
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -131,44 +136,20 @@ class _Inputs(NamedTuple):
     began: float
 
 
-def run_batch(
-    assigner: Assigner,
-    options: Options,
-    circuit: Circuit,
-    bindings: Bindings | ArrayLike | None,
-    shots: int | None,
-    seeds: int | Sequence[int] | None,
-    observables: Sequence[PauliSum],
-    trajectories: int | None,
-    cancel: threading.Event | None,
-    readout: ReadoutErrors,
-    ranks: Communicator | None = None,
-) -> BatchResult:
-    """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
-    bound = _own(circuit) if bindings is None else bindings
-    bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
-    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
-    several = launcher.LAUNCHED or connection.CONNECTED.is_set()
-    turn = connection.in_turn(options.processes) if several else nullcontext()
-    with nullcontext() if cancel is None else cancelled_by(cancel), turn:
-        if not isinstance(options.processes, str):
-            from qsim_ex.run.spread import run_shared, shared_out
-
-            if shared_out(call):
-                return run_shared(call)
-        *asked, usual = UNDER[options.method]
-        for row in asked:
-            if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
-                return _chosen(suited.run(), suited.why)
-        method = _method(usual)
-        run = method.run if method.run_joined is None or not circuit.structure.all_joined else method.run_joined
-        try:
-            return run(call)
-        except OutOfMemory as error:
-            if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
-                raise OutOfMemory(" ".join([str(error), *words])) from error
-            raise
+def run_by_method(call: BatchCall) -> BatchResult:
+    """Run a call with the method that suits it under its options; see `Simulator.run_batch`."""
+    *asked, usual = UNDER[call.options.method]
+    for row in asked:
+        if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
+            return _chosen(suited.run(), suited.why)
+    method = _method(usual)
+    run = method.run if method.run_joined is None or not call.circuit.structure.all_joined else method.run_joined
+    try:
+        return run(call)
+    except OutOfMemory as error:
+        if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
+            raise OutOfMemory(" ".join([str(error), *words])) from error
+        raise
 
 
 def _method(row: MethodRow) -> RunMethod:
@@ -223,18 +204,13 @@ def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchRes
     inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
-    from qsim_ex.execution.together import in_step
-    from qsim_ex.run.over_ranks import quiet, seeds_heard
-
-    with in_step(ranks):
-        return _simulated(quiet(ranks, call), inputs, seeds_heard(call, bound, wheres[0].heard))
+    with together.in_step(ranks):
+        return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[0].heard))
 
 
 def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     """Return what tells the others what a call asks for, if its states are divided over processes."""
-    from qsim_ex.run.over_ranks import asked_of
-
-    return asked_of(call, circuit, bound)
+    return over_ranks.asked_of(call, circuit, bound)
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
@@ -264,9 +240,7 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -
         share = None if call.ranks is None else _share(call.ranks, run)
         workers = traverse(run, collector, kept, seeds, ticker, share)
         if call.ranks is not None and share is not None:
-            from qsim_ex.run.spread import add_up
-
-            add_up(call.ranks, collector)
+            shares.add_up(call.ranks, collector)
     if kept is not None:
         kept.end(collector.arrays)
     if call.readout and collector.packed is not None:
@@ -278,9 +252,7 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -
 
 def _share(ranks: Communicator, run: PlannedRun) -> tuple[int, int] | None:
     """Return which trajectories this process runs of those that ranks share out; None if it runs all of them."""
-    from qsim_ex.run.spread import trajectories_of
-
-    return trajectories_of(ranks, run.request.trajectories) if run.program.branches else None
+    return shares.trajectories_of(ranks, run.request.trajectories) if run.program.branches else None
 
 
 def without_idle_wires(
@@ -319,7 +291,7 @@ def machines_of(
     return way, [way.machine(one, program, options, states) for one in wheres]
 
 
-def _own(circuit: Circuit) -> Bindings:
+def own_bindings(circuit: Circuit) -> Bindings:
     """Return a circuit's own operands as one binding."""
     operands = circuit.operands
     return Bindings(len(operands), lambda begin, end: operands[begin:end])
@@ -374,8 +346,6 @@ def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tup
 
     if checkpoint is None:
         return None, known or fresh()
-    from qsim_ex.run.checkpointed import checkpoints_at
-
     where = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-    kept = checkpoints_at(where, run, known, fresh)
+    kept = checkpointed.checkpoints_at(where, run, known, fresh)
     return kept, kept.seeds

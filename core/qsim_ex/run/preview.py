@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.deployment.assign import assign_hypothetical
+from qsim_ex.deployment.hypothetical import assign_hypothetical
+from qsim_ex.devices.memory import human
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import OptionError
@@ -185,8 +186,6 @@ def _migration(
     found: tuple[Plan, ...], deployment: Deployment, options: Options, rates: Rates, interprets: bool
 ) -> str:
     """Return a line on the copies between host and device for a placement that migrates, and on the times of runs."""
-    from qsim_ex.devices.memory import human
-
     total = total_of(found, options.dtype, deployment, rates)
     told = (
         f"windows that are on the device already are not copied: {human(total.bytes_host)} are copied from and to the "

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options

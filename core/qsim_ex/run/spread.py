@@ -6,7 +6,7 @@ and every process gets the result of all of them.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -20,9 +20,8 @@ from qsim_ex.execution.together import in_step
 from qsim_ex.options.methods import USUAL
 from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
-from qsim_ex.run.collector import Collector
 from qsim_ex.run.over_ranks import agreed_seeds, quiet
-from qsim_ex.run.pipeline import BatchCall, run_batch
+from qsim_ex.run.pipeline import BatchCall, run_by_method
 
 _PLAIN = {"device_wires": None, "window_slots": None, "devices": None, "virtual_peers": 1}
 """Options of divided states, with their default values: small states are shared out if none is given."""
@@ -54,23 +53,8 @@ def run_shared(call: BatchCall) -> BatchResult:
         if call.bound.count >= ranks.size:
             found, what = _bindings(ranks, call, seeds), "bindings"
         else:
-            found, what = _run_own(replace(call, ranks=ranks)), "trajectories"
+            found, what = run_by_method(replace(call, ranks=ranks)), "trajectories"
     return _told(ranks, found, what)
-
-
-def trajectories_of(ranks: Communicator, trajectories: int) -> tuple[int, int]:
-    """Return the first trajectory of this rank, and the one behind its last; blocks of random numbers stay whole."""
-    steps = -(-trajectories // STEP)
-    begin, end = (STEP * (steps * rank // ranks.size) for rank in (ranks.rank, ranks.rank + 1))
-    return begin, min(end, trajectories)
-
-
-def add_up(ranks: Communicator, collector: Collector) -> None:
-    """Give every rank what all of them have collected: each shot comes from one rank, and is zero on all others."""
-    if collector.packed is not None:
-        collector.packed[...] = ranks.allreduce(collector.packed)
-    collector.sums[...] = ranks.allreduce(collector.sums)
-    collector.squares[...] = ranks.allreduce(collector.squares)
 
 
 def _shares_trajectories(call: BatchCall) -> bool:
@@ -86,7 +70,7 @@ def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> B
     count, bound = call.bound.count, call.bound
     begin, end = (count * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1))
     some = Bindings(end - begin, lambda first, last: bound.operands(begin + first, begin + last))
-    mine = _run_own(replace(call, bound=some, seeds=seeds[begin:end]))
+    mine = run_by_method(replace(call, bound=some, seeds=seeds[begin:end]))
     packed, saved, values, errors = zip(
         *ranks.allgather((mine.packed, dict(mine.saved), mine.values, mine.errors)), strict=True
     )
@@ -98,12 +82,6 @@ def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> B
         errors=np.concatenate(errors),
         seeds=tuple(seeds),
     )
-
-
-def _run_own(call: BatchCall) -> BatchResult:
-    """Run a call on this process alone."""
-    given = (getattr(call, one.name) for one in fields(call))
-    return run_batch(*given)
 
 
 def _joined(parts: list[Any]) -> Any:

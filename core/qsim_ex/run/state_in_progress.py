@@ -11,7 +11,7 @@ import numpy as np
 from qsim_ex.errors import NotSupported, OptionError, PlanError, SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.files.header import mask, whole
-from qsim_ex.files.saved_state import load_into
+from qsim_ex.files.saving import load_into
 from qsim_ex.placement.base import Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
@@ -139,7 +139,7 @@ class StateInProgress:
             decided=whole(told, "decided", 0, len(program.nodes)),
         )
 
-    def _position(self, told: Any, parts: int) -> StoppedAt:
+    def _position(self, told: object, parts: int) -> StoppedAt:
         """Return the position in a file."""
         if not isinstance(told, dict):
             raise TypeError(f"expected a position, got {told!r:.60}")
@@ -202,6 +202,6 @@ class StateInProgress:
             )
 
 
-def _are_whole(told: Any, below: Sequence[int]) -> bool:
+def _are_whole(told: object, below: Sequence[int]) -> bool:
     """Return whether something from a file is a list of whole numbers, each at least 0 and below another one."""
     return type(told) is list and all(type(one) is int and 0 <= one < end for one, end in zip(told, below, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States

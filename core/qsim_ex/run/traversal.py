@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.execution.progress import Share, Ticker
+from qsim_ex.later import later
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.planning.cut import cut
@@ -31,6 +32,13 @@ from qsim_ex.run.state_in_progress import StateInProgress, StoppedAt
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.planning import resumed
+    from qsim_ex.run import unitary
+else:
+    resumed = later("qsim_ex.planning.resumed")
+    unitary = later("qsim_ex.run.unitary")
 
 Complex = NDArray[np.complex128]
 
@@ -241,12 +249,10 @@ class BranchTraversal:
 
     def _rest_of(self, at: StoppedAt, operands: Complex) -> tuple[Plan, Complex]:
         """Return the plan of what earlier runs have left of a segment, in other divisions, and its operands."""
-        from qsim_ex.planning.resumed import operands_of
-
         assert self._way.in_progress is not None
         *earlier, plan = self._way.in_progress.plans_at(at)
         for one in earlier:
-            operands = operands_of(one, operands)
+            operands = resumed.operands_of(one, operands)
         return plan, operands
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
@@ -278,14 +284,12 @@ class BranchTraversal:
     def _values(self, node: int, save: Save, states: States, branches: Branches) -> NDArray[Any]:
         """Return the value of a save for each branch, [branches, …]."""
         if save.what == "unitary":
-            from qsim_ex.run.unitary import unitaries
-
             program, machine = self._way.program, self._way.machine
             _, first, which = np.unique(branches.binding, return_index=True, return_inverse=True)
             one_each = branches.chosen(first)
             every = partial(self._operands, branches=one_each)
             args = program, node, states.num_wires, machine.options, every, range(len(first))
-            return unitaries(*args, self._way.ticker.check)[which]
+            return unitary.unitaries(*args, self._way.ticker.check)[which]
         self._way.machine.synchronize()
         return self._way.read(states, save)
 

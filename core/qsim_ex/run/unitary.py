@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.deployment.assign import Assignment, assign
+from qsim_ex.deployment.assign import assign
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes, Tick

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
+from qsim_ex.later import later
 from qsim_ex.program.kraus import STEP
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
@@ -20,6 +22,11 @@ from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.run import loop_traversal
+else:
+    loop_traversal = later("qsim_ex.run.loop_traversal")
 
 
 class WorkQueue:
@@ -138,9 +145,7 @@ class Worker:
 
 def _looped() -> type[BranchTraversal]:
     """Return the traversal of programs with loops, which is loaded when there is one."""
-    from qsim_ex.run.loop_traversal import LoopTraversal
-
-    return LoopTraversal
+    return loop_traversal.LoopTraversal
 
 
 PLANS = ProgramWay("plans", Machine, Worker)

@@ -20,7 +20,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.density.doubled import doubled
 from qsim_ex.density.questions import DensityRows
 from qsim_ex.density.superoperators import patterns_of, places_of
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, OutOfMemory, StateError
 from qsim_ex.observe import expectation, sampling
@@ -31,7 +31,7 @@ from qsim_ex.placement.bits import unpack
 from qsim_ex.state import basis
 from qsim_ex.state.vector import StateVector
 
-Complex = NDArray[np.complexfloating[Any, Any]]
+Complex = NDArray[np.complexfloating]
 Floats = NDArray[np.float64]
 
 
@@ -73,7 +73,7 @@ class DensityMatrix:
         where = "closed" if self.closed else self._state.device.name
         return f"DensityMatrix({self.num_wires} wires, {self.dtype.name}, {where})"
 
-    def __reduce_ex__(self, _protocol: Any) -> Any:
+    def __reduce_ex__(self, _protocol: object) -> Any:
         raise TypeError("a DensityMatrix owns memory and cannot be pickled; make another one from to_numpy().")
 
     @property
@@ -257,7 +257,7 @@ def _known(placement: Placement) -> Placement:
     return placement
 
 
-def _checked(initial: Any, num_wires: int) -> int | NDArray[np.complex128]:
+def _checked(initial: object, num_wires: int) -> int | NDArray[np.complex128]:
     """Return a basis value or a density matrix [2^n, 2^n]; raises `CircuitError` and `StateError`."""
     if isinstance(initial, int | np.integer):
         return basis.value(initial, num_wires, "initial")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.deployment import assign
+from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
@@ -25,7 +26,7 @@ from qsim_ex.state import basis
 
 def adopt(
     array: Any, num_wires: int, options: Options, stream: Any, allocator: Any, rows: int | None = None
-) -> tuple[assign.Assignment, Options]:
+) -> tuple[Assignment, Options]:
     """Return the device of a caller's array, and the options with its precision. rows: states it holds, [rows, 2^n].
 
     Raises `StateError` unless it is contiguous, writeable, complex64 or complex128, and of 2^num_wires amplitudes;
@@ -54,7 +55,7 @@ def adopt(
         raise StateError("array: expected a writeable array, got one that is read only; pass a copy.")
     found = replace(options, precision=precision.name)
     size = state_bytes(num_wires, found.dtype)
-    return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
+    return on(device, num_wires, found, "where the caller's array lies", size, size), found
 
 
 _OF_PIECES = {
@@ -81,7 +82,7 @@ def require_state_options(options: Options) -> None:
         )
 
 
-def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment:
+def fresh_rows(rows: int, num_wires: int, options: Options) -> Assignment:
     """Return the place of a batch of new states: one device, in one piece, checked for memory.
 
     Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
@@ -107,17 +108,17 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment
         return with_room(host, rows, num_wires, options, f"auto: {error}")
 
 
-def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Assignment:
+def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> Assignment:
     """Return the place of a batch of states on a device that has memory for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
     name = "the host" if device.in_host_memory else device.name
     require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
-    where = assign.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
+    where = on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
 
 
-def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Assignment:
+def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> Assignment:
     """Return the place of a new state, checked for memory, with the caller's stream and allocator if given."""
     where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
@@ -130,7 +131,7 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assi
     return replace(where, device=device, devices=(device,))
 
 
-def begun(where: assign.Assignment, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
+def begun(where: Assignment, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
     """Return the placement of a new state that is a basis state or has the given amplitudes.
 
     Raises `OutOfMemory`; no memory stays allocated then.

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.comm import connection
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import StateError
+from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.state.guard import Guard, GuardOfRanks
 from qsim_ex.steps.layout import Layout
+
+if TYPE_CHECKING:
+    from qsim_ex.deployment import rooms
+else:
+    rooms = later("qsim_ex.deployment.rooms")
 
 
 class MemoryOwner(ABC):
@@ -30,7 +36,7 @@ class MemoryOwner(ABC):
         self._guard = Guard() if where.ranks is None or connection.of_this_thread() else GuardOfRanks()
         self._draws = 0
 
-    def __reduce_ex__(self, _protocol: Any) -> Any:
+    def __reduce_ex__(self, _protocol: object) -> Any:
         raise TypeError(
             f"a {type(self).__name__} owns memory and cannot be copied or pickled; make another one from its "
             "amplitudes (to_numpy)."
@@ -74,9 +80,7 @@ class MemoryOwner(ABC):
         if self.where.ranks is None:
             require_on_host(what, needed, host_free())
         else:
-            from qsim_ex.deployment.rooms import require_on_hosts
-
-            require_on_hosts(self.where.ranks, what, needed)
+            rooms.require_on_hosts(self.where.ranks, what, needed)
 
 
 class MemoryLender(MemoryOwner):

@@ -15,19 +15,25 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Any
 
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import StateError
-from qsim_ex.placement.divided.visited import NearSubState
-from qsim_ex.state.questions import Questions
+from qsim_ex.placement.base import Placement
+from qsim_ex.placement.divided.near import NearSubState
+from qsim_ex.state.guard import Guard
 
 
-class SubStateVectors(Questions):
+class SubStateVectors:
     """The part of `StateVector` that describes the levels of its memory and gives access to sub state vectors.
 
     `stage` and `expose` fix where sub state vectors are stored until the next use of the state; methods that depend on
     it raise `StateError` before that.
     """
 
+    num_wires: int
+    where: Assignment
+    _guard: Guard
+    _placement: Placement
     _visit: Iterator[NearSubState] | None = None
     _staged: NearSubState | None = None
     _exposed: bool = False  # whether it is fixed where sub state vectors are stored
@@ -43,19 +49,19 @@ class SubStateVectors(Questions):
     @property
     def local_wires(self) -> tuple[int, ...]:
         """The wires on index bits inside a sub state vector, least significant first."""
-        return self.wire_ordering[: self._placement.levels.local]
+        return self._placement.layout.wires()[: self._placement.levels.local]
 
     @property
     def peer_wires(self) -> tuple[int, ...]:
         """The wires on the bits of a device's number, least significant first."""
         levels = self._placement.levels
-        return self.wire_ordering[levels.local : levels.local + levels.peers]
+        return self._placement.layout.wires()[levels.local : levels.local + levels.peers]
 
     @property
     def migration_wires(self) -> tuple[int, ...]:
         """The wires on index bits whose values are staged one after another, least significant first."""
         levels = self._placement.levels
-        return self.wire_ordering[levels.local + levels.peers :]
+        return self._placement.layout.wires()[levels.local + levels.peers :]
 
     @property
     def sub_state_vectors(self) -> range:

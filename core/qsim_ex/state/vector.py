@@ -19,12 +19,12 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.comm import connection
 from qsim_ex.comm.agreed import asked_of, require_same
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
-from qsim_ex.files import saved_state
+from qsim_ex.files import saving
 from qsim_ex.observe import sampling
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import index_bits as at
@@ -38,6 +38,7 @@ from qsim_ex.state.amplitude_slice import AmplitudeSlice
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
+from qsim_ex.state.sub_states import SubStateVectors
 from qsim_ex.state.wiring import Wiring
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -46,7 +47,7 @@ Collapse = Literal["normalise", "none", "reset"]
 
 
 @with_options(Options, but=("checkpoint", "checkpoint_every"))
-class StateVector(Wiring, MemoryLender):
+class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 
     Arguments and results are in wires: bit w of a basis value is wire w. The index bit of each wire is in `layout`
@@ -331,7 +332,7 @@ class StateVector(Wiring, MemoryLender):
         The file gets its name only when it is complete. Raises `SavedStateError` if the disk is full or fails.
         """
         with self._guard:
-            saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
+            saving.save(self._placement, Path(path), {"touched": hex(self._touched)})
 
     @classmethod
     def load(
@@ -344,12 +345,10 @@ class StateVector(Wiring, MemoryLender):
         """
         asked = (Options() if options is None else options).with_(changes)
         if asked.over_processes:
-            from qsim_ex.files.saved_by_ranks import look_together
-
             with connection.in_turn(asked.processes):
-                found = look_together(Path(path))
+                found = saving.look_for(Path(path), together=True)
         else:
-            found = saved_state.look(Path(path))
+            found = saving.look_for(Path(path), together=False)
         with closing(found):
             if options is None:
                 options = Options(precision=BY_DTYPE[found.dtype].name)
@@ -357,7 +356,7 @@ class StateVector(Wiring, MemoryLender):
             state = cls(found.num_wires, options=options, **changes)
             try:
                 with state.placed() as placed:
-                    saved_state.load_into(placed, found)
+                    saving.load_into(placed, found)
             except BaseException as error:
                 state.close()
                 if state.where.ranks is not None:

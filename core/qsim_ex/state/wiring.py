@@ -8,17 +8,22 @@ from typing import Literal, Self
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import OptionError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.state import basis
-from qsim_ex.state.sub_states import SubStateVectors
+from qsim_ex.state.guard import Guard
 from qsim_ex.steps.layout import Layout
 
 
-class Wiring(SubStateVectors):
+class Wiring:
     """The part of `StateVector` that moves, names, adds and removes wires."""
 
+    num_wires: int
+    where: Assignment
+    _guard: Guard
+    _placement: Placement
     _touched: int  # mask of the wires that may not be |0>
 
     def permute(self, wires: Sequence[int]) -> Self:
@@ -32,7 +37,7 @@ class Wiring(SubStateVectors):
     def canonical(self) -> Self:
         """Move amplitudes into the order of the wires: the amplitude of basis value i is then at index i."""
         with self._guard:
-            if not self.layout.is_identity():
+            if not self._placement.layout.is_identity():
                 self._placement.arrange(Layout.identity(self.num_wires))
         return self
 
@@ -48,8 +53,8 @@ class Wiring(SubStateVectors):
             to = [0] * self.num_wires  # where the content of each bit goes
             for k, bit in enumerate(bits):
                 to[bit if mode == "gather" else k] = k if mode == "gather" else bit
-            flip = sum(1 << to[bit] for bit in range(self.num_wires) if self.layout.flip >> bit & 1)
-            self._placement.arrange(Layout(tuple(to[bit] for bit in self.layout.address), flip))
+            flip = sum(1 << to[bit] for bit in range(self.num_wires) if self._placement.layout.flip >> bit & 1)
+            self._placement.arrange(Layout(tuple(to[bit] for bit in self._placement.layout.address), flip))
         return self
 
     def relabel(self, names: Sequence[int] | Mapping[int, int]) -> Self:
@@ -59,13 +64,13 @@ class Wiring(SubStateVectors):
             to = [pairs.get(wire, wire) for wire in range(self.num_wires)]
             check.wires((*to, *(wire for wire in pairs if wire >= self.num_wires)), self.num_wires, "relabel")
             self._touched = mask_of(tuple(name for wire, name in enumerate(to) if self._touched >> wire & 1))
-            self._placement.layout = at.relabelled(self.layout, to)
+            self._placement.layout = at.relabelled(self._placement.layout, to)
         return self
 
     def reassign(self, ordering: Sequence[int]) -> Self:
         """Declare that wire ``ordering[k]`` is on index bit k; moves no amplitude, so wires trade their states."""
         ordering = basis.order(ordering, self.num_wires, "reassign", all_wires=True)
-        names = dict(zip(self.wire_ordering, ordering, strict=True))
+        names = dict(zip(self._placement.layout.wires(), ordering, strict=True))
         return self.relabel(names)
 
     def add_wires(self, count: int = 1) -> Self:

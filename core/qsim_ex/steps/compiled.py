@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
 from qsim_ex.native.library import function
+from qsim_ex.steps.algebra import columns_on
 from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -269,8 +270,6 @@ class PlanArrays:
         """
         if count != len(tile):
             return self.loads(at, count)
-        from qsim_ex.steps.algebra import columns_on
-
         return columns_on(tile, self.words[at : at + count].tolist())
 
     def loads(self, at: int, count: int) -> tuple[int, ...]:

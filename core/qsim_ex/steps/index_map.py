@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.steps.algebra import Map, image, inverse
+from qsim_ex.steps.layout import Layout
 
 if TYPE_CHECKING:
     from qsim_ex.steps.layout import Layout
@@ -53,8 +54,6 @@ class IndexMap:
     @property
     def layout(self) -> Layout:
         """The layout of a plain map; raises `ValueError` for another one, which has none."""
-        from qsim_ex.steps.layout import Layout
-
         if not self.is_plain:
             raise ValueError(f"expected each wire on an index bit of its own, got {self}.")
         address = tuple([mask.bit_length() - 1 for mask in self.parities])

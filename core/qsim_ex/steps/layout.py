@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from qsim_ex.errors import OptionError
+from qsim_ex.options.network import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +112,6 @@ class Levels:
     @staticmethod
     def from_json(told: Mapping[str, Any]) -> Levels:
         """Return the levels of `to_json`; raise `ValueError`, `TypeError`, `KeyError` or `OptionError` for others."""
-        from qsim_ex.options.network import Layer
-
         local, peers, piece, ranks = (told[name] for name in ("local", "peers", "slice", "ranks"))
         if not all(type(bits) is int and 0 <= bits <= _MOST_BITS for bits in (local, peers, piece, ranks)):
             raise ValueError(f"expected numbers of bits, got {told}")

@@ -152,7 +152,7 @@ class Plan:
         """Return the plan as plain lists, numbers and strings."""
         import dataclasses
 
-        def plain(value: Any) -> Any:
+        def plain(value: object) -> Any:
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
                 fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
                 return {"type": type(value).__name__, **fields}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, Pattern, When
+from qsim_ex.errors import PlanError
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 """The classes of entries whose value is passed to a kernel; 0, 1 and −1 are written into its code."""
@@ -127,8 +128,6 @@ class Sweep:
     def stored(self) -> tuple[int, ...]:
         """The index bit on which each bit of the tile is written back, where a tile is bits alone."""
         if self.load or any(mask & mask - 1 for mask in self.store):
-            from qsim_ex.errors import PlanError
-
             raise PlanError(
                 f"expected a sweep over index bits, got the maps {self.load} and {self.store}; only kernels follow "
                 "linear layouts. This is a bug of qsim-ex; please report it."

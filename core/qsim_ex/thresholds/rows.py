@@ -8,7 +8,7 @@ from qsim_ex.native.thresholds import Native
 
 
 @dataclass(frozen=True)
-class Reading:
+class OfReading:
     """Those of reading a circuit.
 
     quarter_wires: the fewest wires of circuits whose quarter and eighth turns are structure; in narrower ones a sweep
@@ -48,7 +48,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Planning:
+class OfPlanning:
     """Those of dividing a circuit, and of plans as Python has them.
 
     jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.
@@ -79,7 +79,7 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Running:
+class OfRunning:
     """Those of the ways of a run: trajectories, narrow densities, stabilizer circuits, tables of separate parts.
 
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
@@ -131,7 +131,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Observing:
+class OfObserving:
     """Those of shots, marginals and expectation values.
 
     searched_wires: the number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn
@@ -171,7 +171,7 @@ class Observing:
 
 
 @dataclass(frozen=True)
-class Placing:
+class OfPlacing:
     """Those of states in parts, batches, exchanges and migrations.
 
     batch_bytes: the bytes of states and numbers that a CPU works on at a time: about the size of its last cache.
@@ -227,7 +227,7 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class OnCpu:
+class OfCpu:
     """Those of the CPU.
 
     sum_block_bits: log2 of the amplitudes of a block of a sum, which are neighbours in memory; sum_unit_blocks: of the
@@ -256,7 +256,7 @@ class OnCpu:
 
 
 @dataclass(frozen=True)
-class Thresholds(Reading, Planning, Running, Observing, Placing, OnCpu):
+class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu):
     """All of them; `native` has those that native code asks for."""
 
     native: Native = field(default_factory=Native)

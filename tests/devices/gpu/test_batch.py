@@ -24,6 +24,7 @@ from qsim_ex.kernels.cuda.fixed import batch_sums
 from qsim_ex.kernels.cuda.launch import tables
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Sweep, ZeroFill
@@ -324,7 +325,7 @@ def test_a_batch_that_comes_back_is_compiled(dtype):
         compiled = [text for text in runtime.compiled if text.name == "sweep"]
         assert bool(compiled) == (turn >= RETURNS)
     sweeps = BatchSweeps(EmulatedRuntime())
-    assert [sweeps.prepare(plan.steps, bits, 8, "auto").settled for bits in (20, 40)] == [False, True]
+    assert [sweeps.prepare(plan.steps, bits, SINGLE, "auto").settled for bits in (20, 40)] == [False, True]
 
 
 def test_no_rows(gpu, dtype):

@@ -13,7 +13,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.deployment.assign import on
+from qsim_ex.deployment.assignment import on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options

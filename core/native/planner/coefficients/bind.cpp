@@ -12,7 +12,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "planner/plan.hpp"

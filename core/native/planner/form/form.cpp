@@ -8,7 +8,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 

@@ -9,6 +9,7 @@ namespace qx::form {
 namespace {
 
 constexpr std::size_t looked_at = 4096;  // layers; a rotation that commutes with more stays behind them
+constexpr std::size_t near = 8;  // layers that are asked before a look where there may be others
 constexpr std::size_t moved_at_once = 64;  // items that a rewritten turn may have behind it
 
 std::uint64_t hash(const Pauli& pauli) { return plan::mixed(pauli.x) ^ plan::mixed(pauli.z + 0x9e3779b97f4a7c15ull); }
@@ -32,7 +33,15 @@ bool meets(const Pauli& a, const Pauli& b) { return (a.x & b.x) | (a.z & b.z); }
 }  // namespace
 
 void Layers::Layer::extend(Pauli pauli) {
+    constexpr std::size_t few = 32;  // strings, which are asked faster than they are reduced
     all.x |= pauli.x, all.z |= pauli.z;
+    if (span.size() < few && !reduced) return span.push_back({pauli, {}});
+    if (!reduced) {
+        reduced = true;
+        const std::vector<Generator> found = std::move(span);
+        span.clear();
+        for (const Generator& one : found) extend(one.pauli);
+    }
     for (const Generator& one : span)
         if (meets(pauli, one.bit)) pauli ^= one.pauli;
     if (!pauli.is_identity()) span.push_back({pauli, top_bit(pauli)});
@@ -68,9 +77,11 @@ bool Layers::blocks(std::size_t layer, const Pauli& pauli, Index but) const {
 
 // Returns the first layer behind all of the first `end` that have something that does not commute with a string.
 std::size_t Layers::depth(const Pauli& pauli, std::size_t end, Index but) const {
-    std::size_t layer = std::min(end, highest(pauli));
-    for (std::size_t looked = 0; layer && looked < looked_at; --layer, ++looked)
-        if (blocks(layer - 1, pauli, but)) return layer;
+    std::size_t layer = end;
+    for (std::size_t looked = 0; layer && looked < looked_at; --layer, ++looked) {
+        if (looked == near) layer = std::min(layer, highest(pauli));
+        if (!layer || blocks(layer - 1, pauli, but)) return layer;
+    }
     return layer;
 }
 
@@ -109,9 +120,10 @@ void Layers::put(Item item, std::size_t layer) {
     items_[number] = item;
     layers_[layer].members.push_back(number);
     const auto extend = [&](const Pauli& pauli) {
+        const Pauli before = layers_[layer].all;
         layers_[layer].extend(pauli);
-        each(pauli.x, [&](int wire) { last_x_[wire] = std::max(last_x_[wire], layer + 1); });
-        each(pauli.z, [&](int wire) { last_z_[wire] = std::max(last_z_[wire], layer + 1); });
+        each(pauli.x & ~before.x, [&](int wire) { last_x_[wire] = std::max(last_x_[wire], layer + 1); });
+        each(pauli.z & ~before.z, [&](int wire) { last_z_[wire] = std::max(last_z_[wire], layer + 1); });
     };
     if (!item.is_block()) extend(item.pauli);
     for (Index k = 0; k < item.count; ++k) extend(generators_[item.first + k].pauli);
@@ -128,7 +140,7 @@ void Layers::forget(Index number) {
 void Layers::remove(Index number) {
     Layer& layer = layers_[items_[number].layer];
     layer.members.erase(std::find(layer.members.begin(), layer.members.end(), number));
-    layer.span.clear(), layer.all = {};
+    layer.span.clear(), layer.all = {}, layer.reduced = false;
     for (const Index member : layer.members) {
         const Item& other = items_[member];
         if (!other.is_block()) layer.extend(other.pauli);

@@ -50,7 +50,8 @@ class Layers {
     std::size_t changes() const { return changes_; }
 
   private:
-    // Pauli strings that span those of a layer, each with a bit that later ones do not have.
+    // Pauli strings that span those of a layer: these themselves, or, where there are many, each with a bit that later ones
+    // do not have.
     struct Generator {
         Pauli pauli, bit;
     };
@@ -58,6 +59,7 @@ class Layers {
         std::vector<Index> members;
         std::vector<Generator> span;
         Pauli all;
+        bool reduced = false;
 
         void extend(Pauli pauli);
         bool commutes(const Pauli& pauli) const;

@@ -2,7 +2,7 @@
 
 #include "planner/linear/frame.hpp"
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -2,7 +2,7 @@
 
 #include "planner/linear/locality.hpp"
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 #include "planner/locality.hpp"
 
 namespace qx::plan {

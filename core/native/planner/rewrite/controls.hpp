@@ -14,7 +14,7 @@
 #include "planner/rewrite/flips.hpp"
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "planner/rewrite/rotate.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

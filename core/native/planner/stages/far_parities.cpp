@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/sorting.hpp"
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 #include "planner/tiles/sweep.hpp"
 
 namespace qx::plan {

@@ -2,7 +2,7 @@
 
 #include "planner/tiles/sweep.hpp"
 
-#include "base/thresholds.hpp"
+#include "thresholds/table.hpp"
 #include "planner/tiles/blocks.hpp"
 #include "planner/tiles/items.hpp"
 

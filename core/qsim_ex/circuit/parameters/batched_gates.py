@@ -25,7 +25,7 @@ def gate_of(
     rows: int,
     name: str,
     wires: Sequence[int],
-    parameters: Sequence[Any],
+    parameters: Sequence[object],
     controls: Sequence[int],
     control_values: int | None,
 ) -> tuple[Circuit, Bindings]:
@@ -40,7 +40,7 @@ def gate_of(
     return sweep.template, sweep.bindings()
 
 
-def _column(name: str, place: int, parameter: Any, rows: int) -> Any:
+def _column(name: str, place: int, parameter: object, rows: int) -> Any:
     """Return a parameter as a number, or as float64 [rows]; raises `ParameterError`."""
     try:
         column = np.asarray(parameter, dtype=np.float64)

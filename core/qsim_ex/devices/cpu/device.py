@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,9 +23,15 @@ from qsim_ex.devices.memory import Amplitudes, kept_bytes, memory_of_host, pagea
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
+from qsim_ex.later import later
 from qsim_ex.precision import STORAGE
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cpu import passes
+else:
+    passes = later("qsim_ex.kernels.cpu.passes")
 
 Buffer = NDArray[np.complexfloating]
 
@@ -250,9 +256,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
     def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
-        from qsim_ex.kernels.cpu.passes import passes
-
-        for tile, moves, turn in passes(tuple(sources), flip):
+        for tile, moves, turn in passes.passes(tuple(sources), flip):
             free = ((1 << num_bits) - 1) & ~mask_of(tile)
             bits, origin = np.array(tile, dtype=np.int64), np.array(moves, dtype=np.int64)
             blocks.permute_tiles(buffer, bits, origin, turn, free, self.threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,16 @@ from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, encoded_plan
 from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
+from qsim_ex.later import later
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, Storage
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
+
+if TYPE_CHECKING:
+    from qsim_ex.steps import sweep_arrays
+else:
+    sweep_arrays = later("qsim_ex.steps.sweep_arrays")
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -51,9 +57,7 @@ class EncodedSweeps:
         if isinstance(step, PlannedSweep) and step.arrays is not None:
             plan = self._encoded_plan(step.arrays)
             return NativeSweep(run_of(self.dtype, self.chosen), plan.program(step.number), plan)
-        from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
-
-        alone = EncodedPlan(SweepArrays([step]), self.num_bits, *self._vectors)
+        alone = EncodedPlan(sweep_arrays.SweepArrays([step]), self.num_bits, *self._vectors)
         self.bytes += alone.bytes
         return NativeSweep(run_of(self.dtype, self.chosen), alone.program(0), alone)
 

@@ -17,13 +17,17 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.later import later
 from qsim_ex.precision import BY_DTYPE, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda import batch_sweeps
     from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
+else:
+    batch_sweeps = later("qsim_ex.kernels.cuda.batch_sweeps")
 
 
 class StepsOfRows(NamedTuple):
@@ -46,9 +50,7 @@ class GpuBatches(Batches):
 
     @cached_property
     def _batches(self) -> BatchSweeps:
-        from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps  # a process that runs no batches needs none of it
-
-        return BatchSweeps(self._runtime)
+        return batch_sweeps.BatchSweeps(self._runtime)
 
     def batch_shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits as for one state, without tensor cores, which kernels for rows do not use."""
@@ -82,10 +84,8 @@ class GpuBatches(Batches):
             return
         match step:
             case Sweep():
-                from qsim_ex.kernels.cuda.batch_sweeps import RowNumbers
-
                 given = numbers
-                if not isinstance(given, RowNumbers):
+                if not isinstance(given, batch_sweeps.RowNumbers):
                     compile = prepared.compile if prepared else "auto"
                     size, precision = _log(int(buffer.size)), BY_DTYPE[buffer.dtype]
                     given = self._batches.prepare((step,), size, precision, compile).give(self._runtime, step, numbers)

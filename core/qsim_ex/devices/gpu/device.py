@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,10 +26,16 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
+from qsim_ex.later import later
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.fixed import wide
+else:
+    wide = later("qsim_ex.kernels.cuda.fixed.wide")
 
 _BLOCK_MADE = 24
 """2^24 multiply-adds take 0.8 µs. The host needs 2 µs for a block's matrix, but beside other sweeps (one H200: 2^24 and
@@ -159,8 +165,6 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
                     prepared = self.prepare((step,), num_bits, buffer.dtype)
                 prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
             case DenseMatrix() | BasisPermutation() | InitialAmplitudes():
-                from qsim_ex.kernels.cuda.fixed import wide  # rare, and no sweep needs it
-
                 wide.run(self._runtime, buffer, num_bits, step, numbers, high)
             case ZeroFill(fresh):
                 fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
@@ -220,8 +224,6 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
 
     def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """Return the reduced density matrix of some bits, not normalised."""
-        from qsim_ex.kernels.cuda.fixed import wide
-
         return wide.density(self._runtime, buffer, num_bits, bits)
 
     def scale(

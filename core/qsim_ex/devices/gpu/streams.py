@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,7 +12,13 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
+from qsim_ex.later import later
 from qsim_ex.precision import STORAGE
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.cpu import device as cpu_device
+else:
+    cpu_device = later("qsim_ex.devices.cpu.device")
 
 
 class CudaCopyQueue:
@@ -114,9 +120,7 @@ def copies_of(runtime: Runtime) -> Copies:
     """Return the object that makes a GPU's copy queues; an emulated GPU works in host memory."""
     if isinstance(runtime, CupyRuntime):
         return CudaCopies(runtime)
-    from qsim_ex.devices.cpu.device import HostCopies
-
-    return HostCopies()
+    return cpu_device.HostCopies()
 
 
 def _event(cupy: Any, device: Any, stream: Any) -> Any:

@@ -74,10 +74,10 @@ class Runtime(Protocol):
     def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""
 
-    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
+    def launch(self, kernel: object, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
 
-    def handle(self, kernel: Any) -> int:
+    def handle(self, kernel: object) -> int:
         """Return a kernel's handle in the driver."""
 
     def address(self, array: Array) -> int:
@@ -95,7 +95,7 @@ class Runtime(Protocol):
     def mark(self) -> Any:
         """Return a mark behind all work that is queued so far."""
 
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Wait until all work before a mark is done."""
 
     def synchronize(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,16 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTake
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
+from qsim_ex.later import later
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
 from qsim_ex.steps.step import Step, Sweep
+
+if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.write import emit
+else:
+    emit = later("qsim_ex.kernels.cuda.write.emit")
 
 Packed = NDArray[np.complex128]
 
@@ -308,8 +314,6 @@ class Sweeps:
                     self._plans[key] = made
 
     def _emitted(self, sweep: Sweep, precision: Precision) -> Kernel:
-        from qsim_ex.kernels.cuda.write import emit  # no first run needs what writes kernels
-
         return emit.emit(sweep, precision, self._runtime.room, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, precision: Precision) -> InterpretedSweep | InterpretedFromMemory:

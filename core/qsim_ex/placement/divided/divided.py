@@ -1,39 +1,41 @@
 """A state vector that is divided into sub state vectors, with the same questions as one in one piece.
 
 Every question is passed to one sub state vector after another, with the same calls of the device as for `Single`, and
-only the small answers are combined, so a state is never gathered.
+only the small answers are combined, so a state is never gathered: see `amplitudes` and `sums`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
+from qsim_ex.circuit.ops import ALWAYS, When, mask_of
+from qsim_ex.devices.base import Device
 from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import NormCheck, Placement
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.base import Amplitudes, NormCheck, Pieces, Placement
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import strings
-from qsim_ex.placement.divided import visited as one
-from qsim_ex.placement.divided.amplitudes import DividedAmplitudes
-from qsim_ex.placement.divided.visited import NearSubState
+from qsim_ex.placement.divided import amplitudes, sums
+from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.placement.executor import check_norm
-from qsim_ex.placement.overlap import dot, overlap
+from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE
+from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 __all__ = ["Divided", "NearSubState", "narrowed"]
 
@@ -48,11 +50,147 @@ def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: st
     return replace(levels, local=local, slice=min(levels.slice, local - 1))
 
 
-class Divided(DividedAmplitudes):
+class Divided(ABC):
     """2^n amplitudes in 2^(n − local) sub state vectors; fulfils `base.Placement`.
 
-    A subclass implements the abstract methods of `Visited`, and `another` for copies and other numbers of wires.
+    Placements differ in how sub state vectors are brought near; that is `visit`. A subclass implements the abstract
+    methods, and `another` for copies and other numbers of wires.
+
+    layout: the index bit of each wire at rest. fresh: mask of index bits that are 0 in the whole state (see
+    `steps.Sweep`); a sub state vector in which one of them is 1 is zero, its memory is not read, and it is not visited.
+    devices: the devices that work on sub state vectors. dtype: of the amplitudes, complex64 or complex128.
     """
+
+    kind: str
+    layout: Layout
+    levels: Levels
+    fresh: int
+    dtype: np.dtype[Any]
+    devices: Sequence[Device]
+
+    @property
+    def num_wires(self) -> int:
+        """The number of wires of the state."""
+        return len(self.layout)
+
+    @property
+    def index_map(self) -> IndexMap:
+        """Which basis state each index holds."""
+        return IndexMap.of(self.layout)
+
+    @abstractmethod
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
+        """Yield every sub state vector that is not known to be zero, brought near; devices take turns.
+
+        near: wires that are local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
+        index bits below `Levels.slice` are local in every visit. Without `near`, the layout is the one at rest; with
+        it, amplitudes may be exchanged between devices and stay there, and the layout at rest changes with them.
+        write: whether the amplitudes are changed during the visit. Afterwards the wires that were local in it are
+        not fresh, so a fresh wire becomes an ordinary one by being near in a visit that writes.
+        A sub state vector is near until the iterator continues; later operations wait for the work that is queued on
+        its device until then. Amplitudes of its fresh local positions are zero in memory. The layout is the
+        same throughout a visit. Visits of two states may alternate, and a visit that does not write may be left early.
+        """
+
+    @abstractmethod
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `work` has one entry for each device."""
+
+    @abstractmethod
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes to another layout."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Release all memory, at once, even while work or copies are under way; may be called again."""
+
+    # --- methods that a placement may override -----------------------------------------------------------------------
+
+    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
+        """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`.
+
+        If it writes, amplitudes at which a fresh bit is 1 stay zero, and fresh bits may stay fresh.
+        """
+        for found in self.visit(near, write=write):
+            if wanted(found.layout, found.high):
+                yield found
+
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+        home = self.layout
+        wires = at.wires_on(home, self.fresh & bits)
+        far = [wire for wire in wires if home.address[wire] >= self.levels.local]
+        if far and not self.most_near:
+            raise NotSupported(
+                f"{len(far)} far wires cannot be brought near: {self.division}. Use more window_slots or device_wires."
+            )
+        for first in range(0, len(far), max(self.most_near, 1)):
+            self._rewrite(far[first : first + self.most_near])
+        if self.fresh & mask_of(at.index_bits(self.layout, wires)):
+            self._rewrite(())
+        if self.layout != home:
+            self.arrange(home)
+
+    def mark_zero(self, bits: int) -> None:
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
+        self.fresh |= bits
+
+    # --- wires that are near -----------------------------------------------------------------------------------------
+
+    @property
+    def most_near(self) -> int:
+        """The number of wires that a visit can bring near."""
+        return self.levels.local - self.levels.slice
+
+    def open(self, wires: Sequence[int]) -> tuple[list[int], int]:
+        """Return the places k of the wires that may have more than one value, and the value of the others.
+
+        Wires on fresh bits from `Levels.local` up have one value: nothing has to be brought near for them.
+        """
+        far = self.fresh & ~((1 << self.levels.local) - 1)
+        known = [k for k, wire in enumerate(wires) if far >> self.layout.address[wire] & 1]
+        value = sum(1 << k for k in known if self.layout.flip >> self.layout.address[wires[k]] & 1)
+        return [k for k in range(len(wires)) if k not in known], value
+
+    def brought(self, wires: Sequence[int]) -> tuple[int, ...]:
+        """Return the wires that a visit has to bring near so that some wires are local; none if they are at rest."""
+        levels, address = self.levels, self.layout.address
+        if all(address[wire] < levels.local for wire in wires):
+            return ()
+        return tuple(wire for wire in wires if address[wire] >= levels.slice)
+
+    def fits(self, wires: Sequence[int]) -> bool:
+        """Return whether a visit can have near all of some wires that are not known to be at one value."""
+        return len(self.brought([wires[k] for k in self.open(wires)[0]])) <= self.most_near
+
+    def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
+        """Yield a visit during which some wires are local; wires that cannot be brought near are moved there and back.
+
+        Raises `NotSupported` for more wires than a sub state vector has.
+        """
+        brought = self.brought(wires)
+        if len(brought) <= self.most_near:
+            yield from self.visit_some(wanted, brought)
+            return
+        if len(wires) > self.levels.local:
+            raise NotSupported(f"{len(wires)} wires cannot be near together: {self.division}. Ask for fewer wires.")
+        home = self.layout
+        self.arrange(at.with_first(home, wires))
+        yield from self.visit_some(wanted)
+        self.arrange(home)
+
+    @property
+    def division(self) -> str:
+        """The sizes of a sub state vector in words, for messages."""
+        levels = self.levels
+        return (
+            f"a sub state vector has {levels.local} of {self.num_wires} wires, the lowest {levels.slice} of which "
+            "stay in a visit"
+        )
+
+    def _rewrite(self, near: Sequence[int]) -> None:
+        for _ in self.visit(near, write=True):
+            pass
 
     # --- description -------------------------------------------------------------------------------------------------
 
@@ -114,14 +252,14 @@ class Divided(DividedAmplitudes):
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _check_plan(self, plan: Plan) -> None:
+    def check_plan(self, plan: Plan) -> None:
         """Raise `PlanError` for a plan that was made for another state."""
         if (plan.levels, plan.start, plan.fresh) != (self.planning_levels, self.layout, self.fresh):
             raise PlanError(
                 "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
             )
 
-    def _end_plan(self, plan: Plan) -> None:
+    def end_plan(self, plan: Plan) -> None:
         """Take the layout at the end of a plan; raise `PlanError` if other bits are fresh than it says."""
         if self.fresh != plan.left:
             raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
@@ -143,11 +281,54 @@ class Divided(DividedAmplitudes):
         """Yield one sub state vector, brought near; it may be changed until the iterator ends."""
         return self.visit_some(lambda _, high: high == number, write=True)
 
+    # --- amplitudes --------------------------------------------------------------------------------------------------
+
+    def overwrite(self, pieces: Pieces, layout: Layout) -> None:
+        """Overwrite all amplitudes, by index in the given layout. One visit."""
+        amplitudes.overwrite(self, pieces, layout)
+
+    def forget(self) -> None:
+        """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
+        self.write_zeros()
+        self.layout = Layout.identity(self.num_wires)
+
+    def write(self, start: int, values: Amplitudes) -> None:
+        """Overwrite amplitudes from index `start` on, which is that basis value in the layout of the wires' order."""
+        amplitudes.write(self, start, values)
+
+    def scale(self, when: When, inside: float, outside: float) -> None:
+        """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
+        amplitudes.scale(self, when, inside, outside)
+
+    def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values; bit k of a value is wire ``wires[k]``. One visit, where they are."""
+        return self.total(amplitudes.gather(self, values, wires))
+
+    def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``. One visit."""
+        return self.total(amplitudes.read(self, start, stop, wires))
+
+    def stored(self, start: int, stop: int) -> Amplitudes:
+        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
+        return self.total(amplitudes.stored(self, start, stop))
+
+    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes in the order of the indices, as one slice."""
+        yield 0, self.stored(0, 1 << self.num_wires)
+
+    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes that are not known to be zero, in pieces of at most `size`, with their first index."""
+        return amplitudes.pieces(self, size)
+
     # --- sums, all in float64 ----------------------------------------------------------------------------------------
+
+    def total(self, mine: NDArray[_Number]) -> NDArray[_Number]:
+        """Return the answer to which this process has contributed a part: the part, if it holds the whole state."""
+        return mine
 
     def norm_squared(self) -> float:
         """Return Σ |amplitude|²."""
-        return sum(float(near.device.norms(near.buffer, 1)[0]) for near in self.visit())
+        return float(self.total(np.array(sums.norm_squared(self), dtype=np.float64)))
 
     @property
     def marginal_wires(self) -> int:
@@ -159,11 +340,7 @@ class Divided(DividedAmplitudes):
 
         float64 [2^wires], ``wires[0]`` least significant. One visit, of the parts where the condition can hold.
         """
-        out = np.zeros(1 << len(wires))
-        local = self.levels.local
-        for near in self.visit_some(lambda layout, high: one.local_when(layout, local, high, when) is not None):
-            one.add_marginal(near, wires, when, out)
-        return out
+        return self.total(sums.marginal(self, wires, when))
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers, but no more than can be near together."""
@@ -176,28 +353,10 @@ class Divided(DividedAmplitudes):
         """Return for each target the value of `wires` that it falls on behind its prefix (see `Device.search`).
 
         prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
-        One visit, of the parts that hold the prefixes.
+        One visit, of the parts that hold the prefixes. One process finds a target, all others find no bit of it.
         """
         places, value = self.open(wires)
-        given = at.held(ALWAYS, wires, value).value
-        searched, local = [wires[k] for k in places], self.levels.local
-
-        @cache
-        def lie(layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64], set[int]]:
-            bases = at.indices(layout, prefixes | given, range(self.num_wires))
-            highs = bases >> local
-            return bases & (1 << local) - 1, highs, one.distinct(highs)
-
-        found = np.zeros(len(targets), dtype=np.int64)
-        counts = np.diff(runs)
-        for near in self.visit_with(searched, lambda layout, high: high in lie(layout)[2]):
-            bases, highs, _ = lie(near.layout)
-            mine = highs == near.high
-            here = np.repeat(mine, counts)
-            own = np.concatenate(([0], np.cumsum(counts[mine])))
-            bits = at.index_bits(near.layout, searched)
-            found[here] = near.device.search(near.buffer, bits, bases[mine], own, targets[here])
-        return move_bits(found, places) | value
+        return self.total(sums.search(self, wires, (places, value), prefixes, runs, targets)) | value
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i.
@@ -205,63 +364,11 @@ class Divided(DividedAmplitudes):
         X-parts that fit near together share a visit. One that is too wide for any visit costs further visits, during
         which amplitudes are exchanged and put back.
         """
-        found = [np.zeros(len(zs), dtype=np.complex128) for _, zs in parts]
-        fresh = mask_of(at.wires_on(self.layout, self.fresh))  # X on these leads to zero amplitudes
-        mixed = [k for k, (x, _) in enumerate(parts) if not x & fresh]
-        fitting = [k for k in mixed if self.fits(wires_of(parts[k][0]))]
-        far, low = (
-            mask_of(at.wires_on(self.layout, bits)) for bits in (-1 << self.levels.local, (1 << self.levels.slice) - 1)
-        )
-        for near, places in strings.visits([parts[k][0] for k in fitting], far, low, self.most_near):
-            for sub in self.visit(near):
-                for k in (fitting[place] for place in places):
-                    found[k] += one.pauli(sub, *parts[k])
-        for k in sorted(set(mixed) - set(fitting)):
-            found[k] = self._wide_pauli(*parts[k])
-        return found
-
-    def _wide_pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """Return one X-part that does not fit into a visit: CX gates reduce it to some of its wires, and are undone.
-
-        If that is interrupted, the state is lost and its memory is released.
-        """
-        above = self.brought(wires_of(x))
-        kept, rest = above[: self.most_near], above[self.most_near :]
-        if not kept:
-            raise NotSupported(
-                f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {self._division}. Use "
-                "more window_slots or device_wires."
-            )
-        groups = [rest[first : first + self.most_near] for first in range(0, len(rest), self.most_near)]
-        narrow = strings.folded(x, zs, mask_of(rest), kept[0])
-        try:
-            for group in groups:
-                self._flip_where(kept[0], group)
-            (found,) = self.paulis([narrow])
-            for group in groups:
-                self._flip_where(kept[0], group)
-        except BaseException:
-            self.release()
-            raise
-        return found
-
-    def _flip_where(self, wire: int, wires: Sequence[int]) -> None:
-        """Apply CX from a wire to each of some wires."""
-        for near in self.visit(wires, write=True):
-            one.flip_where(near, wire, wires)
+        return [self.total(mine) for mine in sums.paulis(self, parts)]
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
         """Return the reduced density matrix of wires, not normalised, ``wires[0]`` least significant. One visit."""
-        places, value = self.open(wires)
-        chosen = [wires[k] for k in places]
-        out = np.zeros((1 << len(wires), 1 << len(wires)), dtype=np.complex128)
-        values = np.arange(1 << len(chosen), dtype=np.int64)
-        inside = move_bits(values, places) | value
-        for near in self.visit_with(chosen):
-            rho = near.device.density(near.buffer, near.local, at.index_bits(near.layout, chosen))
-            stored = values ^ at.flipped_values(near.layout, chosen)
-            out[np.ix_(inside, inside)] += rho[np.ix_(stored, stored)]
-        return out
+        return self.total(sums.density(self, wires))
 
     def inner(self, other: Placement) -> complex:
         """Return <self|other>; the other's amplitudes are moved to this layout first."""
@@ -270,20 +377,7 @@ class Divided(DividedAmplitudes):
         if other is self:
             return complex(self.norm_squared())
         other.arrange(self.layout)
-        return sum((self._inner(near, other) for near in self.visit()), 0j)
-
-    def _inner(self, near: NearSubState, other: Divided) -> complex:
-        """Return the part of one sub state vector in <self|other>."""
-        total = 0j
-        for same in other.visit_some(lambda _, high: high == near.high):
-            if same.device is near.device:
-                total += near.device.inner(near.buffer, same.buffer)
-                continue
-            for first in range(0, 1 << near.local, thresholds.now.copied_at_once):
-                last = min(first + thresholds.now.copied_at_once, 1 << near.local)
-                left, right = (sub.device.read(sub.buffer, first, last) for sub in (near, same))
-                total += dot(left, right)
-        return total
+        return sum((sums.inner(near, other) for near in self.visit()), 0j)
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
@@ -324,15 +418,4 @@ class Divided(DividedAmplitudes):
 
     def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, by index as far as both have it; `layout` is the layout there."""
-        new.layout = layout
-        new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
-        for near in self.visit():
-            begin = near.high << near.local
-            stop = min(begin + (1 << near.local), 1 << new.num_wires)
-            for to, first, last in new._range(begin, stop, write=True):
-                source = near.buffer[first - begin : last - begin]
-                at_ = first - (to.high << to.local)
-                if to.device is near.device:
-                    to.device.copy(to.buffer[at_ : at_ + last - first], source)
-                else:
-                    to.device.write(to.buffer, at_, near.device.read(near.buffer, first - begin, last - begin))
+        amplitudes.copy_to(self, new, layout)

@@ -1,21 +1,21 @@
-"""A divided state whose sub state vectors stay where they are and trade parts in exchanges.
+"""Divided states whose sub state vectors stay where they are and trade parts in exchanges.
 
 Device numbers are the bits from `Levels.local` up. They are free: permuting and flipping device bits renumbers devices
 and moves nothing. A process works on the numbers that are here; for a state over several processes these are few.
+Every process that holds a part of the state makes the same calls, so `layout` and `fresh` are the same in all of them.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 
 from qsim_ex.devices.base import CopyQueue
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.lockstep import clear, shares_of, work_on
 from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
@@ -23,174 +23,189 @@ from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import ALIKE_BITS, Exchange, Migration, Plan, Stage, begins_alike, fresh_after
 
 
-class Exchanged(Divided):
-    """2^n amplitudes in 2^peers sub state vectors, each of which stays on its device.
+class TradedParts(Protocol):
+    """A divided state with its parts: where they are, and how they are traded."""
 
-    A subclass has the memory, and says how parts are traded. Every process that holds a part of the state makes the
-    same calls, so `layout` and `fresh` are the same in all of them.
-    """
+    layout: Layout
+    levels: Levels
+    fresh: int
+    dtype: np.dtype[Any]
 
-    # --- what a placement has to say ---------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _here(self, number: int) -> PeerBuffer:
-        """Return the memory of a device number that is here."""
-
-    @abstractmethod
-    def _numbers(self) -> list[int]:
-        """Return the device numbers that are here, in order."""
-
-    @abstractmethod
-    def _queue(self, number: int) -> CopyQueue:
-        """Return a queue of copies of the device of a number that is here."""
-
-    @abstractmethod
-    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
-        """Swap local positions with device bits; the layout and the fresh bits follow (`_moved`)."""
-
-    @abstractmethod
-    def _rename(self, origins: Sequence[int], flip: int) -> None:
-        """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
+    @property
+    def num_wires(self) -> int:
+        """The number of wires of the state."""
 
     @property
     def home_bits(self) -> int:
-        """The number of index bits of a part that stays where it is: those of a sub state vector."""
-        return self.levels.local
+        """The number of index bits of a part that stays where it is."""
 
-    # --- work --------------------------------------------------------------------------------------------------------
+    def here(self, number: int) -> PeerBuffer:
+        """Return the memory of a device number that is here."""
 
-    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
-        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+    def numbers_here(self) -> list[int]:
+        """Return the device numbers that are here, in order."""
 
-        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
-        Raises `PlanError` for a plan that was made for another state.
-        """
-        self._check_plan(plan)
-        shares = shares_of(work)
-        done = 0
-        alike = begins_alike(plan.stages, plan.num_wires, plan.levels)
-        for k, stage in enumerate(plan.stages):
-            if alike and k == 1:
-                self._keep_own(stage)
-            else:
-                self._move(stage, tick)
-            live = self._all_begun() if alike and k == 0 else [(self._here(d), d) for d in self._live()]
-            work_on(live, stage.steps, shares, done, tick)
-            self.fresh = fresh_after(self.fresh, stage.steps)
-            done += len(stage.steps)
-        self._end_plan(plan)
+    def queue_of(self, number: int) -> CopyQueue:
+        """Return a queue of copies of the device of a number that is here."""
 
-    def _move(self, stage: Stage, tick: Callable[[], None]) -> None:
-        """Make the motion at the beginning of a stage."""
-        match stage.motion:
-            case None:
-                pass
-            case Exchange(swaps):
-                self._exchange(swaps, tick)
-            case Migration():
-                raise PlanError("expected no migration in a plan for devices alone, got one.")
-            case _:
-                assert_never(stage.motion)
-        self._check(stage)
+    def exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+        """Swap local positions with device bits; the layout and the fresh bits follow (`moved`)."""
 
-    def _check(self, stage: Stage) -> None:
-        if self.fresh != stage.fresh:
-            raise PlanError(f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {self.fresh:#x}.")
+    def rename(self, origins: Sequence[int], flip: int) -> None:
+        """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
 
-    def _live(self) -> list[int]:
-        """Return the device numbers here whose sub state vectors are not known to be zero."""
-        return [number for number in self._numbers() if not number << self.levels.local & self.fresh]
-
-    # --- beginnings that all devices make alike (`begins_alike`) ----------------------------------------------------
-
-    def _all_begun(self) -> list[tuple[PeerBuffer, int]]:
-        """Return the memory of all devices here, each as if it were the first one of a new state."""
-        found = [self._here(number) for number in self._numbers()]
-        for peer in found:
-            peer.device.begin(peer.buffer)
-        return [(peer, 0) for peer in found]
-
-    def _keep_own(self, stage: Stage) -> None:
-        """Make an exchange before which all devices have the same: each keeps the part of its number."""
-        assert isinstance(stage.motion, Exchange)
-        flat = Levels(self.levels.local, self.levels.peers, self.levels.slice)  # whichever way devices are connected
-        for number in self._numbers():
-            peer, queue = self._here(number), self._queue(number)
-            planned = schedule(flat, stage.motion.swaps, self.fresh, 1 << ALIKE_BITS, (number,))
-            queue.wait(peer.device.mark())
-            for trade in planned.trades:
-                mine = trade.devices.index(number)
-                if trade.sent[1 - mine]:
-                    queue.copy(trade.parts[mine].of(peer.buffer), trade.parts[1 - mine].of(peer.buffer))
-            peer.device.wait(queue.mark())
-        self._moved(sources(self.num_wires, stage.motion.swaps))
-        self._check(stage)
-
-    def _moved(self, sources: Sequence[int], flip: int = 0) -> None:
-        """Record that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
-        self.layout = at.moved(self.layout, sources, flip)
-        self.fresh = sum((self.fresh >> source & 1) << k for k, source in enumerate(sources))
-
-    # --- visits ------------------------------------------------------------------------------------------------------
-
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
-        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
-        self._bring(near)
-        self.write_zeros((1 << self.levels.local) - 1)
-        for number in self._live():
-            peer = self._here(number)
-            yield NearSubState(peer.device, peer.buffer, self.layout, number)
-
-    def _bring(self, near: Sequence[int]) -> None:
-        """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
-        local = self.home_bits
-        wanted = at.index_bits(self.layout, near)
-        far = [position for position in wanted if position >= local]
-        free = [position for position in range(self.levels.slice, local) if position not in wanted]
-        if len(far) > len(free):
-            raise InvalidInput(
-                f"{len(near)} wires cannot be local at once: {local} local bits, of which the lowest "
-                f"{self.levels.slice} stay where they are. Ask for fewer wires."
-            )
-        if far:
-            self._exchange(tuple(zip(free[-len(far) :], far, strict=True)))
+    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
+        """Move bits of every part: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
 
     def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
-        local = (1 << self.levels.local) - 1
-        mask = bits & self.fresh
-        live = self._live()
-        self.fresh &= ~mask
-        for number in self._live():
-            peer = self._here(number)
-            if number not in live:  # the sub state vector was known to be zero; now memory holds the zeros
-                peer.device.set_basis(peer.buffer, 0)
-                peer.device.write(peer.buffer, 0, np.zeros(1, dtype=self.dtype))
-            elif mask & local:
-                clear(peer, mask & local)
 
-    def arrange(self, layout: Layout) -> None:
-        """Move amplitudes to another layout: one exchange at most, and local permutations."""
-        local, width = self.home_bits, self.num_wires
-        origins, flip = at.moves(self.layout, layout)
-        self.write_zeros(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
-        leaving = [origin for origin in origins[local:] if origin < local]
-        entering = [origin for origin in origins[:local] if origin >= local]
-        if any(position < self.levels.slice for position in leaving):  # on top they are long rows
-            self._permute([p for p in range(local) if p not in leaving] + leaving)
-            leaving = list(range(local - len(leaving), local))
-        if leaving:
-            self._exchange(tuple(zip(leaving, entering, strict=True)))
-        origins, flip = at.moves(self.layout, layout)
-        self._rename(origins[local:], flip >> local)
-        self._permute(origins[:local], flip & (1 << local) - 1)
+    def check_plan(self, plan: Plan) -> None:
+        """Raise `PlanError` for a plan that was made for another state."""
 
-    def _permute(self, origins: Sequence[int], flip: int = 0) -> None:
-        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
-        local = self.levels.local
-        if flip == 0 and list(origins) == list(range(local)):
-            return
-        for number in self._live():
-            peer = self._here(number)
-            peer.device.permute(peer.buffer, local, origins, flip)
-        self._moved([*origins, *range(local, self.num_wires)], flip)
+    def end_plan(self, plan: Plan) -> None:
+        """Take the layout at the end of a plan; raise `PlanError` if other bits are fresh than it says."""
+
+
+def run(state: TradedParts, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+    """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+    work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
+    Raises `PlanError` for a plan that was made for another state.
+    """
+    state.check_plan(plan)
+    shares = shares_of(work)
+    done = 0
+    alike = begins_alike(plan.stages, plan.num_wires, plan.levels)
+    for k, stage in enumerate(plan.stages):
+        if alike and k == 1:
+            _keep_own(state, stage)
+        else:
+            _move(state, stage, tick)
+        parts = _all_begun(state) if alike and k == 0 else [(state.here(d), d) for d in live(state)]
+        work_on(parts, stage.steps, shares, done, tick)
+        state.fresh = fresh_after(state.fresh, stage.steps)
+        done += len(stage.steps)
+    state.end_plan(plan)
+
+
+def _move(state: TradedParts, stage: Stage, tick: Callable[[], None]) -> None:
+    """Make the motion at the beginning of a stage."""
+    match stage.motion:
+        case None:
+            pass
+        case Exchange(swaps):
+            state.exchange(swaps, tick)
+        case Migration():
+            raise PlanError("expected no migration in a plan for devices alone, got one.")
+        case _:
+            assert_never(stage.motion)
+    _check(state, stage)
+
+
+def _check(state: TradedParts, stage: Stage) -> None:
+    if state.fresh != stage.fresh:
+        raise PlanError(f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {state.fresh:#x}.")
+
+
+def live(state: TradedParts) -> list[int]:
+    """Return the device numbers here whose sub state vectors are not known to be zero."""
+    return [number for number in state.numbers_here() if not number << state.levels.local & state.fresh]
+
+
+def _all_begun(state: TradedParts) -> list[tuple[PeerBuffer, int]]:
+    """Return the memory of all devices here, each as if it were the first one of a new state."""
+    found = [state.here(number) for number in state.numbers_here()]
+    for peer in found:
+        peer.device.begin(peer.buffer)
+    return [(peer, 0) for peer in found]
+
+
+def _keep_own(state: TradedParts, stage: Stage) -> None:
+    """Make an exchange before which all devices have the same: each keeps the part of its number."""
+    assert isinstance(stage.motion, Exchange)
+    flat = Levels(state.levels.local, state.levels.peers, state.levels.slice)  # whichever way devices are connected
+    for number in state.numbers_here():
+        peer, queue = state.here(number), state.queue_of(number)
+        planned = schedule(flat, stage.motion.swaps, state.fresh, 1 << ALIKE_BITS, (number,))
+        queue.wait(peer.device.mark())
+        for trade in planned.trades:
+            mine = trade.devices.index(number)
+            if trade.sent[1 - mine]:
+                queue.copy(trade.parts[mine].of(peer.buffer), trade.parts[1 - mine].of(peer.buffer))
+        peer.device.wait(queue.mark())
+    moved(state, sources(state.num_wires, stage.motion.swaps))
+    _check(state, stage)
+
+
+def moved(state: TradedParts, sources: Sequence[int], flip: int = 0) -> None:
+    """Record that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
+    state.layout = at.moved(state.layout, sources, flip)
+    state.fresh = sum((state.fresh >> source & 1) << k for k, source in enumerate(sources))
+
+
+def visit(state: TradedParts, near: Sequence[int]) -> Iterator[NearSubState]:
+    """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
+    bring(state, near)
+    state.write_zeros((1 << state.levels.local) - 1)
+    for number in live(state):
+        peer = state.here(number)
+        yield NearSubState(peer.device, peer.buffer, state.layout, number)
+
+
+def bring(state: TradedParts, near: Sequence[int]) -> None:
+    """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
+    local = state.home_bits
+    wanted = at.index_bits(state.layout, near)
+    far = [position for position in wanted if position >= local]
+    free = [position for position in range(state.levels.slice, local) if position not in wanted]
+    if len(far) > len(free):
+        raise InvalidInput(
+            f"{len(near)} wires cannot be local at once: {local} local bits, of which the lowest "
+            f"{state.levels.slice} stay where they are. Ask for fewer wires."
+        )
+    if far:
+        state.exchange(tuple(zip(free[-len(far) :], far, strict=True)))
+
+
+def write_zeros(state: TradedParts, bits: int = -1) -> None:
+    """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+    local = (1 << state.levels.local) - 1
+    mask = bits & state.fresh
+    before = live(state)
+    state.fresh &= ~mask
+    for number in live(state):
+        peer = state.here(number)
+        if number not in before:  # the sub state vector was known to be zero; now memory holds the zeros
+            peer.device.set_basis(peer.buffer, 0)
+            peer.device.write(peer.buffer, 0, np.zeros(1, dtype=state.dtype))
+        elif mask & local:
+            clear(peer, mask & local)
+
+
+def arrange(state: TradedParts, layout: Layout) -> None:
+    """Move amplitudes to another layout: one exchange at most, and local permutations."""
+    local, width = state.home_bits, state.num_wires
+    origins, flip = at.moves(state.layout, layout)
+    state.write_zeros(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
+    leaving = [origin for origin in origins[local:] if origin < local]
+    entering = [origin for origin in origins[:local] if origin >= local]
+    if any(position < state.levels.slice for position in leaving):  # on top they are long rows
+        state.permute([p for p in range(local) if p not in leaving] + leaving)
+        leaving = list(range(local - len(leaving), local))
+    if leaving:
+        state.exchange(tuple(zip(leaving, entering, strict=True)))
+    origins, flip = at.moves(state.layout, layout)
+    state.rename(origins[local:], flip >> local)
+    state.permute(origins[:local], flip & (1 << local) - 1)
+
+
+def permute(state: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
+    """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+    local = state.levels.local
+    if flip == 0 and list(origins) == list(range(local)):
+        return
+    for number in live(state):
+        peer = state.here(number)
+        peer.device.permute(peer.buffer, local, origins, flip)
+    moved(state, [*origins, *range(local, state.num_wires)], flip)

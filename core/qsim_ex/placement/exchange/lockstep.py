@@ -52,7 +52,7 @@ def check_memory(
         )
 
 
-def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
+def shares_of(work: Sequence[tuple[object, Iterable[object]]]) -> list[Share]:
     """Return the prepared steps of each device and their numbers as a list; virtual peers may share a list."""
     listed: dict[int, list[Any]] = {}
     for _, numbers in work:

@@ -12,17 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
 from qsim_ex.density.branching import in_blocks
-from qsim_ex.density.doubled import Doubled, doubled
+from qsim_ex.density.doubled import Doubled
 from qsim_ex.density.questions import DensityRows, read
-from qsim_ex.density.superoperators import patterns_of, places_of
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.later import later
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.base import NormCheck
@@ -34,6 +33,7 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.density_circuit import certain, doubled_for
 from qsim_ex.run.methods.method import RunMethod
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
@@ -48,9 +48,17 @@ from qsim_ex.run.pipeline import (
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
 if TYPE_CHECKING:
+    from qsim_ex.execution import together
     from qsim_ex.options import Options
     from qsim_ex.program.separation import SeparatePart, Separation
+    from qsim_ex.run import density_branches, density_parts, over_ranks, saved_values
     from qsim_ex.run.request import Request
+else:
+    together = later("qsim_ex.execution.together")
+    density_branches = later("qsim_ex.run.density_branches")
+    density_parts = later("qsim_ex.run.density_parts")
+    over_ranks = later("qsim_ex.run.over_ranks")
+    saved_values = later("qsim_ex.run.saved_values")
 
 _NOTHING = np.zeros((0, 0), dtype=np.complex128)
 
@@ -86,13 +94,11 @@ class DensityCollector(Collector):
         if not given:
             super().save(unit, save, values[:, 0], branches, rounds)
             return
-        from qsim_ex.run.saved_values import SavedRows
-
         rows, memories = np.nonzero(~np.isnan(values.reshape(*values.shape[:2], -1)[:, :, 0]))
         masks = [0] * len(given)
         for clbit, at in self._circuit.saved[save.label].items():
             masks[given.index(at)] |= 1 << clbit
-        found = SavedRows(
+        found = saved_values.SavedRows(
             values=values[rows, memories],
             binding=unit.begin + branches.binding[rows],
             memory=pack(memories, masks, self.num_clbits),
@@ -143,9 +149,7 @@ def run(call: BatchCall) -> BatchResult:
     circuit = in_blocks(call.circuit)
     call = call if circuit is call.circuit else replace(call, circuit=circuit)
     if circuit.structure.has_control_flow:
-        from qsim_ex.run.density_branches import run_branches
-
-        return run_branches(call)
+        return density_branches.run_branches(call)
     if (found := _in_parts(call)) is not None:
         return found
     if not (call.options.separate and call.options.divides):
@@ -158,8 +162,6 @@ def run(call: BatchCall) -> BatchResult:
 
 def _in_parts(call: BatchCall) -> BatchResult | None:
     """Return the result of a circuit in several parts that have nothing to do with one another; None for others."""
-    from qsim_ex.run import density_parts
-
     options, structure = call.options, call.circuit.structure
     if not options.separate or options.divides or options.checkpoint is not None:
         return None
@@ -176,11 +178,6 @@ def _in_parts(call: BatchCall) -> BatchResult | None:
         for one, part in zip(made, separation.parts, strict=True)
     ]
     return density_parts.run_parts(call, separation, finals, lambda part: _run(part, separate=False))
-
-
-def certain(call: BatchCall) -> Program:
-    """Return the circuit's program for the checks of a request: nothing is random, and no trajectory is needed."""
-    return replace(program_of(call.circuit.structure, bool(call.observables), 0, call.groups), branches=False)
 
 
 def measures(call: BatchCall) -> bool:
@@ -205,12 +202,9 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     inputs = _DensityInputs(separation, circuit, whole, program, numbers, request, wheres, made, began)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs)
-    from qsim_ex.execution.together import in_step
-    from qsim_ex.run.over_ranks import quiet, seeds_heard
-
-    with in_step(ranks):
-        agreed = seeds_heard(call, call.bound, wheres[0].heard)
-        return _simulated(replace(quiet(ranks, call), seeds=agreed), inputs)
+    with together.in_step(ranks):
+        agreed = over_ranks.seeds_heard(call, call.bound, wheres[0].heard)
+        return _simulated(replace(over_ranks.quiet(ranks, call), seeds=agreed), inputs)
 
 
 class _DensityInputs(NamedTuple):
@@ -251,22 +245,6 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
 
 
-def doubled_for(
-    circuit: Circuit, bound: Bindings, *, observed: bool = False, sampled: bool = True, readout: ReadoutErrors = ()
-) -> Doubled:
-    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`.
-
-    They mean nothing for a circuit with control flow, whose measured bits are branches (`density.branching`).
-    """
-    patterns = patterns_of(places_of(circuit.structure), bound)
-    if circuit.structure.has_control_flow:
-        from qsim_ex.density.branching import doubled_in_branches
-
-        return doubled_in_branches(circuit.structure, circuit.operands.shape[1], patterns)
-    how: dict[str, Any] = {"observed": observed, "sampled": sampled, "readout": readout}
-    return doubled(circuit.structure, circuit.operands.shape[1], patterns, **how)
-
-
 def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
     """Return where density matrices are computed; raises `OutOfMemory` in words of density matrices."""
     try:
@@ -285,8 +263,6 @@ def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
 
 def parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
     """Return the separate parts of a circuit as they are planned, with their programs; None for one part."""
-    from qsim_ex.run.density_parts import are_apart
-
     circuit = in_blocks(circuit)
 
     def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
@@ -300,7 +276,7 @@ def parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[t
     if not options.separate:
         return None, [of(None)[1]]
     separation = separation_of(circuit.structure, how="apart")
-    if separation is not None and are_apart(separation) and not options.divides:
+    if separation is not None and density_parts.are_apart(separation) and not options.divides:
         each = [of(part) for part in separation.parts]
         if not any(made.bits for made, _ in each):
             return separation, [found for _, found in each]

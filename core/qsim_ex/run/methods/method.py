@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit
-    from qsim_ex.deployment.assign import Assignment
+    from qsim_ex.deployment.assignment import Assignment
     from qsim_ex.options import Options
     from qsim_ex.program.program import Program
     from qsim_ex.program.separation import Separation

@@ -16,7 +16,7 @@ import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Operands
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker

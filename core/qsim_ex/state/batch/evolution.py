@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import Self
 
 from numpy.typing import ArrayLike
 
@@ -15,18 +16,27 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import CircuitError
 from qsim_ex.execution.prepare import plan_of, prepare
 from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.batch import BatchDevice, rows_at_once
+from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.state.batch.questions import BatchedQuestions
-from qsim_ex.state.memory_owner import MemoryLender
+from qsim_ex.state.guard import Guard
 from qsim_ex.steps.plan import Plan
 
 
-class BatchedWork(BatchedQuestions, MemoryLender):
+class BatchedWork(ABC):
     """The part of `BatchedStateVector` that runs circuits."""
 
+    num_wires: int
+    rows: int
+    options: Options
+    _guard: Guard
+    _states: Batch
     _touched: int  # mask of the wires that may not be |0> in some state
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory."""
 
     def apply(
         self,
@@ -48,7 +58,7 @@ class BatchedWork(BatchedQuestions, MemoryLender):
                 )
             bound = self._bound(circuit, operands)
             program = unitary_program(circuit.structure, self._touched)
-            states, shape = self._states, self._states.device.batch_shape(self.dtype)
+            states, shape = self._states, self._states.device.batch_shape(self.options.dtype)
             new = states.fresh == (1 << self.num_wires) - 1
             shape = shape if new else shape.staying()
             plan = plan_of(program.whole.work, self.num_wires, states.layout, shape, states.fresh, None, new)
@@ -73,8 +83,8 @@ class BatchedWork(BatchedQuestions, MemoryLender):
 
     def _run(self, plan: Plan, bound: Bindings, cancel: threading.Event | None) -> None:
         """Run a plan on all states, as many at a time as is fastest; close the batch if the run is interrupted."""
-        states, options, device = self._states, self.options, cast(BatchDevice, self.device)
-        at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.coefficients.size())
+        states, options, device = self._states, self.options, self._states.device
+        at_once = rows_at_once(device, state_bytes(self.num_wires, self.options.dtype), 16 * plan.coefficients.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
         size = work_of(self.num_wires, plan.num_gates, self.rows)
         with Ticker(cancel, options.progress, options.watch, size) as ticker:
@@ -83,7 +93,7 @@ class BatchedWork(BatchedQuestions, MemoryLender):
                 for first, part in parts:
                     begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)
                     operands = bound.operands(begin, end)
-                    work = prepare(plan, operands, (device,), self.dtype, options.compile, rows=True)
+                    work = prepare(plan, operands, (device,), self.options.dtype, options.compile, rows=True)
                     part.run(plan, work, ticker.of_states(part.rows, steps))
             except BaseException:
                 self.close()

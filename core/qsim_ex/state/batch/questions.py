@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.deployment.assign import Assignment
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling

@@ -23,12 +23,13 @@ from qsim_ex.state import basis
 from qsim_ex.state.batch.evolution import BatchedWork
 from qsim_ex.state.batch.questions import BatchedQuestions
 from qsim_ex.state.initial import adopt, checked_rows, fresh_rows, require_state_options, row_values, with_room
+from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.vector import Collapse, StateVector, known_mode
 from qsim_ex.steps.layout import Layout
 
 
 @with_options(Options, but=("checkpoint", "checkpoint_every"))
-class BatchedStateVector(BatchedWork):
+class BatchedStateVector(BatchedWork, BatchedQuestions, MemoryLender):
     """A batch of `rows` states of `num_wires` qubits each on one device; the counterpart of `StateVector`.
 
     The same circuits act on all states, with numbers of each state's own if given, and a question is answered for all

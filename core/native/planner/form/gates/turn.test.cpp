@@ -76,7 +76,7 @@ TEST_CASE("a turn is three rotations and quarter turns, and fewer if it is a pro
         const int first = static_cast<int>(drawn.below(3));
         const Rotations found = fewest_rotations(turn, {first, (first + 1) % 3, (first + 2) % 3}, 1e-12);
         CHECK(found.num_generic <= most);
-        CHECK(product(found).distance(turn) < 1e-13);
+        CHECK(product(found).distance(turn) < 1e-12);
         for (int j = 0; j < found.num_generic; ++j) CHECK(std::fabs(found.generic[j].angle) <= half_pi / 2 + 1e-12);
     }
 }

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
+from qsim_ex.later import later
 from qsim_ex.native.library import function
 from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep, arrays_at
 from qsim_ex.steps.step import Sweep
 
 if TYPE_CHECKING:
+    from qsim_ex.steps import sweep_arrays
     from qsim_ex.steps.sweep_arrays import SweepArrays
+else:
+    sweep_arrays = later("qsim_ex.steps.sweep_arrays")
 
 _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends", "i8", 5))
 """The arrays of `qx_plan_programs`: name, type, and integers of a row; `ends` are structs ProgramEnd."""
@@ -32,9 +36,7 @@ def program_of(sweep: Sweep, precision: Precision, tensor: bool) -> SweepProgram
     """Return the program of a sweep; tensor: see `SweepPrograms`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return plan_programs(sweep.arrays, precision, tensor).program(sweep.number)
-    from qsim_ex.steps.sweep_arrays import SweepArrays  # few sweeps are made by Python
-
-    return SweepPrograms(SweepArrays([sweep]), precision, tensor).program(0)
+    return SweepPrograms(sweep_arrays.SweepArrays([sweep]), precision, tensor).program(0)
 
 
 class SweepPrograms:

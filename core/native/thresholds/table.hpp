@@ -2,9 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <type_traits>
-
-#include "base/int.hpp"
 
 namespace qx {
 
@@ -12,6 +11,8 @@ namespace qx {
 class Threshold {
   public:
     enum Side : unsigned char { within = 1, beyond = 2 };
+
+    using Int = std::int64_t;
 
     Threshold& operator=(Int value) {
         value_ = value;
@@ -69,6 +70,6 @@ struct Thresholds {
 };
 
 // Python sets these when it loads the library, and no thread works while a test changes them.
-extern Thresholds thresholds;
+inline Thresholds thresholds;
 
 }  // namespace qx
