@@ -76,7 +76,7 @@ def made(draw: st.DrawFn, levels: Levels) -> Peers:
     )
 
 
-def hold(state: Peers, psi: np.ndarray, fresh: int = 0) -> None:
+def filled(state: Peers, psi: np.ndarray, fresh: int = 0) -> None:
     """Put amplitudes in, by index; where a fresh bit is 1 memory holds NaN."""
     index = np.arange(len(psi))
     stored = np.where(index & fresh, np.nan, psi).reshape(len(state._peer_buffers), -1)
@@ -112,7 +112,7 @@ def test_exchange(data: st.DataObject) -> None:
     psi = np.arange(1.0, 1 + (1 << state.num_wires))
     for _ in range(data.draw(st.integers(1, 3))):
         fresh = some_mask(data.draw, state.num_wires)
-        hold(state, psi, fresh)
+        filled(state, psi, fresh)
         swaps = data.draw(swaps_of(levels))
         machine.copied.clear()
         planned, before = state.schedule(swaps).sent(), dict(state.sent)
@@ -161,7 +161,7 @@ def test_spoiled_copies_are_noticed(fault: str, reach: str, data: st.DataObject)
     devices = [LateDevice(machine, f"late:{k}") for k in range(4)]
     state = Peers(devices, 6, DTYPE, Levels(4, 2), piece_bytes=64, reach=KINDS[reach])
     psi = np.arange(1.0, 65)
-    hold(state, psi)
+    filled(state, psi)
     swaps = data.draw(swaps_of(state.levels))
     copies = 4 * len(state.schedule(swaps).trades)
     spoiled = data.draw(st.integers(0, copies - 1))
@@ -180,7 +180,7 @@ def test_what_is_zero_is_not_sent() -> None:
         machine = Machine()
         devices = [LateDevice(machine, f"late:{k}") for k in range(2)]
         state = Peers(devices, 5, DTYPE, Levels(4, 1), piece_bytes=64, reach=KINDS["peer"])
-        hold(state, np.arange(32.0), fresh)
+        filled(state, np.arange(32.0), fresh)
         run(state, exchange_plan(state, ((3, 4),)))
         assert (sum(state.sent.values()) // 16, machine.copies) == (amplitudes, copies), fresh
         assert np.array_equal(held(state), exchanged(without(np.arange(32.0), fresh), ((3, 4),)))
@@ -200,7 +200,7 @@ def test_run(data: st.DataObject) -> None:
     psi[0] = 1
     if data.draw(st.booleans()):
         psi = random_state(n, 1)
-        hold(state, psi)
+        filled(state, psi)
     fresh, stages, numbers = state.fresh, [], []
     for _ in range(data.draw(st.integers(1, 4))):
         motion = Exchange(data.draw(swaps_of(levels))) if data.draw(st.booleans()) else None
@@ -253,7 +253,7 @@ def test_visit(data: st.DataObject) -> None:
     state.layout = data.draw(layouts(n))
     fresh = some_mask(data.draw, n)
     psi = random_state(n)
-    hold(state, psi, fresh)
+    filled(state, psi, fresh)
     values = without(psi, fresh)[[state.layout.index(value) for value in range(1 << n)]]
     near = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, levels.local - levels.slice))]
     below = [wire for wire in near if state.layout.address[wire] >= levels.local]
@@ -279,7 +279,7 @@ def test_arrange(data: st.DataObject) -> None:
     state.layout = data.draw(layouts(n))
     fresh = some_mask(data.draw, n)
     psi = random_state(n)
-    hold(state, psi, fresh)
+    filled(state, psi, fresh)
     values = without(psi, fresh)[[state.layout.index(value) for value in range(1 << n)]]
     for _ in range(2):
         layout = data.draw(layouts(n))
@@ -296,13 +296,13 @@ def test_device_bits_are_renamed_not_moved() -> None:
     machine = Machine()
     state = Peers([LateDevice(machine, f"late:{k}") for k in range(4)], 5, DTYPE, Levels(3, 2))
     psi = random_state(5)
-    hold(state, psi)
+    filled(state, psi)
     state.arrange(Layout((0, 1, 2, 4, 3), 0b01000))
     assert np.array_equal(by_value(state), psi)
     assert machine.copies == 0
     assert state.places == (2, 0, 3, 1)
     assert [near.device.name for near in state.visit()] == ["late:2", "late:0", "late:3", "late:1"]
-    hold(state, psi)
+    filled(state, psi)
     run(state, exchange_plan(state, ((2, 3),)))  # the work of a device goes with it
     assert np.array_equal(held(state), exchanged(psi, ((2, 3),)))
 
@@ -390,7 +390,7 @@ def test_cancel_and_release(where: str, hold: Hold) -> None:
     if where == "in an exchange":
         hold(linked_bytes=64)
     state = Peers([LateDevice(machine, f"late:{k}") for k in range(2)], 6, DTYPE, Levels(5, 1), piece_bytes=64)
-    hold(state, random_state(6))
+    filled(state, random_state(6))
     buffers = [weakref.ref(peer.buffer) for peer in state._peer_buffers]
 
     ticks = []
