@@ -130,7 +130,7 @@ def staged_plan_of(number: int, left_out: tuple[str, ...] = ()) -> Plan | None:
 def _made(circuit: Circuit, given: dict[str, Any], left_out: tuple[str, ...]) -> Plan:
     """Return a plan that nothing keeps: how a case is planned is no argument of `make_plan`."""
     given = {**given, "shape": replace(given["shape"], left_out=left_out)}
-    plan: Plan = make_plan.__wrapped__(circuit.instructions, **given)
+    plan: Plan = make_plan(circuit.instructions, **given)
     return plan
 
 

@@ -26,7 +26,7 @@ def new_plan(circuit: Circuit, shape: Shape) -> Plan:
     """The plan for a state of which only amplitude 0 is there."""
     wires = circuit.num_qubits
     every = (1 << wires) - 1
-    return make_plan.__wrapped__(circuit.instructions, wires, Layout.identity(wires), shape, every, None, place=True)  # type: ignore[attr-defined]
+    return make_plan(circuit.instructions, wires, Layout.identity(wires), shape, every, None, place=True)
 
 
 @pytest.mark.usefixtures("every_linear_plan")

@@ -67,7 +67,7 @@ def planned(circuit: Circuit, levels: Levels, shape: Shape = GPU, *, new: bool, 
         if not linear:
             patch.setattr(compiled, "PARITIES", 0)
         given = circuit.instructions, wires, Layout.identity(wires), shape, fresh, levels, new
-        made = make_plan.__wrapped__(*given)
+        made = make_plan(*given)
     return made
 
 
