@@ -109,7 +109,6 @@ def counts(names: Mapping[str, Machine] = MACHINES) -> Counts:
         for name, machine in names.items():
             for start, fresh in (("from zero", (1 << WIRES) - 1), ("there", 0)):
                 rows[f"{circuit_name} | {name} | {start}"] = counted(circuit, machine, fresh)
-    make_plan.cache_clear()
     return rows
 
 

@@ -105,7 +105,7 @@ LINES = {
         "display/test_described.py::test_help_tells_what_every_option_means",
         "display/test_described.py::test_the_signature_lists_every_option",
     ),
-    "README": ("docs/test_links.py::test_the_readme_is_short_and_has_the_commands_of_ci",),
+    "README": ("tools/test_house.py::test_a_readme_is_short_and_has_the_commands_of_ci",),
 }
 """Each line, and the tests that show that it no longer breaks."""
 

@@ -26,10 +26,11 @@ from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import OutOfMemory
+from qsim_ex.execution.prepare import ordered_plan_of, plan_of, plans_of
 from qsim_ex.kernels.cpu.encoded_plan import encoded_plan
 from qsim_ex.kernels.cuda.interpret.programs import plan_programs
 from qsim_ex.native.library import function
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import bind
 from qsim_ex_cirq.translation.circuits import translate
 
 refuse_after = function("refuse_after")
@@ -46,7 +47,7 @@ def _nothing_is_too_small() -> Iterator[None]:
 
 def forget() -> None:
     """Clear the caches of plans and of what is made of them, so that a run is the first one of its circuit."""
-    for cache in (make_plan, encoded_plan, plan_programs):
+    for cache in (plan_of, plans_of, ordered_plan_of, encoded_plan, plan_programs):
         cache.cache_clear()
 
 
@@ -77,9 +78,12 @@ def blocks() -> int:
     gc.collect()
     for cache in gc.get_objects():
         if isinstance(cache, functools._lru_cache_wrapper) and re.match(
-            r"qsim_ex\.(planning|steps|kernels)", cache.__module__
+            r"qsim_ex\.(planning|steps|kernels|execution|program|run|circuit)", cache.__module__
         ):
             cache.cache_clear()
+        elif isinstance(cache, CpuDevice):  # which keeps the plans that it has prepared
+            cache._prepared.clear()
+            cache._prepared_bytes = 0
     gc.collect()
     return function("allocated_blocks")()
 
@@ -96,7 +100,7 @@ def test_each_allocation_that_is_refused_is_an_error(kind: str) -> None:
         if granted % 8 == 1:
             assert right(run), granted
     assert right(run)
-    assert blocks() == before, "all memory is given back"
+    assert blocks() <= before, "all memory is given back"
     assert granted > 0
     for words in said:
         assert re.fullmatch(

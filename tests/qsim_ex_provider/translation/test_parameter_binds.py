@@ -215,7 +215,7 @@ def test_bindings_and_circuits_of_one_structure_go_together(spy: Spy) -> None:
     circuits = [two("x"), vector("y"), two("z")]
     binds = [{A: [0, np.pi], B: 0}, {V: [[0, np.pi]]}, {A: [np.pi, 0, 0], B: [-np.pi, 0, np.pi]}]
     result = QsimExBackend(device="cpu", shots=2).run(circuits, parameter_binds=binds).result()
-    assert spy.counts == [5]
+    assert spy.counts == [5, 1]
     assert [next(iter(counts)) for counts in result.get_counts()] == ["000", "011", "10", "111", "000", "100"]
     assert [one.header["name"] for one in result.results] == ["x", "x", "y", "z", "z", "z"]
 
@@ -259,13 +259,13 @@ def test_results_are_made_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> Non
     made = []
     from qsim_ex_provider import results
 
-    original = results.ExperimentResult
+    original = results.LazyExperiment
 
-    def noted(**given: Any) -> Any:
+    def noted(make_metadata: Any, **given: Any) -> Any:
         made.append(given["seed"])
-        return original(**given)
+        return original(make_metadata, **given)
 
-    monkeypatch.setattr(results, "ExperimentResult", noted)
+    monkeypatch.setattr(results, "LazyExperiment", noted)
     result = QsimExBackend(device="cpu", shots=2).run(two(), [{A: np.zeros(50), B: 0}]).result()
     assert made == []
     assert result.results[-1] is result.results[49]
