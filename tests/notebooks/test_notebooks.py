@@ -18,7 +18,7 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SECONDS = 60
+SECONDS = 180
 
 
 def outputs(notebook: Any, kind: str) -> list[Any]:
