@@ -14,7 +14,8 @@ namespace {
 
 template <class Function>
 qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microseconds, const Function& function) {
-    const qx::Int piece = qx::thresholds.chunk_bytes.at_most(std::max(bytes, qx::Int{1})), chunks = (bytes + piece - 1) / piece;
+    const qx::Int piece = qx::thresholds.chunk_bytes.at_most(std::max(bytes, qx::Int{1})),
+                  chunks = (bytes + piece - 1) / piece;
     qx::Int next = qx::share({first, chunks, threads, microseconds}, [&](qx::Int chunk) {
         qx::Int begin = chunk * piece, left = bytes - begin;
         function(begin, static_cast<std::size_t>(left < piece ? left : piece));

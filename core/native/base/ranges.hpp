@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/pool.hpp"
-
 #include "thresholds/table.hpp"
 
 namespace qx {

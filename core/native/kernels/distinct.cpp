@@ -24,8 +24,8 @@ std::uint64_t hash(const std::uint8_t* row, Int width) {
 
 }  // namespace
 
-// rows [count, width]: the bits. places, counts [thresholds.distinct_rows]: where each distinct row is first, and how often it comes. Returns
-// how many distinct rows there are; -1 if they are more than that.
+// rows [count, width]: the bits. places, counts [thresholds.distinct_rows]: where each distinct row is first, and how
+// often it comes. Returns how many distinct rows there are; -1 if they are more than that.
 QX_EXPORT(distinct_rows, (const std::uint8_t* rows, Int count, Int width, Int* places, Int* counts)) {
     std::int16_t table[slots];  // the number of the distinct row of each hash, and 1
     std::memset(table, 0, sizeof table);

@@ -7,8 +7,8 @@
 
 #include "base/export.hpp"
 #include "base/pool.hpp"
-#include "thresholds/table.hpp"
 #include "kernels/flush.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::QX_SET {
 namespace {

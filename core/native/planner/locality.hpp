@@ -57,7 +57,6 @@ struct Pending {
 // A direction that is never near: a step of its own has to run first.
 constexpr Directions never{Mask{1} << 63};
 
-
 // What pending pieces wait for, for directions that are near.
 class Reasons {
   public:

@@ -14,6 +14,9 @@ class Threshold {
 
     using Int = std::int64_t;
 
+    Threshold() = default;
+    Threshold(const Threshold& other) : value_(other.value_) {}
+    Threshold& operator=(const Threshold& other) { return *this = other.value_; }
     Threshold& operator=(Int value) {
         value_ = value;
         return *this;
@@ -56,12 +59,12 @@ class Threshold {
     mutable std::atomic<unsigned char> sides_ = 0;
 };
 
-#define QX_THRESHOLDS(row)                                                                                              \
-    row(window) row(looked_at) row(relabeled) row(parities) row(run_work) row(item_work) row(read_at_once)              \
-    row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) row(compared_pieces)  \
-    row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) row(divided_pieces)                 \
-    row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) row(sweeps_at_once)                \
-    row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
+#define QX_THRESHOLDS(row)                                                                                                 \
+    row(window) row(looked_at) row(relabeled) row(parities) row(run_work) row(item_work) row(read_at_once)                 \
+        row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) row(compared_pieces) \
+            row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) row(divided_pieces)            \
+                row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) row(sweeps_at_once)       \
+                    row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
 
 struct Thresholds {
 #define QX_ROW(name) Threshold name;

@@ -12,10 +12,10 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "thresholds/table.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "planner/plan.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

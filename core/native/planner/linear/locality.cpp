@@ -2,8 +2,8 @@
 
 #include "planner/linear/locality.hpp"
 
-#include "thresholds/table.hpp"
 #include "planner/locality.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

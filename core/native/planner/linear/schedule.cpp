@@ -29,7 +29,8 @@ bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& 
         added += changes_frame(piece, context);
     }
     std::size_t others = work.size() - diagonals - added;
-    return others + diagonals <= thresholds.scheduled_pieces && static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
+    return others + diagonals <= thresholds.scheduled_pieces &&
+           static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
 }
 
 LinearPlanner::LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows)

@@ -49,8 +49,7 @@ bool Controls::find(int bit, Turned& first) {
     const std::vector<Index>& on = kept_.on(bit);
     Shift added;
     between_.clear();
-    for (std::size_t k = on.size(), looked = 0; k && looked < thresholds.looked_at;
-         --k, ++looked) {
+    for (std::size_t k = on.size(), looked = 0; k && looked < thresholds.looked_at; --k, ++looked) {
         Index position = on[k - 1];
         if (position + 2 * window_ < 2 * now_) return false;
         const Piece& before = kept_.at(position);

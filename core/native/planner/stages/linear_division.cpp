@@ -10,10 +10,7 @@
 
 namespace qx::plan {
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 int motions(const Division& division, int num_bits, const Levels& levels, Mask fresh) {
     if (levels.migration(num_bits)) return static_cast<int>(division.passes.size());
@@ -63,7 +60,8 @@ LinearSearch::LinearSearch(const CandidatePlan& candidate, int num_bits, const L
 // Whether parities of work may be far: there is room for those of two stages above the lowest bits.
 bool LinearSearch::may_be(const CandidatePlan& candidate) const {
     int size = levels_.migration(num_bits_) ? levels_.migration(num_bits_) : levels_.peers;
-    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > thresholds.divided_work) return false;
+    if (levels_.ranks || num_bits_ - levels_.slice < 2 * size || candidate.work.size() > thresholds.divided_work)
+        return false;
     std::size_t pieces = 0;
     for (const Piece& piece : candidate.work) {
         pieces += !changes_frame(piece, *candidate.context);

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "thresholds/table.hpp"
 #include "planner/tiles/sweep.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 

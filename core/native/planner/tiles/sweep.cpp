@@ -2,16 +2,13 @@
 
 #include "planner/tiles/sweep.hpp"
 
-#include "thresholds/table.hpp"
 #include "planner/tiles/blocks.hpp"
 #include "planner/tiles/items.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out,
