@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from benchmarks.engine import circuit_of
-from benchmarks.gates import MANY_CONTROLS, Gate
+from benchmarks.gates import Gate
+from benchmarks.warm import in_qiskit
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.form import TOLERANCE, form_of
@@ -33,18 +34,7 @@ LARGE = ("grover",)
 
 def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str], level: int) -> Circuit:
     """Return gates in a basis as Qiskit's transpiler writes them at some level, with the phase that it says."""
-    from qiskit import QuantumCircuit, transpile
-    from qiskit.circuit.library import ZGate
-
-    circuit = QuantumCircuit(wires)
-    for gate in gates:
-        if gate.matrix is not None:
-            circuit.unitary(gate.matrix, list(gate.wires))
-        elif gate.name == MANY_CONTROLS:
-            circuit.append(ZGate().control(len(gate.wires) - 1, annotated=False), list(gate.wires))
-        else:
-            getattr(circuit, gate.name)(*gate.params, *gate.wires)
-    made = transpile(circuit, basis_gates=list(basis), optimization_level=level, seed_transpiler=1)
+    made = in_qiskit(gates, wires, basis, level)
     builder = CircuitBuilder(wires)
     builder.gate("global_phase", (), float(made.global_phase))
     for each in made.data:

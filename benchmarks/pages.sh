@@ -56,7 +56,6 @@ two_threads() {
 }
 sixteen_threads() {
     within cpu_16_threads 400 run cpu --threads 16 --n 20 22 24 26 28 --repeat 3 --peers ours qsim
-    within cpu_16_cores_1_thread 100 run cpu --threads 1 --n 26 --repeat 3 --peers ours
 }
 one_thread_long() {
     within cpu_single_20 400 run cpu --threads 1 --n 20

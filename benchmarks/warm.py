@@ -54,8 +54,8 @@ class Written(Case):
         return list(self.given)
 
 
-def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) -> list[Gate]:
-    """Return the gates in rz, sx and cx, or in another basis, as Qiskit's transpiler writes them at level 1."""
+def in_qiskit(gates: Sequence[Gate], wires: int, basis: Sequence[str], level: int = 1) -> Any:
+    """Return the `QuantumCircuit` of gates in a basis as Qiskit's transpiler writes them at some level."""
     from qiskit import QuantumCircuit, transpile
     from qiskit.circuit.library import ZGate
 
@@ -67,7 +67,12 @@ def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) 
             circuit.append(ZGate().control(len(gate.wires) - 1, annotated=False), list(gate.wires))
         else:
             getattr(circuit, gate.name)(*gate.params, *gate.wires)
-    made = transpile(circuit, basis_gates=list(basis), optimization_level=1, seed_transpiler=1)
+    return transpile(circuit, basis_gates=list(basis), optimization_level=level, seed_transpiler=1)
+
+
+def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) -> list[Gate]:
+    """Return the gates in rz, sx and cx, or in another basis, as Qiskit's transpiler writes them at level 1."""
+    made = in_qiskit(gates, wires, basis)
     return [
         Gate(
             each.operation.name,

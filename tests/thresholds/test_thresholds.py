@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import re
+from dataclasses import asdict, fields
 from random import Random
 
 import numpy as np
 import pytest
+from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, Options, Simulator, reference, thresholds
 from qsim_ex.circuit.circuit import Circuit, Remembered
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import Op
+from qsim_ex.native.thresholds import Native
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 from qsim_ex.thresholds import Thresholds
@@ -107,3 +110,10 @@ def test_circuits_change_where_the_table_says(wires: int, count: int) -> None:
         assert together.structure is alone.build().structure
     names = [op.name for op in together.instructions if isinstance(op, Op)]
     assert names[1] == ("z" if wires == 8 else "p")
+
+
+def test_native_code_has_the_rows_in_this_order() -> None:
+    """The library reads as many numbers as Python passes, each for the row of its name."""
+    header = (ROOT / "core" / "native" / "thresholds" / "table.hpp").read_text(encoding="utf-8")
+    listed = header[header.index("#define QX_THRESHOLDS") : header.index("struct Thresholds")]
+    assert re.findall(r"row\((\w+)\)", listed) == [field.name for field in fields(Native)]

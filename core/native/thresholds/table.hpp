@@ -42,6 +42,7 @@ class Threshold {
     friend bool operator<(Number number, const Threshold& least) {
         return !(number >= least);
     }
+
     // Returns the number, or this one if that is less.
     Int at_most(Int number) const { return number > *this ? value_ : number; }
 
@@ -59,12 +60,14 @@ class Threshold {
     mutable std::atomic<unsigned char> sides_ = 0;
 };
 
-#define QX_THRESHOLDS(row)                                                                                                 \
-    row(window) row(looked_at) row(relabeled) row(parities) row(run_work) row(item_work) row(read_at_once)                 \
-        row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) row(compared_pieces) \
-            row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) row(divided_pieces)            \
-                row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) row(sweeps_at_once)       \
-                    row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
+// clang-format off
+#define QX_THRESHOLDS(row) \
+    row(window) row(looked_at) row(relabeled) row(parities) row(run_work) row(item_work) row(read_at_once) \
+    row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) \
+    row(compared_pieces) row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) \
+    row(divided_pieces) row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) \
+    row(sweeps_at_once) row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
+// clang-format on
 
 struct Thresholds {
 #define QX_ROW(name) Threshold name;

@@ -149,4 +149,4 @@ def prepare(
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)
             shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, LoadsNumbers) else numbers
-    return tuple(map(shares.__getitem__, map(id, devices)))
+    return tuple(shares[id(device)] for device in devices)

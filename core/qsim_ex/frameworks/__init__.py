@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
 
+_MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
+
 _HOMES = {
     "SaveKind": "qsim_ex.circuit.saves",
     "SAVE_KINDS": "qsim_ex.circuit.saves",
@@ -214,10 +216,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "thresholds":
-        return import_module("qsim_ex.thresholds")
-    if name == "check":
-        return import_module(f"qsim_ex.circuit.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

@@ -18,14 +18,13 @@ from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
-from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
+from qsim_ex.placement.divided.divided import Divided, narrowed
 from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Plan
 
 
 def needs(
@@ -50,7 +49,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Peers(devices, deployment.num_wires, dtype, deployment.levels, limit=limit)
 
 
-class Peers(Divided):
+class Peers(exchanged.Exchanges, Divided):
     """A state vector of `num_wires` wires over 2^peers devices, which begins as |0…0⟩.
 
     devices: one for each sub state vector, each also `Copies`; the same device may occur several times.
@@ -173,30 +172,6 @@ class Peers(Divided):
         return self._links.report() | held
 
     # --- work --------------------------------------------------------------------------------------------------------
-
-    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
-        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
-
-        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
-        Raises `PlanError` for a plan that was made for another state.
-        """
-        exchanged.run(self, plan, work, tick)
-
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
-        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
-        return exchanged.visit(self, near)
-
-    def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
-        exchanged.write_zeros(self, bits)
-
-    def arrange(self, layout: Layout) -> None:
-        """Move amplitudes to another layout: one exchange at most, and local permutations."""
-        exchanged.arrange(self, layout)
-
-    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
-        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
-        exchanged.permute(self, origins, flip)
 
     def here(self, number: int) -> PeerBuffer:
         """Return the peer of a device number."""

@@ -35,7 +35,6 @@ from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, Storage
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Plan
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -69,7 +68,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return Ranks(connection.current(), devices, deployment.num_wires, dtype, deployment.levels)
 
 
-class Ranks(Divided):
+class Ranks(exchanged.Exchanges, Divided):
     """A state vector over 2^peers devices of ranks, which begins as |0…0⟩; every rank makes one, with the same calls.
 
     communicator: connects the ranks, of which as many hold amplitudes as are needed (`neighbours.seats_of`).
@@ -217,30 +216,6 @@ class Ranks(Divided):
         return found
 
     # --- moving amplitudes -------------------------------------------------------------------------------------------
-
-    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
-        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
-
-        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
-        Raises `PlanError` for a plan that was made for another state.
-        """
-        exchanged.run(self, plan, work, tick)
-
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
-        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
-        return exchanged.visit(self, near)
-
-    def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
-        exchanged.write_zeros(self, bits)
-
-    def arrange(self, layout: Layout) -> None:
-        """Move amplitudes to another layout: one exchange at most, and local permutations."""
-        exchanged.arrange(self, layout)
-
-    def permute(self, origins: Sequence[int], flip: int = 0) -> None:
-        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
-        exchanged.permute(self, origins, flip)
 
     @property
     def _held(self) -> dict[int, PeerBuffer]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ MOST_WIRES = 62
 """Masks of more index bits do not fit into the integers of native code."""
 
 _SLICE = 50
-"""Milliseconds for which native code plans before it returns to Python."""
+"""Milliseconds for which native code works before it returns to Python."""
 
 _UNBOUNDED = -1
 _WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
@@ -243,6 +243,21 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
+def worked(handle: int, kind: Literal["plan", "form"]) -> int:
+    """Let native code work on a plan or a form to the end, slice by slice; return 0, or why there is none.
+
+    Raises `Cancelled`, `KeyboardInterrupt` and `OutOfMemory`.
+    """
+    advance = unchecked(f"{kind}_advance")
+    while (state := advance(handle, _SLICE)) > 0:
+        check_cancelled()  # and here Python looks for Ctrl-C
+        if state == _WAITS:
+            function(f"{kind}_read")(handle)
+    if state == REFUSED:
+        raise refusal(advance)
+    return int(state)
+
+
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
@@ -257,14 +272,7 @@ class _Planner:
 
     def run(self, local: int) -> None:
         """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
-        advance = unchecked("plan_advance")
-        while (state := advance(self.handle, _SLICE)) > 0:
-            check_cancelled()  # and here Python looks for Ctrl-C
-            if state == _WAITS:
-                function("plan_read")(self.handle)
-        if state == REFUSED:
-            raise refusal(advance)
-        if state:
+        if state := worked(self.handle, "plan"):
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read
 

@@ -16,17 +16,11 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
-from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
-from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.compiled import MOST_WIRES, as_ops
+from qsim_ex.native.library import address, function
+from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
 
 TOLERANCE = 1e-12
 """How far angles and matrices may be off, in radians, so that double precision is as exact as before."""
-
-_SLICE = 50
-"""Milliseconds for which native code works before it returns to Python."""
-
-_WAITS, _NO_FORM = 2, -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +129,7 @@ class _Made:
 
     def run(self) -> None:
         """Work to the end."""
-        advance = unchecked("form_advance")
-        while (state := advance(self.handle, _SLICE)) > 0:
-            check_cancelled()  # and here Python looks for Ctrl-C
-            if state == _WAITS:
-                function("form_read")(self.handle)
-        if state == REFUSED:
-            raise refusal(advance)
-        if state == _NO_FORM:
+        if worked(self.handle, "form"):
             raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
 
     def form(self) -> Form:

@@ -178,9 +178,8 @@ def first_branches(program: Program, inputs: BatchInputs) -> Branches:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
     scales = np.empty(outcomes.shape)
-    keys = [inputs.keys(choice) for choice in early]
     for column, choice in enumerate(early):
-        for b, (seed, key) in enumerate(zip(seeds, keys[column], strict=True)):
+        for b, (seed, key) in enumerate(zip(seeds, inputs.keys(choice), strict=True)):
             at = slice(b * shots, (b + 1) * shots)
             one = inputs.kraus[b][choice.number]
             found = one.mixed(numbers(seed, key, inputs.first, shots))

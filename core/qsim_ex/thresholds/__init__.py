@@ -1,6 +1,7 @@
 """The numbers at which the engine takes another way, all in one table: sizes, counts, times, bytes.
 
-Both ways on the sides of such a number give the same results; the number says which takes less time or memory. Tests
+Both ways on the sides of such a number give the same results, or shots of the same distribution; the number says which
+takes less time or memory. Tests
 and the fuzzer set them, so that small circuits go every way. Code asks `now`, and never keeps a number; what is kept
 and depends on them is registered with `depends`, and forgotten when they change. Native code is told by `tell`.
 What a device says of itself (`Shape`, capacities) and what is an error beyond (limits) are no thresholds.
@@ -65,7 +66,7 @@ def instead(**numbers: int) -> Iterator[Thresholds]:
 
 
 def _become(new: Thresholds) -> None:
-    global now  # noqa: PLW0603  (the one place that sets it)
+    global now  # noqa: PLW0603  (the one place of the product that sets it)
     if new != now:
         now = new
         tell()

@@ -209,3 +209,31 @@ def permute(state: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
         peer = state.here(number)
         peer.device.permute(peer.buffer, local, origins, flip)
     moved(state, [*origins, *range(local, state.num_wires)], flip)
+
+
+class Exchanges:
+    """What a divided state does by the functions of this file."""
+
+    def run(self: TradedParts, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state.
+        """
+        run(self, plan, work, tick)
+
+    def visit(self: TradedParts, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
+        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
+        return visit(self, near)
+
+    def write_zeros(self: TradedParts, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
+        write_zeros(self, bits)
+
+    def arrange(self: TradedParts, layout: Layout) -> None:
+        """Move amplitudes to another layout: one exchange at most, and local permutations."""
+        arrange(self, layout)
+
+    def permute(self: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
+        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+        permute(self, origins, flip)

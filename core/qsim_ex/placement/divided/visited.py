@@ -37,17 +37,7 @@ class Visited(Protocol):
         """The sizes of a sub state vector in words, for messages."""
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Yield every sub state vector that is not known to be zero, brought near; devices take turns.
-
-        near: wires that are local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
-        index bits below `Levels.slice` are local in every visit. Without `near`, the layout is the one at rest; with
-        it, amplitudes may be exchanged between devices and stay there, and the layout at rest changes with them.
-        write: whether the amplitudes are changed during the visit. Afterwards the wires that were local in it are
-        not fresh, so a fresh wire becomes an ordinary one by being near in a visit that writes.
-        A sub state vector is near until the iterator continues; later operations wait for the work that is queued on
-        its device until then. Amplitudes of its fresh local positions are zero in memory. The layout is the
-        same throughout a visit. Visits of two states may alternate, and a visit that does not write may be left early.
-        """
+        """Yield every sub state vector that is not known to be zero, brought near; see `Divided.visit`."""
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`."""
