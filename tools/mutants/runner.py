@@ -1,0 +1,137 @@
+"""Tells what becomes of a mutant: a copy of the checkout, the mutant in it, and the tests that reach it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from tools.mutants import equivalent, sampled
+from tools.mutants.mutant import Mutant, Result
+from tools.mutants.reach import ROOT
+
+FRAMEWORKS = ("numpy", "pytest", "hypothesis", "scipy", "sympy", "qiskit", "cirq")
+"""What is imported once, since tests import it and no mutant is in it."""
+
+CHUNKS = ((12, 1.5), (60, 8.0), (200, 30.0))
+"""Up to how many tests, and how many seconds of them, are run together: first the nearest."""
+
+SLOWER = 8
+"""How many times longer tests may take than when they were noted, on a machine that does other things too."""
+
+LEAST_SECONDS = 15.0
+"""How long a run of tests may take at least, until it counts as one that never ends."""
+
+FUNCTIONS = 25
+"""Of how many tests all cases are run before a mutant counts as a survivor."""
+
+
+class Checkout:
+    """A folder in which tests run. imported: modules that are imported once for all of them."""
+
+    def __init__(self, folder: Path, imported: Sequence[str] = FRAMEWORKS) -> None:
+        self.folder = folder
+        paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT)])
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+        env.pop(sampled.REACH, None)
+        command = [sys.executable, "-m", "tools.mutants.server", *imported]
+        self._server = subprocess.Popen(
+            command, cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._sound: dict[tuple[str, ...], bool] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
+
+    def run(self, tests: Sequence[str], seconds: float) -> tuple[int, str]:
+        """Run tests until one fails; return the status (0: all passed, -1: the time was over), and which failed."""
+        self._server.stdin.write(json.dumps({"tests": list(tests), "seconds": seconds}) + "\n")
+        self._server.stdin.flush()
+        told = json.loads(self._server.stdout.readline())
+        return told["code"], told["by"]
+
+    def sound(self, tests: Sequence[str], seconds: float) -> bool:
+        """Return whether tests pass in the source as it is."""
+        key = tuple(tests)
+        if key not in self._sound:
+            self._sound[key] = self.run(tests, seconds)[0] == 0
+        return self._sound[key]
+
+    @contextmanager
+    def holding(self, files: Mapping[str, bytes]) -> Iterator[None]:
+        """Let files of the copy be others, and then as they were, of the same age."""
+        before = [
+            (self.folder / name, (self.folder / name).read_bytes(), (self.folder / name).stat()) for name in files
+        ]
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+        try:
+            yield
+        finally:
+            for file, content, times in before:
+                file.write_bytes(content)
+                os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def copy(folder: Path) -> None:
+    """Copy the sources, what they need, and the compiled objects; what is there and of the same age stays."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    built = [path.relative_to(ROOT) for path in (ROOT / "core/qsim_ex/native/built").glob("*.so")]
+    objects = [path.relative_to(ROOT) for path in (ROOT / "build/native").rglob("*") if path.is_file()]
+    for name in [*filter(None, names), *built, *objects]:
+        source, target = ROOT / name, folder / name
+        if not source.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        stands = target.is_file() and target.stat().st_mtime_ns == source.stat().st_mtime_ns
+        if not (stands and target.stat().st_size == source.stat().st_size):
+            shutil.copy2(source, target)
+
+
+def chunks(tests: Sequence[str], seconds: Callable[[str], float]) -> Iterator[list[str]]:
+    """Cut tests, the nearest first, into what is run together."""
+    waiting = list(tests)
+    for most, total in CHUNKS:
+        chunk: list[str] = []
+        while waiting and len(chunk) < most and sum(map(seconds, chunk)) < total:
+            chunk.append(waiting.pop(0))
+        if chunk:
+            yield chunk
+    functions = list(dict.fromkeys(name.split("[")[0] for name in tests if "[" in name))
+    if functions:
+        yield functions[:FUNCTIONS]
+
+
+def outcome(
+    tests: Checkout, mutant: Mutant, held: Mapping[str, bytes], names: Sequence[str], seconds: Callable[[str], float]
+) -> Result:
+    """Run a mutant's tests and say what became of it. held: its files. names: of tests. seconds: that one takes."""
+    began = time.monotonic()
+    for chunk in chunks(names, seconds):
+        limit = LEAST_SECONDS + SLOWER * sum(map(seconds, chunk))
+        left = list(chunk)
+        while left:
+            with tests.holding(held):
+                code, by = tests.run(left, limit)
+            if code == 0:
+                break
+            if tests.sound([by] if by and "::" in by else left, limit):
+                return Result.of(mutant, "killed", by or ("time" if code == -1 else "import"), time.monotonic() - began)
+            if by not in left:  # a test that fails by itself among others: these say nothing
+                break
+            left = left[left.index(by) + 1 :]
+    proved = equivalent.reason(mutant)
+    return Result.of(mutant, "equivalent" if proved else "survived", seconds=time.monotonic() - began)
