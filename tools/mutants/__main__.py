@@ -30,6 +30,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--python", type=int, default=0, metavar="COUNT", help="how many mutants of Python")
     parser.add_argument("--cpp", type=int, default=0, metavar="COUNT", help="how many of C++")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
+    parser.add_argument("--room", action="append", help="only of these rooms; all by default")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results and the copy lie; build/mutants")
     return parser
 
@@ -65,8 +66,10 @@ def main() -> int:
             return cpp.outcome_of(tests, mutant, reach)
 
         results = [
-            campaign("Python", python.drawn(reach, given.seed), given.python, record, of_python),
-            campaign("C++", cpp.drawn(given.seed), given.cpp, record, of_cpp),
+            campaign(
+                "Python", python.drawn(reach, given.seed, given.room or python.ROOMS), given.python, record, of_python
+            ),
+            campaign("C++", cpp.drawn(given.seed, given.room or cpp.ROOMS), given.cpp, record, of_cpp),
         ]
     for found in filter(None, results):
         print(table(found))

@@ -84,18 +84,22 @@ def places(text: str) -> dict[str, list[tuple[int, int, tuple[str, ...]]]]:
     }
 
 
-def drawn(seed: int) -> Iterator[Mutant]:
+def drawn(seed: int, rooms: Sequence[str] = ROOMS) -> Iterator[Mutant]:
     """Yield mutants of sources of native code, a room after another, for ever."""
-    rng = random.Random(seed)
+    streams = [_of_room(room, random.Random(f"{room} {seed}")) for room in rooms]
+    while True:
+        yield from map(next, streams)
+
+
+def _of_room(room: str, rng: random.Random) -> Iterator[Mutant]:
+    files = [file for file in sorted((NATIVE / room).rglob("*.cpp")) if not file.name.endswith(built.TEST)]
     seen: set[str] = set()
     while True:
-        for room in ROOMS:
-            files = [file for file in sorted((NATIVE / room).rglob("*.cpp")) if not file.name.endswith(".test.cpp")]
-            file = rng.choices(files, [file.stat().st_size for file in files])[0]
-            mutant = changed(file.read_text(encoding="utf-8"), str(file.relative_to(ROOT)), f"native/{room}", rng)
-            if mutant and mutant.name not in seen:
-                seen.add(mutant.name)
-                yield mutant
+        file = rng.choices(files, [file.stat().st_size for file in files])[0]
+        mutant = changed(file.read_text(encoding="utf-8"), str(file.relative_to(ROOT)), f"native/{room}", rng)
+        if mutant and mutant.name not in seen:
+            seen.add(mutant.name)
+            yield mutant
 
 
 def changed(text: str, path: str, room: str, rng: random.Random) -> Mutant | None:

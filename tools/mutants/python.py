@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from cosmic_ray.ast import Visitor, get_ast
@@ -41,20 +41,21 @@ CACHES = frozenset({"cache", "cached_property", "lru_cache", "kept", "registered
 """Decorators without which results stay the same, or everything that uses the name fails."""
 
 
-def drawn(reach: Reach, seed: int) -> Iterator[Mutant]:
+def drawn(reach: Reach, seed: int, rooms: Sequence[str] = ROOMS) -> Iterator[Mutant]:
     """Yield mutants of lines that tests reach, a room after another, for ever."""
-    rng = random.Random(seed)
-    files = {room: _files(room) for room in ROOMS}
+    streams = [_of_room(room, reach, random.Random(f"{room} {seed}")) for room in rooms]
+    while True:
+        yield from map(next, streams)
+
+
+def _of_room(room: str, reach: Reach, rng: random.Random) -> Iterator[Mutant]:
+    files = _files(room)
     seen: set[str] = set()
     while True:
-        for room in ROOMS:
-            while True:
-                path = rng.choices(*files[room])[0]
-                found = _one(path, room, rng)
-                if found and found.name not in seen and reaches(reach, found):
-                    seen.add(found.name)
-                    yield found
-                    break
+        found = _one(rng.choices(*files)[0], room, rng)
+        if found and found.name not in seen and reaches(reach, found):
+            seen.add(found.name)
+            yield found
 
 
 def _files(room: str) -> tuple[list[str], list[int]]:

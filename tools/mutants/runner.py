@@ -129,7 +129,12 @@ def outcome(
             if code == 0:
                 break
             if tests.sound([by] if by and "::" in by else left, limit):
-                return Result.of(mutant, "killed", by or ("time" if code == -1 else "import"), time.monotonic() - began)
+                return Result.of(
+                    mutant,
+                    "killed",
+                    by or ("time" if code in (-1, sampled.TOO_LONG) else "import"),
+                    time.monotonic() - began,
+                )
             if by not in left:  # a test that fails by itself among others: these say nothing
                 break
             left = left[left.index(by) + 1 :]
