@@ -31,6 +31,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--cpp", type=int, default=0, metavar="COUNT", help="how many of C++")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--room", action="append", help="only of these rooms; all by default")
+    parser.add_argument("--again", action="store_true", help="run survivors again: tests were added")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results and the copy lie; build/mutants")
     return parser
 
@@ -65,30 +66,27 @@ def main() -> int:
         def of_cpp(mutant: Mutant) -> Result | None:
             return cpp.outcome_of(tests, mutant, reach)
 
+        def campaign(
+            mutants: Iterator[Mutant], count: int, result_of: Callable[[Mutant], Result | None]
+        ) -> list[Result]:
+            """Run mutants until there are results of so many; those that do not compile are none."""
+            results: list[Result] = []
+            while len(results) < count:
+                mutant = next(mutants)
+                if mutant.name not in record or (given.again and record[mutant.name].outcome == "survived"):
+                    record.add(result_of(mutant) or Result.of(mutant, "none"))
+                    print(f"{len(results) + 1}/{count} {record[mutant.name].line_of_log()}", flush=True)
+                if record[mutant.name].outcome != "none":
+                    results.append(record[mutant.name])
+            return results
+
         results = [
-            campaign(
-                "Python", python.drawn(reach, given.seed, given.room or python.ROOMS), given.python, record, of_python
-            ),
-            campaign("C++", cpp.drawn(given.seed, given.room or cpp.ROOMS), given.cpp, record, of_cpp),
+            campaign(python.drawn(reach, given.seed, given.room or python.ROOMS), given.python, of_python),
+            campaign(cpp.drawn(given.seed, given.room or cpp.ROOMS), given.cpp, of_cpp),
         ]
     for found in filter(None, results):
         print(table(found))
     return int(any(share(found) < ENOUGH for found in results))
-
-
-def campaign(
-    language: str, mutants: Iterator[Mutant], count: int, record: Record, run: Callable[[Mutant], Result | None]
-) -> list[Result]:
-    """Run mutants until there are results of so many; those that do not compile are none."""
-    results: list[Result] = []
-    while len(results) < count:
-        mutant = next(mutants)
-        if mutant.name not in record:
-            record.add(run(mutant) or Result.of(mutant, "none"))
-            print(f"{language} {len(results) + 1}/{count} {record[mutant.name].line_of_log()}", flush=True)
-        if record[mutant.name].outcome != "none":
-            results.append(record[mutant.name])
-    return results
 
 
 if __name__ == "__main__":
