@@ -79,12 +79,13 @@ def _one(path: str, room: str, rng: random.Random) -> Mutant | None:
     names = [name for name in operator_names() if family in name]
     operator = get_operator(rng.choice(names))()
     source = (ROOT / path).read_text(encoding="utf-8")
-    places = _places(source, operator)
-    if not places:
+    counting = _Counting(operator)
+    counting.walk(_parsed(source))
+    if not counting.places:
         return None
-    text = mutate_code(source, operator, rng.randrange(len(places)))
+    text = mutate_code(source, operator, rng.randrange(counting.places))
     try:
-        same = meaning(source) == meaning(text)
+        same = _known_meaning(source) == meaning(text)
     except SyntaxError:
         return None
     if same:
@@ -96,21 +97,21 @@ def _one(path: str, room: str, rng: random.Random) -> Mutant | None:
 
 
 class _Counting(Visitor):
-    """Collects the places that an operator can change."""
+    """Counts the places that an operator can change."""
 
     def __init__(self, operator: object) -> None:
         self.operator = operator
-        self.places: list[object] = []
+        self.places = 0
 
     def visit(self, node: object) -> object:
-        self.places.extend(self.operator.mutation_positions(node))
+        self.places += sum(1 for _ in self.operator.mutation_positions(node))
         return node
 
 
-def _places(source: str, operator: object) -> list[object]:
-    found = _Counting(operator)
-    found.walk(get_ast(source))
-    return found.places
+@cache
+def _parsed(source: str) -> object:
+    """Parse a source, of which counting changes nothing."""
+    return get_ast(source)
 
 
 class _Bare(ast.NodeTransformer):
@@ -147,6 +148,9 @@ def _words(node: ast.AST) -> Iterator[str]:
 def meaning(source: str) -> str:
     """Return what a source does: its tree without what computes nothing."""
     return ast.dump(_Bare().visit(ast.parse(source)))
+
+
+_known_meaning = cache(meaning)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from tools.mutants.reach import ROOT
 FRAMEWORKS = ("numpy", "pytest", "hypothesis", "scipy", "sympy", "qiskit", "cirq")
 """What is imported once, since tests import it and no mutant is in it."""
 
-CHUNKS = ((12, 1.5), (60, 8.0), (200, 30.0))
+CHUNKS = ((12, 1.5), (60, 8.0), (120, 20.0))
 """Up to how many tests, and how many seconds of them, are run together: first the nearest."""
 
 SLOWER = 8
@@ -29,7 +30,7 @@ SLOWER = 8
 LEAST_SECONDS = 15.0
 """How long a run of tests may take at least, until it counts as one that never ends."""
 
-FUNCTIONS = 25
+FUNCTIONS = 12
 """Of how many tests all cases are run before a mutant counts as a survivor."""
 
 
@@ -40,11 +41,13 @@ class Checkout:
         self.folder = folder
         paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT)])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-        env.pop(sampled.REACH, None)
+        for name in (sampled.REACH, "PYTHONDONTWRITEBYTECODE"):
+            env.pop(name, None)
         command = [sys.executable, "-m", "tools.mutants.server", *imported]
         self._server = subprocess.Popen(
             command, cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
+        self._ages = itertools.count(1)
         self._sound: dict[tuple[str, ...], bool] = {}
 
     def __enter__(self) -> Self:
@@ -77,6 +80,7 @@ class Checkout:
         ]
         for name, content in files.items():
             (self.folder / name).write_bytes(content)
+            os.utime(self.folder / name, (0, next(self._ages)))  # bytecode of a mutant fits no other source
         try:
             yield
         finally:

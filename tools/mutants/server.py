@@ -64,7 +64,6 @@ def _run(tests: Sequence[str], out: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.dont_write_bytecode = True
     sys.path[:0] = [str(Path("core").resolve()), str(Path.cwd()), str(Path("tests").resolve())]
     status = 3
     try:
