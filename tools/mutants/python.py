@@ -37,8 +37,10 @@ FAMILIES = {
 PROMISES = frozenset({"frozen", "slots", "eq", "repr", "kw_only", "strict", "compare"})
 """Keywords of classes, fields and `zip` that forbid and compute nothing."""
 
-CACHES = frozenset({"cache", "cached_property", "lru_cache", "kept", "registered", "property", "overload", "final"})
-"""Decorators without which results stay the same, or everything that uses the name fails."""
+CACHES = frozenset(
+    {"abstractmethod", "cache", "cached_property", "lru_cache", "kept", "registered", "property", "overload", "final"}
+)
+"""Decorators that keep results or forbid something, or without which everything that uses the name fails."""
 
 
 def drawn(reach: Reach, seed: int, rooms: Sequence[str] = ROOMS) -> Iterator[Mutant]:
@@ -77,7 +79,10 @@ def _one(path: str, room: str, rng: random.Random) -> Mutant | None:
     """Draw a mutant of a file, None if there is none of the kind that was drawn or it does what the file does."""
     family = rng.choices(list(FAMILIES), list(FAMILIES.values()))[0]
     names = [name for name in operator_names() if family in name]
-    operator = get_operator(rng.choice(names))()
+    name = rng.choice(names)
+    if not _has(path, name):
+        return None
+    operator = get_operator(name)()
     source = (ROOT / path).read_text(encoding="utf-8")
     counting = _Counting(operator)
     counting.walk(_parsed(source))
@@ -106,6 +111,18 @@ class _Counting(Visitor):
     def visit(self, node: object) -> object:
         self.places += sum(1 for _ in self.operator.mutation_positions(node))
         return node
+
+
+def _has(path: str, operator: str) -> bool:
+    """Return whether a file has the sign that an operator replaces, if it replaces one."""
+    signs = {sign.__name__ for kind in (ast.operator, ast.cmpop) for sign in kind.__subclasses__()}
+    replaced = operator.split("_")[1:2]
+    return not signs.intersection(replaced) or replaced[0] in _kinds(path)
+
+
+@cache
+def _kinds(path: str) -> frozenset[str]:
+    return frozenset(type(node).__name__ for node in ast.walk(_tree(path)))
 
 
 @cache

@@ -28,7 +28,7 @@ SLOWER = 3
 """How many times longer tests may take than when they were noted, on a machine that does other things too."""
 
 LEAST_SECONDS = 20.0
-"""How long a run of tests may take at least, until it counts as one that never ends."""
+"""How much of a processor's time tests may take at least, until they count as some that never end."""
 
 FUNCTIONS = 12
 """Of how many tests all cases are run before a mutant counts as a survivor."""
@@ -48,7 +48,6 @@ class Checkout:
             command, cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._ages = itertools.count(1)
-        self._sound: dict[tuple[str, ...], bool] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -59,18 +58,26 @@ class Checkout:
         self._server.stdout.close()
 
     def run(self, tests: Sequence[str], seconds: float) -> tuple[int, str]:
-        """Run tests until one fails; return the status (0: all passed, -1: the time was over), and which failed."""
+        """Run tests until one fails; return the status (0: all passed, -1: the time was over), and which failed.
+
+        seconds: of a processor, that they may take.
+        """
         self._server.stdin.write(json.dumps({"tests": list(tests), "seconds": seconds}) + "\n")
         self._server.stdin.flush()
         told = json.loads(self._server.stdout.readline())
         return told["code"], told["by"]
 
-    def sound(self, tests: Sequence[str], seconds: float) -> bool:
-        """Return whether tests pass in the source as it is."""
-        key = tuple(tests)
-        if key not in self._sound:
-            self._sound[key] = self.run(tests, seconds)[0] == 0
-        return self._sound[key]
+    def failing(self, tests: Sequence[str], seconds: float) -> set[str]:
+        """Return those of some tests that fail in the product as it is; seconds: for all of them."""
+        left, found = list(tests), set()
+        while left:
+            code, by = self.run(left, seconds)
+            if code == 0:
+                break
+            by = by if by in left else left[0]  # one that ends the process or its time: the next try is without it
+            found.add(by)
+            left.remove(by)
+        return found
 
     @contextmanager
     def holding(self, files: Mapping[str, bytes]) -> Iterator[None]:
@@ -129,21 +136,9 @@ def outcome(
         return Result.of(mutant, "equivalent")
     began = time.monotonic()
     for chunk in chunks(names, seconds, mutant.path):
-        limit = LEAST_SECONDS + SLOWER * sum(map(seconds, chunk))
-        left = list(chunk)
-        while left:
-            with tests.holding(held):
-                code, by = tests.run(left, limit)
-            if code == 0:
-                break
-            if tests.sound([by] if by and "::" in by else left, limit):
-                return Result.of(
-                    mutant,
-                    "killed",
-                    by or ("time" if code in (-1, sampled.TOO_LONG) else "import"),
-                    time.monotonic() - began,
-                )
-            if by not in left:  # a test that fails by itself among others: these say nothing
-                break
-            left = left[left.index(by) + 1 :]
+        with tests.holding(held):
+            code, by = tests.run(chunk, LEAST_SECONDS + SLOWER * sum(map(seconds, chunk)))
+        if code:
+            by = by or ("time" if code in (-1, sampled.TOO_LONG) else "import")
+            return Result.of(mutant, "killed", by, time.monotonic() - began)
     return Result.of(mutant, "survived", seconds=time.monotonic() - began)

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import resource
 import signal
@@ -22,6 +23,12 @@ from pathlib import Path
 
 MOST_BYTES = 12 << 30
 """Address space that a child may take: a mutant may ask for all memory."""
+
+BUSY = 10
+"""How many times longer than its processor time a child may take, as others use the machine too."""
+
+IDLE_SECONDS = 30
+"""How long a child may wait for what never comes."""
 
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist", "--tb=no", "-rfE")
 PYTEST += (
@@ -45,25 +52,29 @@ def main() -> None:
 
 
 def answer(tests: Sequence[str], seconds: float) -> dict[str, object]:
-    """Run tests until one fails. code: 0 if all pass, -1 if the time was over. by: the test that failed, "" if none."""
+    """Run tests until one fails. seconds: of a processor, that they may take.
+
+    Returns code (0 if all pass, -1 if the time was over) and by (the test that failed, "" if none).
+    """
     with tempfile.TemporaryFile() as out:
         child = os.fork()
         if not child:
-            _run(tests, out.fileno())
-        code = _wait(child, seconds)
+            _run(tests, seconds, out.fileno())
+        code = _wait(child, IDLE_SECONDS + BUSY * seconds)
         out.seek(0)
         told = out.read().decode(errors="replace")
     failed = [line.split(" ", 1)[1] for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
     return {"code": code, "by": failed[0].split(" - ")[0] if failed else "", "tail": told[-1500:] if code else ""}
 
 
-def _run(tests: Sequence[str], out: int) -> None:
+def _run(tests: Sequence[str], seconds: float, out: int) -> None:
     os.setsid()
     os.dup2(out, 1)
     os.dup2(out, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
     sys.path[:0] = [str(Path("core").resolve()), str(Path.cwd()), str(Path("tests").resolve())]
     status = 3
     try:
@@ -86,7 +97,8 @@ def _wait(child: int, seconds: float) -> int:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             _end(child)
-            return os.waitstatus_to_exitcode(status) & 0xFF
+            code = os.waitstatus_to_exitcode(status)
+            return -1 if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
     _end(child)
