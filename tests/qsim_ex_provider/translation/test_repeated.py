@@ -224,6 +224,8 @@ def test_memory_is_bounded() -> None:
     found = [remembered.get(thing, "how", number) for number, thing in enumerate(things)]
     assert found == ["made", None, "made", None]
     assert remembered.get(things[0], "how", 7) is None
+    remembered.put(things[3], "how", 3, "made", 10)
+    assert remembered.get(things[3], "how", 3) == "made"
 
 
 def test_noisy_gates_that_come_again() -> None:
