@@ -16,6 +16,7 @@ from tools.fuzz.engine import (
     distribution_of,
     draw_readout,
     measurements,
+    one_number,
     pauli_sum,
     readout_of,
     terms,
@@ -92,7 +93,7 @@ def check_shots(case: Case) -> str | None:
         seed,
     )
     elsewhere = case.ask["elsewhere"]
-    if wrong or "single" in (case.options.get("precision"), elsewhere.get("precision")):
+    if wrong or not one_number(case) or "single" in (case.options.get("precision"), elsewhere.get("precision")):
         return wrong
     found, other = (
         Simulator(Options(**one)).run(made, shots=FEW, seed=seed, readout=readout) for one in (case.options, elsewhere)

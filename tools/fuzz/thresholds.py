@@ -149,7 +149,7 @@ _SELDOM_MET = (
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
-    "written_bytes", "large_bytes",
+    "written_bytes",
     # of questions, and of the CPU
     "density_by_strings", "batched_string_wires", "marginal_group", "strings_together", "sum_masks", "z_parts",
     "slice_microseconds", "chunk_work", "halved_qubits", "resolved_points",
