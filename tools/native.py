@@ -47,7 +47,7 @@ TEST = ".test.cpp"
 """How the names of tests end, which stand beside what they test."""
 
 HEADERS, READ = "base/headers.test.hpp", ".pch"
-"""What all tests include, and how its name ends once it is read: reading it takes half of the time of compiling them."""
+"""What all tests include, and how its name ends once it is read, which takes half of the time of compiling them."""
 
 MAIN = "main.test.cpp"
 """The program, in which doctest itself is compiled."""
@@ -280,7 +280,7 @@ def jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
 
 
 def jobs_of_tests(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:  # noqa: ARG001 - as `jobs`
-    """Yield the compilation of each test, for the processor of sources that are no kernels, and as quick as it can be."""
+    """Yield the compilation of each test, for the processor of sources that are no kernels, as fast as it can be."""
     oldest = next(iter(SETS[architecture].values()))
     own = () if oldest == "generic" else (_for(oldest, foreign),)
     found = ("-DDOCTEST_CONFIG_NO_EXCEPTIONS_BUT_WITH_ALL_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
