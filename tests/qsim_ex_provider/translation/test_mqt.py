@@ -70,7 +70,7 @@ def test_the_definition_is_qiskits(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_algorithms_at_every_width(name: str, device_name: str) -> None:
-    """Each algorithm on 3 to 16 qubits has Qiskit's state, in one precision or the other, without transpiling it first."""
+    """Each algorithm on 3 to 16 qubits has Qiskit's state in one precision or the other, without a transpiler."""
     cases = [(num_qubits, case) for num_qubits in range(3, 17) if (case := algorithm(name, num_qubits))]
     assert cases, f"{name} has none of these widths"
     for half, precision in enumerate(("single", "double")):
