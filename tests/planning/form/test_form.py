@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support import strategies
-from support.forms import apply_form
 
 from benchmarks.forms import transpiled
 from qsim_ex import reference
@@ -20,6 +19,7 @@ from qsim_ex.errors import Cancelled, NotSupported, OutOfMemory
 from qsim_ex.native.library import function
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.form import Form, form_of, label
+from tools.fuzz.form_oracle import apply_form
 from tools.golden_counts import FAMILIES
 
 

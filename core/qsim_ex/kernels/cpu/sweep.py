@@ -34,7 +34,7 @@ def cached_bytes() -> int:
     To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
     wires on 16 cores.
     """
-    return thresholds.now.past_caches or max(LEAST_CACHED, library.function("last_cache")())
+    return thresholds.now.native.past_caches or max(LEAST_CACHED, library.function("last_cache")())
 
 
 class NativeSweep:
@@ -56,6 +56,6 @@ class NativeSweep:
         """
         chunk = 0
         where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
-        while chunk := self._run(*where, chunk, threads, thresholds.now.slice_microseconds):
+        while chunk := self._run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
             if chunk == library.REFUSED:
                 raise library.refusal(self._run)
