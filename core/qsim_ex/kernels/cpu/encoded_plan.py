@@ -47,6 +47,8 @@ class EncodedPlan:
     from time to time while they are encoded, and may raise. bytes: what they take.
     """
 
+    _handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(
         self,
         arrays: PlanArrays | SweepArrays,
@@ -55,7 +57,7 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._free, self._handle = function("plan_free_encoded"), 0
+        self._free = function("plan_free_encoded")
         encode = unchecked("plan_encode")
         self._handle = function("plan_encode_begin")(arrays.handle, num_bits, lane_bits, real_bytes)
         while state := encode(self._handle, _SLICE):
@@ -77,4 +79,5 @@ class EncodedPlan:
         return Memory(self, self.program(number), PROGRAM, "i8").array()
 
     def __del__(self) -> None:
-        self._free(self._handle)
+        if self._handle:
+            self._free(self._handle)
