@@ -46,7 +46,7 @@ EXACT = frozenset({"kernels/sums.cpp"})
 TEST = ".test.cpp"
 """How the names of tests end, which stand beside what they test."""
 
-HEADERS, READ = "base/headers.test.hpp", ".pch"
+HEADERS, READ = "headers.test.hpp", ".pch"
 """What all tests include, and how its name ends once it is read, which takes half of the time of compiling them."""
 
 MAIN = "main.test.cpp"
