@@ -243,8 +243,8 @@ def _rates(levels: Levels) -> tuple[float, ...]:
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
-def worked(handle: int, kind: Literal["plan", "form"]) -> int:
-    """Let native code work on a plan or a form to the end, slice by slice; return 0, or why there is none.
+def worked(handle: int, kind: Literal["plan", "form", "writer"]) -> int:
+    """Let native code work on a plan, a form, or what is written of it, slice by slice; return 0, or why there is none.
 
     Raises `Cancelled`, `KeyboardInterrupt` and `OutOfMemory`.
     """
