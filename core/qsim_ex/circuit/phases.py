@@ -64,15 +64,6 @@ def phases(angles: Angles) -> Complex:
     return out
 
 
-def phases_of_turns(turns: Floats, out: Complex) -> None:
-    """Write e^{iφ} for angles in parts of a turn, float64 [..., count], to `out`."""
-    piece = thresholds.now.angles_at_once
-    for first in range(0, turns.shape[-1], piece):
-        part = turns[..., first : first + piece]
-        whole = np.rint(part)
-        _around(whole, (part - whole) * _PART, out[..., first : first + piece])
-
-
 def _around(whole: Floats, rest: Floats, out: Complex) -> None:
     """Write the roots of unity of `whole` parts, times e^{i·rest} for small angles in radians, to `out`."""
     square = rest * rest
