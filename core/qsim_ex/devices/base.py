@@ -163,10 +163,10 @@ class CopyQueue(Protocol):
         Both are views of amplitudes, [k] contiguous or [rows, k] with contiguous rows.
         """
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all that is queued so far."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later copies begin after the mark, which may be another queue's or `Copies.mark`'s."""
 
     def synchronize(self) -> None:
@@ -181,15 +181,15 @@ class Copies(ABC):
         """Return a new queue of copies."""
 
     @abstractmethod
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all work that is queued on the device so far."""
 
     @abstractmethod
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later work on the device begin after a copy queue's mark."""
 
     @abstractmethod
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Wait on the host until all work before a mark is done, the device's own or a copy queue's."""
 
     @abstractmethod
@@ -199,7 +199,7 @@ class Copies(ABC):
         'plain' if the device reads any host memory. Raises `OutOfMemory`.
         """
 
-    def lock(self, memory: NDArray[Any]) -> str:  # noqa: ARG002
+    def lock(self, memory: NDArray[np.generic]) -> str:  # noqa: ARG002
         """Get host memory that others share ready for copies, as long as it lasts; return its kind as `host_memory`."""
         return "plain"
 
@@ -265,7 +265,7 @@ class LoadsNumbers(ABC):
         """
 
     @abstractmethod
-    def queue(self, buffer: Buffer, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+    def queue(self, buffer: Buffer, loaded: Iterable[object], begin: bool, at_once: int) -> Iterator[None] | None:
         """Queue all steps on a state in one piece, without Python between them; return None if this device cannot.
 
         The iterator yields when so many launches are queued, for which it then waits, and at the end.

@@ -14,7 +14,7 @@ from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
 from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
-from qsim_ex.precision import PRECISIONS, PrecisionName
+from qsim_ex.precision import PRECISIONS, AmplitudeDtype, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
 Compile = Literal["auto", "always", "never"]
@@ -218,7 +218,7 @@ class Options:
             raise OptionError(f"checkpoint_every: expected seconds >= 0, got {every!r}; pass checkpoint_every=600.")
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The dtype of the amplitudes."""
         return PRECISIONS[self.precision].storage.dtype
 
@@ -277,11 +277,11 @@ class OptionKeywords(EngineKeywords, total=False):
     seed: int | None
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _device_coefficients(given: Any, device: str) -> tuple[int, ...]:
+def _device_coefficients(given: object, device: str) -> tuple[int, ...]:
     """Return the numbers of GPUs as a tuple; raises `OptionError`."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")

@@ -72,7 +72,7 @@ def _driver() -> Any:
     return ctypes.CDLL("libcuda.so.1")
 
 
-def _call(name: str, *arguments: Any) -> None:
+def _call(name: str, *arguments: object) -> None:
     """Call a function of the driver; raise `OutOfMemory`, or `DeviceError` with the driver's word for the error."""
     status = getattr(_driver(), name)(*arguments)
     if status == 0:

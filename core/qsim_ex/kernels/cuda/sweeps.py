@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from qsim_ex.kernels.cuda.launch.first_launches import first_launches
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTakes, SweepNumbers, give
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
@@ -57,7 +57,7 @@ class CompiledSweep:
     """A sweep that runs as its own kernel; numbers are passed by value, tables are on the device."""
 
     kernel: Kernel
-    function: Any
+    function: LoadedKernel
 
     @property
     def takes(self) -> NumberTakes:
@@ -87,7 +87,7 @@ class InterpretedSweep:
     program: SweepProgram
     words: ByValue
     room: int
-    function: Any
+    function: LoadedKernel
 
     @property
     def takes(self) -> NumberTakes:
@@ -113,7 +113,7 @@ class InterpretedFromMemory:
 
     program: SweepProgram
     words: Array
-    function: Any
+    function: LoadedKernel
 
     @property
     def takes(self) -> NumberTakes:
@@ -233,7 +233,7 @@ class Sweeps:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
+        self._plans: OrderedDict[tuple[object, ...], PreparedSweeps] = OrderedDict()
         self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
         self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
