@@ -16,7 +16,7 @@ from benchmarks.held_out import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.planning.cost.summary import Rates, summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, PRECISIONS, Precision

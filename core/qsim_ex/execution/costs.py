@@ -8,7 +8,7 @@ from functools import lru_cache
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.first_run import FirstRun, first_run
-from qsim_ex.planning.cost.stage_cost import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.precision import BY_DTYPE, AmplitudeDtype

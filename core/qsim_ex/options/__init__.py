@@ -14,6 +14,8 @@ from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
 from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
+from qsim_ex.options.progress import Progress as Progress
+from qsim_ex.options.progress import Watch as Watch
 from qsim_ex.precision import PRECISIONS, AmplitudeDtype, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
@@ -24,29 +26,6 @@ Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, 
 HostMemory = Literal["auto", "whole", "spread"]
 Processes = int | Literal["auto", "never"]
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a run.
-
-    steps, all_steps: how many steps of the plans are done, and how many there are. A step counts once for each state,
-        and once for each window of a state in host memory; where several shots share a state, once for each shot.
-    stages, all_stages: how many stages of a state have begun, and how many it has; of several states the mean.
-    bytes_moved: bytes that were copied between devices, and between devices and the host.
-    seconds, seconds_left: the time since the run began, and the time that is left at the present rate (None before the
-        first step).
-    """
-
-    steps: int
-    all_steps: int
-    stages: int
-    all_stages: int
-    bytes_moved: int
-    seconds: float
-    seconds_left: float | None
-
-
-Watch = Callable[[Progress], None]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "device": get_args(DeviceChoice),

@@ -15,11 +15,12 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import kept_bytes, memory_of_host, pageable
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies

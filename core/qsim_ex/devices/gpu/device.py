@@ -7,17 +7,19 @@ one; several threads may use several devices, or one device on streams of their 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.devices.gpu.streams import copies_of
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed
@@ -25,7 +27,6 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
-from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
 from qsim_ex.later import later
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, Amplitudes, Precision
 from qsim_ex.steps.coefficients import Bound
@@ -36,16 +37,6 @@ if TYPE_CHECKING:
     from qsim_ex.kernels.cuda.fixed import wide
 else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
-
-_BLOCK_MADE = 24
-"""2^24 multiply-adds take 0.8 µs. The host needs 2 µs for a block's matrix, but beside other sweeps (one H200: 2^24 and
-2^26 were compared at 24 wires)."""
-
-_SEEN = 0.2
-"""The share of the shorter time of a sweep, of memory and arithmetic, that is seen; as in `cost.Rates`."""
-
-_START = 20
-"""A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
 class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
@@ -286,32 +277,3 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     def pull(self, mine: Buffer, theirs: Buffer) -> None:
         """Queue a copy of a view of another process."""
         fixed.trade_parts(self._runtime, mine, theirs, None)
-
-
-@cache
-def shape_of(precision: Precision, tensor: bool = False) -> Shape:
-    """Return the limits of a GPU for amplitudes of a precision; tensor: whether blocks on tensor cores pay."""
-    costs = precision.costs
-    return Shape(
-        tile=precision.geometry.tile_bits,
-        registers=REGISTERS,
-        low=LANES,
-        edge=LANES,
-        most_blocks=None,
-        dense=REGISTERS,
-        start=_START,
-        balance=costs.pass_work,
-        block=costs.block_work if tensor else None,
-        block_made=_BLOCK_MADE,
-        floats=True,
-        linear=True,
-        elsewhere=0.0,
-        cx_ratio=1.0,  # the adder, which gains, has 1.02
-        cx_ratio_there=1.0,
-        seen=_SEEN,
-        transposed=costs.permuted_work,
-        counted=costs.counted_work,
-        exchanged=costs.exchange_work,
-        fewer=costs.fewer_lows,
-        scattered=costs.scattered,
-    )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, SharedBuffer
+from qsim_ex.devices.sharing import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Array, Runtime

@@ -22,7 +22,8 @@ from qsim_ex import thresholds
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import Buffer, CopyQueue, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, CopyQueue
+from qsim_ex.devices.sharing import SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade

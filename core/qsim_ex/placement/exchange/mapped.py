@@ -18,7 +18,8 @@ import numpy as np
 from qsim_ex import thresholds
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
-from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part

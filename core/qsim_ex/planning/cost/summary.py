@@ -6,14 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
 from typing import TypeVar
 
-from qsim_ex.planning.cost.stage_cost import (
-    H200,
-    Rates,
-    StageCost,
-    seconds,
-    seconds_beside_copies,
-    stage_costs,
-)
+from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.planning.cost.stage_cost import StageCost, seconds, seconds_beside_copies, stage_costs
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Exchange, Migration, Plan
