@@ -15,8 +15,9 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Simulator
+from qsim_ex.frameworks import thresholds
 from qsim_ex_cirq.final_states import metadata_of
-from qsim_ex_cirq.halves import WIDE, Halves
+from qsim_ex_cirq.halves import Halves
 from qsim_ex_cirq.moment_circuits import circuit_of
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Seed
 from qsim_ex_cirq.results import Metadata, Vector
@@ -52,7 +53,7 @@ class EngineState(EngineRepresentation):
         self._tensor: NDArray[Any] | None = None
         self._moment = 0
         self._halves: Halves | None = None  # whose product the state is, until a gate joins them
-        if num_qubits >= WIDE and isinstance(initial, int) and self._is_array:
+        if num_qubits >= thresholds.now.halved_qubits and isinstance(initial, int) and self._is_array:
             self._halves = Halves(engine, self._qubits, initial)
 
     # --- gates ----------------------------------------------------------------------------------------------------

@@ -64,8 +64,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "marginal_wires": (1, 2, 4),
     "divided_marginal_wires": (1, 2, 4),
     "marginal_group": (1, 2, 3),
-    "mapped_wires": (1, 2, 3),
-    "mapped_at_once": (1, 8),
     "amplitudes_at_once": (1, 5),
     "copied_at_once": (1, 8),
     "strings_together": (0, 3, 5),
@@ -90,7 +88,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "rehearsed_slices": (1, 4),
     "queued_work": (0, 100),
     "first_bytes": (9, 30),
-    "reached_at_once": (16, 100),
+    "reached_at_once": (16, 48),
     "reached_runs": (1, 2),
     "file_piece": (1, 4),
     "sum_block_bits": (0, 1, 3),
@@ -98,6 +96,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "sum_alone": (0, 16),
     "sum_masks": (1, 2),
     "product_bytes": (1, 300),
+    "large_bytes": (1, 100),
     "unasked_bytes": (0, 100),
     "chunk_bits": (0, 2, 4),
     "slice_microseconds": (0, 1),
@@ -130,11 +129,23 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "chunk_amplitudes": (1, 10),
     "chunk_bytes": (1, 64),
     "distinct_rows": (0, 1, 3),
+    "layer_strings": (0, 1, 3),
+    "layers_asked": (0, 1, 3),
+    "layers_looked_at": (0, 2, 10),
+    "items_moved": (0, 3, 10),
+    "selectors": (0, 1, 3),
+    "halved_qubits": (2, 3, 4),
+    "resolved_bytes": (1, 1 << 8),
+    "resolved_points": (1, 2),
 }
 """For each row of `qsim_ex.thresholds` the numbers that are drawn besides its own, the least first."""
 
-_OFTEN = {"quarter_wires": 0.8, "gates_at_once": 0.6, "native_instructions": 0.6}
-"""How likely others are drawn for those that most circuits meet; for all others it is a tenth."""
+_OFTEN = {
+    **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
+    **dict.fromkeys(("listed_bits", "listed_values", "values_for_one", "pieces_for_a_question"), 0.3),
+    **dict.fromkeys(("pieces_at_once", "divided_pieces", "group_bytes", "large_bytes", "window_bytes"), 0.3),
+}
+"""How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
 
 
 def drawn(random: Random) -> dict[str, int]:

@@ -42,7 +42,8 @@ def _text(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memory
 
 def _written(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memoryview]:
     """Yield the text between the brackets of a tuple in pieces."""
-    piece, written, place = np.empty(thresholds.now.written_bytes, dtype=np.uint8), np.zeros(1, dtype=np.int64), 0
+    piece = np.empty(thresholds.now.native.written_bytes, dtype=np.uint8)
+    written, place = np.zeros(1, dtype=np.int64), 0
     while place < len(parts):
         end = _write()(parts, operation, place, len(parts), address(piece), len(piece), address(written))
         yield piece[: written[0]].data

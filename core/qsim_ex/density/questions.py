@@ -48,11 +48,11 @@ class DensityRows:
         """Return ⟨s|ρ|s ⊕ x⟩ for each value s of the row wires and then the bit wires, [rows, 2^(n + bits)]."""
         n, size = self._n, 1 << self._n + self._bits
         found = np.empty((self._states.rows, size), dtype=np.complex128)
-        for first in range(0, size, thresholds.now.amplitudes_at_once):
-            values = np.arange(first, min(first + thresholds.now.amplitudes_at_once, size), dtype=np.int64)
+        for first, end in thresholds.pieces(size, thresholds.now.amplitudes_at_once):
+            values = np.arange(first, end, dtype=np.int64)
             rows = values & (1 << n) - 1
             at = rows | (rows ^ x) << n | values >> n << 2 * n
-            found[:, first : first + len(values)] = self._states.gather(at, self._every)
+            found[:, first:end] = self._states.gather(at, self._every)
         return found
 
     def expectations(self, sums: Sequence[PauliSum]) -> tuple[Complex, Floats]:

@@ -26,12 +26,12 @@ class SharedBuffer(NamedTuple):
 
 
 class SharesMemory(ABC):
-    """A device whose memory other processes can map, so that two of them trade amplitudes in place.
+    """A device whose memory other processes can map, so that two of them trade amplitudes in place."""
 
-    shares_from: the fewest bytes of a sub state vector for which that pays.
-    """
-
-    shares_from: int = 0
+    @property
+    def shares_from(self) -> int:
+        """Return the fewest bytes of a sub state vector for which that pays."""
+        return 0
 
     @abstractmethod
     def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:

@@ -261,8 +261,9 @@ def worked(handle: int, kind: Literal["plan", "form"]) -> int:
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
-        self.handle = 0
         self._free = function("plan_free")
         ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part

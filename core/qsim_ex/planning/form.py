@@ -115,10 +115,11 @@ def form_of_instructions(
 class _Made:
     """A form in the making in native code."""
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(
         self, instructions: tuple[Unitary, ...], operands: NDArray[np.complex128], num_wires: int, tolerance: float
     ) -> None:
-        self.handle = 0
         self._free = function("form_free")
         ops, types = as_ops(instructions)
         self._num_wires = num_wires

@@ -122,9 +122,11 @@ def _drawn(
         for number, (part, walk) in enumerate(zip(separation.parts, walks, strict=True))
         for at in walk.wires
     ]
+    used = 0  # wires that the numbers have chosen
     for k, (_, number, at) in enumerate(sorted(holders, reverse=True)):
-        if k and k % thresholds.now.wires_for_a_number == 0:
-            numbers = sampling.uniforms(seed, k, shots)
+        if used >= thresholds.now.wires_for_a_number:
+            used, numbers = 0, sampling.uniforms(seed, k, shots)
+        used += 1
         bit, numbers = walks[number].next(numbers)
         for clbit, held in final[number].items():
             if held == at:

@@ -94,7 +94,11 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     interprets = False
     grows = True
     name = "cpu"
-    shares_from = buffers.LARGE
+
+    @property
+    def shares_from(self) -> int:
+        """Return the bytes from which memory is kept."""
+        return thresholds.now.large_bytes
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads

@@ -60,7 +60,7 @@ def paulis(
     if buffer.size == 1 << num_bits <= thresholds.now.sum_alone:
         return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
     most = thresholds.now.sum_masks
-    passes = [(x, zs[k : k + most]) for x, zs in parts for k in range(0, len(zs), most)]
+    passes = [(x, zs[first:end]) for x, zs in parts for first, end in thresholds.pieces(len(zs), most)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
     for x, zs in passes:
@@ -102,12 +102,13 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
 
 def _unit_bits() -> int:
     """Return log2 of the least amplitudes of a unit, which has whole blocks."""
-    return thresholds.now.sum_block_bits + thresholds.now.sum_unit_blocks
+    return thresholds.now.sum_unit_blocks + thresholds.now.sum_block_bits
 
 
 def _units(size: int) -> int:
     """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
-    return max(1, min(256, size >> _unit_bits()))
+    bits = _unit_bits()
+    return 1 if size < 1 << bits else min(256, size >> bits)
 
 
 # --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------

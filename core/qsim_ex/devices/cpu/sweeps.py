@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
@@ -97,7 +98,7 @@ def run_sweep(
 def aligned(count: int, dtype: AmplitudeDtype) -> NDArray[Any]:
     """Return an array whose first element is on a cache line; see `buffers`."""
     size = STORAGE[dtype].nbytes(count)
-    if size >= buffers.LARGE:
+    if size >= thresholds.now.large_bytes:
         return buffers.take(size).view(dtype)
     raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT

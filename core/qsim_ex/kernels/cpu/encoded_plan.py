@@ -54,6 +54,8 @@ class EncodedPlan:
     from time to time while they are encoded, and may raise. bytes: what they take.
     """
 
+    _handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(
         self,
         arrays: PlanArrays | SweepArrays,
@@ -62,7 +64,7 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._free, self._handle = function("plan_free_encoded"), 0
+        self._free = function("plan_free_encoded")
         encode = unchecked("plan_encode")
         self._handle = function("plan_encode_begin")(arrays.handle, num_bits, lane_bits, real_bytes)
         while state := encode(self._handle, _SLICE):
@@ -84,7 +86,8 @@ class EncodedPlan:
         return Memory(self, self.program(number), PROGRAM, "i8").array()
 
     def __del__(self) -> None:
-        self._free(self._handle)
+        if self._handle:
+            self._free(self._handle)
 
 
 @lru_cache(maxsize=8)
@@ -102,7 +105,7 @@ def cached_bytes() -> int:
     To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
     wires on 16 cores.
     """
-    return thresholds.now.past_caches or max(LEAST_CACHED, function("last_cache")())
+    return thresholds.now.native.past_caches or max(LEAST_CACHED, function("last_cache")())
 
 
 class NativeSweep:
@@ -124,6 +127,6 @@ class NativeSweep:
         """
         chunk = 0
         where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
-        while chunk := self._run(*where, chunk, threads, thresholds.now.slice_microseconds):
+        while chunk := self._run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
             if chunk == REFUSED:
                 raise refusal(self._run)

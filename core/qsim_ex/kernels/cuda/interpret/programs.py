@@ -46,9 +46,11 @@ class SweepPrograms:
     tensor cores.
     """
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool) -> None:
         self.arrays, self.precision = arrays, precision
-        self._free, self.handle = function("plan_free_programs"), 0
+        self._free = function("plan_free_programs")
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
         sizes = precision.storage.real_bytes, precision.tensor.depth
         self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, MANY.words, out.ctypes.data)
@@ -68,4 +70,5 @@ class SweepPrograms:
         return arrays_at(self, _ARRAYS, self._found)
 
     def __del__(self) -> None:
-        self._free(self.handle)
+        if self.handle:
+            self._free(self.handle)
