@@ -1,7 +1,7 @@
 """How long a circuit takes, and its form written out as gates: ``python -m benchmarks.written_out``.
 
-Times are predicted for one H200, in complex64, from |0…0⟩. What is written out does what the circuit does, in a Clifford
-frame that changes (`planning.form.written_out`).
+Times are predicted for one H200, in complex64, from |0…0⟩. What is written out does what the circuit does,
+in a Clifford frame that changes (`planning.form.written_out`).
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def written_out(circuit: Circuit, tolerance: float = TOLERANCE) -> Circuit | Non
     """Return the form of a circuit written out as gates, which do exactly what it does; None if it has blocks.
 
     They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
-    What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those of
-    `form_of`.
+    What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
+    of `form_of`.
     """
     made = _made(circuit, tolerance)
     return None if made.counts()[1] else made.written()
