@@ -40,7 +40,7 @@ class EngineState(EngineRepresentation):
         self,
         engine: Simulator,
         num_qubits: int,
-        initial: int | NDArray[Any] = 0,
+        initial: int | NDArray[np.generic] = 0,
         names: tuple[cirq.Qid, ...] | None = None,
     ) -> None:
         """Prepare a basis value or amplitudes; names: the qubits by which `append_all` knows the axes."""
@@ -86,7 +86,7 @@ class EngineState(EngineRepresentation):
         """Note the number of the moment that comes now, for errors."""
         self._moment = number
 
-    def choose_kraus(self, matrices: Sequence[NDArray[Any]], axes: Axes, random: Random) -> int:
+    def choose_kraus(self, matrices: Sequence[NDArray[np.generic]], axes: Axes, random: Random) -> int:
         """Apply one Kraus matrix, chosen by its probability, and return its number.
 
         It is applied on the host, since the engine takes unitary matrices and whole channels only.
@@ -177,7 +177,7 @@ class EngineState(EngineRepresentation):
         """Whether the amplitudes are one array in the host's memory."""
         return self._state.device.in_host_memory and self._state.in_one_piece
 
-    def _with(self, tensor: NDArray[Any]) -> Self:
+    def _with(self, tensor: NDArray[np.generic]) -> Self:
         return type(self)(self._engine, tensor.ndim, np.ascontiguousarray(tensor).reshape(-1))
 
     def _of(self, state: StateVector) -> Self:
@@ -202,7 +202,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
     ) -> None:
         order = tuple(qubits)
         state = EngineState(engine, len(order), initial_of(initial_state, order), order)
-        how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
+        how: dict[str, object] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
         base.__init__(self, state=state, **how)
         self._engine = engine

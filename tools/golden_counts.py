@@ -24,9 +24,9 @@ from benchmarks.gates import Gate
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.options.network import Layer
-from qsim_ex.planning.cost.stage_cost import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, SINGLE, Precision

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, SharedBuffer
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.sharing import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError
 
 

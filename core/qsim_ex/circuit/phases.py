@@ -64,14 +64,6 @@ def phases(angles: Angles) -> Complex:
     return out
 
 
-def phases_of_turns(turns: Floats, out: Complex) -> None:
-    """Write e^{iφ} for angles in parts of a turn, float64 [..., count], to `out`."""
-    for first, end in thresholds.pieces(turns.shape[-1], thresholds.now.angles_at_once):
-        part = turns[..., first:end]
-        whole = np.rint(part)
-        _around(whole, (part - whole) * _PART, out[..., first:end])
-
-
 def _around(whole: Floats, rest: Floats, out: Complex) -> None:
     """Write the roots of unity of `whole` parts, times e^{i·rest} for small angles in radians, to `out`."""
     square = rest * rest

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
@@ -213,7 +213,7 @@ def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     return over_ranks.asked_of(call, circuit, bound)
 
 
-def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
+def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: object) -> BatchResult:
     """Plan and run what was checked and assigned; asked_seeds: the seeds of the call."""
     separation, circuit, program, bound, request, wheres, began = inputs
     options, states = call.options, bound.count * request.trajectories
@@ -225,7 +225,7 @@ def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResul
     return executed(call, planned, began, asked_seeds)
 
 
-def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -> BatchResult:
+def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:
     """Execute a planned run, and return its result; began: when its planning began. asked_seeds: those of the call."""
     circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
     where = run.machines[0].where
@@ -328,14 +328,14 @@ def traverse(
     return workers
 
 
-def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None:
+def seeds_of(seeds: object, count: int, options: Options) -> tuple[int, ...] | None:
     """Return a seed for each binding, given or derived from one; None if neither the call nor the options have one."""
     if seeds is None:
         seeds = options.seed
     return None if seeds is None else sampling.seeds_of(seeds, count, "bindings")
 
 
-def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
+def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, checkpoint = run.bound.count, run.options.checkpoint
     drawn = seeds if isinstance(seeds, sampling.DrawnSeeds) else None

@@ -16,7 +16,7 @@ from qsim_ex.options import Options
 from qsim_ex.options.methods import UNDER, USUAL, MethodRow
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
-from qsim_ex.planning.cost.stage_cost import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import predicted_runs

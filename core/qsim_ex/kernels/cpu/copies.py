@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from qsim_ex import thresholds
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.native.library import function
-
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
+from qsim_ex.precision import Amplitudes
 
 
 def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:

@@ -295,8 +295,7 @@ class Finder {
 
 bool find_product(const Operation& operation, double tolerance, Product& out) {
     out.rotations.clear(), out.phase = 0;
-    if (operation.reads + operation.controls > thresholds.selectors || operation.mixes > most_mixed)
-        return false;
+    if (operation.reads + operation.controls > thresholds.selectors || operation.mixes > most_mixed) return false;
     return Finder(tolerance, out).find(blocks_of(operation));
 }
 
