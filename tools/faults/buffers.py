@@ -34,15 +34,13 @@ _SET, _GET = 304, 305
 _OURS = re.compile(r".*/(core/qsim_ex|qsim_ex_cirq|qsim_ex_provider)/")
 _NUMPY = str(Path(np.__file__).parent)
 
-_Malloc: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-_Calloc: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+_Malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+_Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 
 
 class _Handler(ctypes.Structure):
     """PyDataMem_Handler, version 1."""
 
-    malloc: Any
-    calloc: Any
     _fields_ = (
         ("name", ctypes.c_char * 127),
         ("version", ctypes.c_uint8),
@@ -69,16 +67,16 @@ class Refusing:
         api.PyCapsule_New.restype = ctypes.py_object
         api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         table = api.PyCapsule_GetPointer(_multiarray_umath._ARRAY_API, None)
-        functions = (ctypes.c_void_p * (_GET + 1)).from_address(table)
+        functions: Any = (ctypes.c_void_p * (_GET + 1)).from_address(table)
         self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[_SET])
         before = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[_GET])()
-        plain = _Handler.from_address(api.PyCapsule_GetPointer(before, b"mem_handler"))
+        plain: Any = _Handler.from_address(api.PyCapsule_GetPointer(before, b"mem_handler"))
         malloc, calloc = _Malloc(plain.malloc), _Calloc(plain.calloc)
         self._calls = (
             _Malloc(lambda context, size: None if self._refuses() else malloc(context, size)),
             _Calloc(lambda context, count, size: None if self._refuses() else calloc(context, count, size)),
         )
-        own = _Handler.from_buffer_copy(plain)  # memory is given back by NumPy's own functions
+        own: Any = _Handler.from_buffer_copy(plain)  # memory is given back by NumPy's own functions
         own.name = b"refusing"
         own.malloc, own.calloc = (ctypes.cast(call, ctypes.c_void_p).value for call in self._calls)
         self._own, self.left, self.where = own, -1, ""
