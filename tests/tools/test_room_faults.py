@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qsim_ex.kernels.cpu.sweep import NativeSweep
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex.comm import reach
 from qsim_ex.devices.cpu import buffers, sums
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.frameworks import observable_group
-from qsim_ex.kernels.cpu.sweep import NativeSweep
 from qsim_ex.observe import sampling
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.windows import rehearsal

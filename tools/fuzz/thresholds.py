@@ -29,6 +29,10 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "method_work": (0, 300),
     "plan_parts": (1, 2, 3),
     "large_plan": (0, 5),
+    "written_microseconds": (0,),
+    "written_nanoseconds": (0,),
+    "written_percent": (0, 1 << 40),
+    "gates_of_a_rotation": (0, 1),
     "coefficients_at_once": (1, 3),
     "packed_at_once": (1, 5),
     "packed_by_numpy": (0, 4),
@@ -161,6 +165,7 @@ _SELDOM_MET = (
 
 _OFTEN = {
     **dict.fromkeys(_SELDOM_MET, 0.3),
+    **dict.fromkeys(("written_microseconds", "written_nanoseconds", "written_percent", "method_work"), 0.5),
     **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
 }
 """How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
