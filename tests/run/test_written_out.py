@@ -13,16 +13,10 @@ from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.structure import structure_of
+from tools.fuzz.thresholds import WRITTEN
 from tools.golden_counts import FAMILIES
 
 N = 8
-ALWAYS = {
-    "method_work": 0,
-    "written_microseconds": 0,
-    "written_nanoseconds": 0,
-    "written_percent": 1 << 40,
-    "gates_of_a_rotation": 0,
-}
 
 
 def with_end(gates: Circuit, measured: bool = False, saves: bool = False) -> Circuit:
@@ -45,7 +39,7 @@ def gates(name: str) -> Circuit:
 @pytest.mark.parametrize(("name", "where"), [("uccsd", "single"), *(("hubbard", where) for where in ON_CPU)])
 def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: str, hold: Hold) -> None:
     """Saved states, shots of a seed and means are those of the circuit, in every placement, and results tell it."""
-    hold(**ALWAYS)
+    hold(**WRITTEN)
     made, simulator = gates(name), Simulator(device="cpu", precision="double", **ON_CPU[where].options)
     psi = reference.simulate(made)
     found = simulator.run(with_end(made, saves=True))
@@ -94,14 +88,14 @@ def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(
     numbers: dict[str, int], options: dict[str, Any], hold: Hold
 ) -> None:
     """Short runs, dense circuits and what is not predicted to be faster stay what they are."""
-    hold(**(ALWAYS | numbers))
+    hold(**(WRITTEN | numbers))
     found = Simulator(device="cpu", **options).run(with_end(gates("hubbard"), measured=True), 10)
     assert "written" not in found.provenance.facts
 
 
 def test_other_runs_are_as_they_came(hold: Hold) -> None:
     """Many bindings, something random before the end and gates behind a save are run as they came."""
-    hold(**ALWAYS)
+    hold(**WRITTEN)
     simulator = Simulator(device="cpu")
     two = Circuit.of_structure(gates("ucc").structure, np.repeat(gates("ucc").operands, 2, axis=0))
     results = [

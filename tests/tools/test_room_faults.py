@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qsim_ex.kernels.cpu.sweep import NativeSweep
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex.comm import reach
 from qsim_ex.devices.cpu import buffers, sums
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.frameworks import observable_group
+from qsim_ex.kernels.cpu.encoded_plan import NativeSweep
 from qsim_ex.observe import sampling
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.windows import rehearsal
@@ -138,12 +138,14 @@ def a_number_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def exchanged_pairs(patch: pytest.MonkeyPatch) -> None:
-    """Where bindings with different observables are several groups, the pairs of each come backwards."""
+    """Where bindings with different observables are several groups, each of them has the pairs of another one."""
     right = observable_group.observable_groups
 
     def wrong(*given: Any) -> Any:
         found = right(*given)
-        return [replace(one, pairs=one.pairs[::-1]) for one in found] if len(found) > 1 else found
+        if len({len(one.pairs) for one in found}) != 1:
+            return found
+        return [replace(one, pairs=other.pairs) for one, other in zip(found, found[1:] + found[:1], strict=True)]
 
     instead(patch, right, wrong)
 
@@ -170,10 +172,10 @@ FAULTS = [
     Fault("a window more", one_slot_more, ("rehearsed",)),
     Fault("signs of the Clifford operator", forgotten_signs, ("form",)),
     Fault("Pauli gates in every shot", unconditional_paulis, ("stabilizer",), "stim"),
-    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim"),
-    Fault("a number that is used up", a_number_again, ("density",)),
+    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=60),
+    Fault("a number that is used up", a_number_again, ("density",), seed=1870),
     Fault("bindings in another order", exchanged_pairs, ("qiskit-binds",), "qiskit"),
-    Fault("halves in the wrong order", exchanged_halves, ("cirq-state",), "cirq"),
+    Fault("halves in the wrong order", exchanged_halves, ("cirq-state",), "cirq", seed=955),
 ]
 
 

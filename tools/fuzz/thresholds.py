@@ -165,12 +165,22 @@ _SELDOM_MET = (
 
 _OFTEN = {
     **dict.fromkeys(_SELDOM_MET, 0.3),
-    **dict.fromkeys(("written_microseconds", "written_nanoseconds", "written_percent", "method_work"), 0.5),
     **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
 }
 """How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
 
 
+WRITTEN = {
+    "method_work": 0,
+    "written_microseconds": 0,
+    "written_nanoseconds": 0,
+    "written_percent": 1 << 40,
+    "gates_of_a_rotation": 0,
+}
+"""Those with which what is written out of a form runs in place of its circuit."""
+
+
 def drawn(random: Random) -> dict[str, int]:
-    """Some of the numbers, each with another value than its own."""
-    return {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`."""
+    found = {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    return found | (WRITTEN if random.random() < 0.15 else {})
