@@ -130,7 +130,7 @@ def test_a_permutation_that_moves_nothing_is_no_work(indices: tuple[int, ...]) -
         circuit = builder.gate("h", [0]).build()
         plans.append(make_plan(circuit.instructions, 2, Layout.identity(2), shape, 0))  # type: ignore[arg-type]
     items = [
-        [item.kind for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
+        [type(item) for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
         for plan in plans
     ]
     assert items[0] == items[1]
