@@ -81,3 +81,50 @@ def test_after_ctrl_c_the_process_works(name: str, calls: int, tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[0] == "[0, 3] True"
+
+
+SHARED = """
+import signal, sys
+from qsim_ex.kernels.cpu import pool
+
+def share():
+    done = []
+    pool.share(done.append, 4, 2)
+    assert sorted(done) == [0, 1, 2, 3]
+
+share()
+events = left = 0
+while left <= 0:
+    events += 1
+    left, came = events, False
+    def count(frame, event, argument):
+        global left
+        left -= 1
+        if left == 0:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+    try:
+        sys.setprofile(count)
+        share()
+        sys.setprofile(None)
+    except KeyboardInterrupt:
+        came = True
+    assert came == (left <= 0), events
+    share()
+print(events)
+"""
+
+
+def test_after_ctrl_c_the_threads_work(tmp_path: Path) -> None:
+    """After Ctrl-C at any event of work that threads share, it is raised, and the next work is done."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHARED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in (ROOT / "core", ROOT))},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
