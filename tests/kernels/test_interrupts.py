@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
+import cirq
 import pytest
 from support.paths import ROOT
+
+from qsim_ex.frameworks import cirq_reader
+from qsim_ex_cirq.translation.circuits import translate
 
 FIRST = {
     "qsim_ex": """
@@ -128,3 +134,22 @@ def test_after_ctrl_c_the_threads_work(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 50
+
+
+def test_ctrl_c_in_a_property_of_a_gate_of_cirq_is_raised() -> None:
+    """Ctrl-C is raised if it comes while native code asks a gate for its exponent, for which it tries another way."""
+    circuit = cirq.Circuit(cirq.X(qubit) ** 0.3 for qubit in cirq.LineQubit.range(20))
+
+    def interrupt(frame: FrameType, event: str, _argument: object) -> None:
+        asked_by = frame.f_back and frame.f_back.f_code.co_filename
+        if (event, frame.f_code.co_name, asked_by) == ("call", "exponent", cirq_reader.__file__):
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            translate(circuit)
+        assert sys.getprofile() is None
+    finally:
+        sys.setprofile(None)
