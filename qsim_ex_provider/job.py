@@ -94,7 +94,7 @@ _SLICE = 0.1
 """The seconds for which Ctrl-C is held back at most, while a job is waited for."""
 
 
-def _waited(futures: Sequence[concurrent.futures.Future[Any]], timeout: float | None) -> bool:
+def _waited(futures: Sequence[concurrent.futures.Future[BatchResult]], timeout: float | None) -> bool:
     """Wait for futures, at most `timeout` seconds; return whether any has not ended."""
     end = math.inf if timeout is None else time.monotonic() + timeout
     while True:

@@ -6,17 +6,20 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+
+Came = list[tuple[int, FrameType | None]]
+"""The signals that have come, as handlers get them."""
 
 
 @contextmanager
-def uninterrupted() -> Iterator[list[Any]]:
+def uninterrupted() -> Iterator[Came]:
     """Hold Ctrl-C back until the block ends; yields a list that is empty until it comes.
 
     After half an import, NumPy cannot be imported again. An executor or a future whose method Ctrl-C ends may stay
     locked, and then its threads and the next caller wait forever.
     """
-    came: list[Any] = []
+    came: Came = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield came  # no interrupt is raised here
