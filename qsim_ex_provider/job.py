@@ -56,7 +56,7 @@ class JobTask:
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
         simulator, structure = Simulator(self.options), self.group.template.structure
-        asked: dict[str, Any] = {"cancel": self.cancel}
+        asked: dict[str, object] = {"cancel": self.cancel}
         if structure.measures:  # the run of a circuit that does not is a success without counts
             asked["shots"] = self.shots
         elif any(isinstance(one, Save) and one.how != "single" for one in structure.instructions):
@@ -82,7 +82,7 @@ class OneThread(concurrent.futures.Executor):
     def __reduce__(self) -> tuple[type[OneThread], tuple[()]]:
         return OneThread, ()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+    def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> concurrent.futures.Future[Any]:
         """Schedule a call; it begins when those before it have ended."""
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
@@ -116,7 +116,7 @@ def in_turn(options: Options) -> OneThread | None:
 class _JobsInTurn(OneThread):
     """The thread of jobs whose states may be divided over processes; what these are asked for later waits for them."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+    def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> concurrent.futures.Future[Any]:
         """Schedule a call; it begins when those before it have ended."""
         return submitted_in_turn(super().submit, partial(fn, *args, **kwargs))
 
@@ -150,7 +150,7 @@ class QsimExJob(JobV1):
 
     def __init__(
         self,
-        backend: Any,
+        backend: object,
         job_id: str,
         tasks: Sequence[JobTask],
         executor: concurrent.futures.Executor,
@@ -248,7 +248,7 @@ class QsimExJob(JobV1):
             raise
 
 
-def _what_stopped(future: concurrent.futures.Future[Any]) -> BaseException | None:
+def _what_stopped(future: concurrent.futures.Future[BatchResult]) -> BaseException | None:
     """Return the error with which a future that is done has ended."""
     return concurrent.futures.CancelledError() if future.cancelled() else future.exception()
 

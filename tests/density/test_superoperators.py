@@ -79,7 +79,7 @@ def test_equal_channels_have_one_place() -> None:
 
 
 def test_numpy_calls_no_python_that_drops_ctrl_c() -> None:
-    """While patterns are found, NumPy calls nothing of the module `enum`, where it would drop Ctrl-C."""
+    """While patterns are found, NumPy calls nothing of `enum`, in which it would drop `KeyboardInterrupt`."""
     circuit = CircuitBuilder(1).channel(noise.depolarizing(0.3), [0]).build()
     places, bound, called = places_of(circuit.structure), Bindings.of(circuit.operands), set[str]()
     sys.setprofile(lambda frame, _event, _argument: called.add(frame.f_code.co_filename))

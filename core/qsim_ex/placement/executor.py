@@ -41,10 +41,10 @@ class OneState(NamedTuple):
     buffer: Buffer
     bits: int
     prepared: Any
-    numbers: Iterable[Any]
+    numbers: Iterable[object]
     high: int = 0
 
-    def launch(self, step: Step, packed: Any) -> None:
+    def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device, which may run it later."""
         self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
@@ -56,9 +56,9 @@ class ManyStates(NamedTuple):
     buffer: Buffer
     bits: int
     prepared: Any
-    numbers: Iterable[Any]
+    numbers: Iterable[object]
 
-    def launch(self, step: Step, packed: Any) -> None:
+    def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device for all states; it may run later."""
         self.device.run_batch(self.buffer, self.bits, step, packed, self.prepared)
 

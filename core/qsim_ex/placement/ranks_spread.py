@@ -20,7 +20,6 @@ from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, exchanged
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
@@ -33,18 +32,18 @@ from qsim_ex.placement.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.home import passes_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan, fresh_after
 
 
-def memory_of(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MigratedMemory:
+def memory_of(num_wires: int, levels: Levels, dtype: AmplitudeDtype, slots: int) -> MigratedMemory:
     """Return the memory of a rank's part."""
     own = Levels(levels.local, 0, levels.slice)
     return room(num_wires - levels.ranks, own, dtype, slots=slots, scenario="spread")
 
 
-def needs(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MemoryNeeds:
+def needs(num_wires: int, levels: Levels, dtype: AmplitudeDtype, slots: int) -> MemoryNeeds:
     """Return the memory of a rank: slots on its device; on its host what they do not hold, and staging."""
     found = memory_of(num_wires, levels, dtype, slots)
     return MemoryNeeds(
@@ -157,7 +156,7 @@ class RanksSpread(Ranks):
         part = self._part
         return self._bytes_moved + (0 if part is None else part.bytes_moved)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return what `Ranks` reports, and the bytes between the device and the host of this rank."""
         part = self._part
         return super().report() | {

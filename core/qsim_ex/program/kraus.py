@@ -126,6 +126,13 @@ _PROJECTIONS = np.array([[1, 0, 0, 0], [0, 0, 0, 1]], dtype=np.complex128)
 _RESETS = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], dtype=np.complex128)
 
 
+def every_kraus(program: Program, operands: Complex) -> list[Kraus]:
+    """Return the matrices of all choices of a program; equal channels of a circuit share their operands."""
+    channels, of = channels_of(program)
+    found = [kraus_of(channel, operands) for channel in channels]
+    return [found[number] for number in of]
+
+
 def kraus_of(choice: Choice, operands: Complex) -> Kraus:
     """Return the matrices of a choice, for a circuit's operands [total]."""
     if choice.kind != "channel":

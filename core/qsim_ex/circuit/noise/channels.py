@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -253,7 +252,7 @@ def _orthogonal(kraus: Kraus) -> Kraus:
     return _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
 
 
-def _mixture(probabilities: Sequence[float], unitaries: NDArray[Any]) -> Kraus:
+def _mixture(probabilities: Sequence[float], unitaries: NDArray[np.generic]) -> Kraus:
     weights = np.sqrt(np.maximum(np.asarray(probabilities, dtype=np.float64), 0))
     return _nonzero(weights[:, None, None] * unitaries)
 

@@ -83,6 +83,6 @@ def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, th
     amplitudes of an item. Ctrl-C is looked for every `thresholds.slice_microseconds`. Raises `OutOfMemory`.
     """
     threads, chunk = worth(size * each, threads), 0
-    while chunk := call(*given, size, each, chunk, threads, thresholds.now.slice_microseconds):
+    while chunk := call(*given, size, each, chunk, threads, thresholds.now.native.slice_microseconds):
         if chunk == library.REFUSED:
             raise library.refusal(call)

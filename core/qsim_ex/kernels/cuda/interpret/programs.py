@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
+from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.later import later
 from qsim_ex.native.library import function
 from qsim_ex.precision import Precision
@@ -66,7 +66,7 @@ class SweepPrograms:
         return SweepProgram(words[a], shared[b], tables[c], threads, skipped_bits)
 
     @cached_property
-    def _parts(self) -> list[NDArray[Any]]:
+    def _parts(self) -> list[HostArray]:
         return arrays_at(self, _ARRAYS, self._found)
 
     def __del__(self) -> None:
