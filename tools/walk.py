@@ -141,7 +141,7 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=57, hops=192),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=58, hops=196),
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=460),
     "saved": Case("the same, `save_statevector`", _saved, files=67, hops=235),
     "condition": Case("the same, with a condition", _condition, files=59, hops=225),

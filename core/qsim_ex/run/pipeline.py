@@ -28,6 +28,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
+from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
@@ -343,7 +344,8 @@ def traverse(
         workers[0](queue, seeds)
     else:
         with ThreadPoolExecutor(len(workers) - 1, thread_name_prefix="qsim-ex-batch") as pool:
-            others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
+            with uninterrupted():
+                others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
             workers[0](queue, seeds)
             for other in others:
                 other.result()
