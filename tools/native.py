@@ -284,6 +284,8 @@ def jobs_of_tests(architecture: str, foreign: bool, digest: str) -> Iterator[Job
     oldest = next(iter(SETS[architecture].values()))
     own = () if oldest == "generic" else (_for(oldest, foreign),)
     found = ("-DDOCTEST_CONFIG_NO_EXCEPTIONS_BUT_WITH_ALL_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
+    rows = re.findall(r"^    \w+: int = (.+)$", (ROOT / "core/qsim_ex/native/thresholds.py").read_text(), re.MULTILINE)
+    found += (f"-DQX_NUMBERS={','.join(rows).replace('_', '')}",)
     for file in sorted(SOURCES.rglob(f"*{TEST}")):
         yield Job(file.relative_to(SOURCES).as_posix(), ".o", (*own, *found, "-isystem", str(doctest()), "-O0"))
 

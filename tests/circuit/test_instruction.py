@@ -9,6 +9,7 @@ import pytest
 
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, reference
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Op, Save, SetState
 
@@ -134,3 +135,12 @@ def test_bits_that_are_read_and_written() -> None:
     observable = PauliSum((PauliString(1, 0),))
     whole = CircuitBuilder(2).save("a", "expectation_value", wires=[1], observable=observable).build()
     assert [one.on_every_wire for one in whole.instructions] == [False]
+
+
+def test_a_store_writes_the_bits_of_its_target() -> None:
+    """A store writes the bits that it is given, which count as measured; one into a variable writes none."""
+    builder = CircuitBuilder(1, 3)
+    builder.store(builder.bits([2, 0]), Expression.constant(1, 2)).store(builder.variable(2), builder.bits([0, 1]))
+    structure = builder.build().structure
+    assert [(one.written_bits, one.read_bits) for one in structure.instructions] == [((2, 0), ()), ((), (0, 1))]
+    assert (structure.unwritten_bits, structure.measures) == ({1}, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -145,3 +146,13 @@ def test_nothing_is_left_where_the_writer_fails(tmp_path: Path, error: type[Base
         fail()
     assert path.read_text() == "before"
     assert listed(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("number", "todo"), [(errno.ENOSPC, "Free space, or use another disk"), (errno.EACCES, "Give another path")]
+)
+def test_the_error_says_what_to_do(tmp_path: Path, number: int, todo: str) -> None:
+    """An error of the system says what was refused, and what to do about it."""
+    path = tmp_path / "a"
+    with pytest.raises(SavedStateError, match=f"a cannot be written: {os.strerror(number)}. {todo}."), written(path):
+        raise OSError(number, os.strerror(number))

@@ -248,6 +248,15 @@ def test_memory_is_that_of_the_largest_part() -> None:
         small.run(builder.save().build())
 
 
+def test_progress_is_that_of_the_largest_part() -> None:
+    """A run in parts reports its progress, from its largest part, until all of it is done."""
+    told: list[tuple[int, int]] = []
+    separate = Simulator(device="cpu", separate=True, progress=lambda *steps: told.append(steps))
+    separate.run(bell_pairs(2), shots=10, seed=1)
+    assert told
+    assert told[-1][0] == told[-1][1] > 0
+
+
 def test_the_result_says_how_the_circuit_was_divided() -> None:
     """The wires of each part and the number of idle wires are in the metadata."""
     metadata = SEPARATE.run(bell_pairs(2), shots=10, seed=1).metadata()

@@ -73,15 +73,17 @@ def draw_form(random: Random) -> Case:
 
 
 def check_form(case: Case) -> str | None:
-    """The form does what the gates do by definition, and rotates alike where Clifford gates are written otherwise."""
-    from qsim_ex import CircuitBuilder
-    from qsim_ex.planning.form import form_of
+    """The form does what the gates do by definition, written out or not, and is one in other words."""
+    from qsim_ex import CircuitBuilder, reference
+    from qsim_ex.planning.form import form_of, written_out
 
     made = filled(CircuitBuilder(case.wires), case).build()
     found, start, oracle = form_of(made), vector(case.wires, case.ask["seed"]), Oracle(case.wires)
     oracle.branches[0] = start[:, None].copy()
     expected = truth_of(case, oracle=oracle).vector()
     wrong = compare.arrays("form", apply_form(start, found, made), expected, 1e-9)
+    if not wrong and (written := written_out(made)):
+        wrong = compare.arrays("written out", reference.simulate(written, start), expected, 1e-9)
     if wrong:
         return wrong
     other = form_of(filled(_Rewriting(CircuitBuilder(case.wires)), case).build())

@@ -134,16 +134,34 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "layers_looked_at": (0, 2, 10),
     "items_moved": (0, 3, 10),
     "selectors": (0, 1, 3),
+    "rotations_looked_at": (1, 3),
+    "strings_tried": (1, 2),
+    "strings_in_the_way": (0, 1),
     "halved_qubits": (2, 3, 4),
     "resolved_bytes": (1, 1 << 8),
     "resolved_points": (1, 2),
 }
 """For each row of `qsim_ex.thresholds` the numbers that are drawn besides its own, the least first."""
 
+_SELDOM_MET = (
+    # of conditions and groups
+    "listed_bits", "listed_values", "values_for_one", "pieces_for_a_question", "wires_for_a_number", "values_at_once",
+    # of planning, and of the form
+    "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
+    "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
+    # of ranks, copies and files
+    "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
+    "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
+    "written_bytes",
+    # of questions, and of the CPU
+    "density_by_strings", "batched_string_wires", "marginal_group", "strings_together", "sum_masks", "z_parts",
+    "slice_microseconds", "chunk_work", "halved_qubits", "resolved_points",
+)  # fmt: skip
+"""Those of ways that few circuits go."""
+
 _OFTEN = {
+    **dict.fromkeys(_SELDOM_MET, 0.3),
     **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
-    **dict.fromkeys(("listed_bits", "listed_values", "values_for_one", "pieces_for_a_question"), 0.3),
-    **dict.fromkeys(("pieces_at_once", "divided_pieces", "group_bytes", "large_bytes", "window_bytes"), 0.3),
 }
 """How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
 

@@ -244,7 +244,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     if file.read(len(MAGIC)) != MAGIC:
         raise SavedStateError(
             f"{path} is not a state saved by qsim-ex in a format that this version reads. Load a file that "
-            "StateVector.save has written."
+            "StateVector.save has written; remove it if it was a checkpoint."
         )
     head = file.read(_HEAD.size)
     length, check = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 1)

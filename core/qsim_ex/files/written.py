@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -17,6 +18,9 @@ try:
     import fcntl
 except ImportError:  # Windows: there the leftovers of a killed process stay until somebody removes them
     fcntl = None  # type: ignore[assignment]
+
+_FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+"""Errors of a disk that has no room, or gives this user no more."""
 
 _NAMED = 40
 """How many letters of the file's name a temporary file has; the longest file names have 255 bytes."""
@@ -51,7 +55,8 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 part.unlink()
         if isinstance(error, OSError) and not isinstance(error, SavedStateError):
-            raise SavedStateError(f"{path} cannot be written: {error.strerror or error}.") from error
+            todo = "Free space, or use another disk." if error.errno in _FULL else "Give another path."
+            raise SavedStateError(f"{path} cannot be written: {error.strerror or error}. {todo}") from error
         raise
 
 

@@ -9,22 +9,27 @@ from __future__ import annotations
 import itertools
 import random
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
+from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.cost.rates import H200
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeCoefficients, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Step
+
+if TYPE_CHECKING:
+    from qsim_ex.planning.cost import rates as known_rates
+else:
+    known_rates = later("qsim_ex.planning.cost.rates")
 
 TRIES = 4
 """The most choices of the lowest bits that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102
@@ -232,13 +237,14 @@ def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
 
 def _rates(levels: Levels) -> tuple[float, ...]:
     """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
-    of = H200.memory, H200.fma, H200.seen, H200.peer, H200.host, H200.host_both, H200.host_all, H200.homes
-    within = H200.launch, H200.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
+    rates = known_rates.H200
+    of = rates.memory, rates.fma, rates.seen, rates.peer, rates.host, rates.host_both, rates.host_all, rates.homes
+    within = rates.launch, rates.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
-def worked(handle: int, kind: Literal["plan", "form"]) -> int:
-    """Let native code work on a plan or a form to the end, slice by slice; return 0, or why there is none.
+def worked(handle: int, kind: Literal["plan", "form", "writer"]) -> int:
+    """Let native code work on a plan, a form, or what is written of it, slice by slice; return 0, or why there is none.
 
     Raises `Cancelled`, `KeyboardInterrupt` and `OutOfMemory`.
     """

@@ -6,15 +6,16 @@ rotation, so other bindings of a structure may have another form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString
-from qsim_ex.circuit.ops import Unitary
+from qsim_ex.circuit.ops import Unitary, wires_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
@@ -91,25 +92,45 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
     tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
     as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
     """
+    return _made(circuit, tolerance).form()
+
+
+def _made(circuit: Circuit, tolerance: float) -> _Made:
+    """Return the form of a circuit as native code has it."""
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
-    return form_of_instructions(
-        circuit.instructions,  # type: ignore[arg-type]  # all are gates
-        np.ascontiguousarray(circuit.operands[0]),
-        circuit.num_qubits,
-        tolerance,
-    )
-
-
-def form_of_instructions(
-    instructions: Sequence[Unitary], operands: NDArray[np.complex128], num_wires: int, tolerance: float = TOLERANCE
-) -> Form:
-    """Return the form of some gates; see `form_of`. operands: the numbers of one binding, in C order."""
-    if num_wires > MOST_WIRES:
-        raise NotSupported(f"expected at most {MOST_WIRES} wires, got {num_wires}; use fewer wires that gates join.")
-    made = _Made(tuple(instructions), operands, num_wires, tolerance)
+    if circuit.num_qubits > MOST_WIRES:
+        raise NotSupported(
+            f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
+        )
+    instructions = cast(tuple[Unitary, ...], circuit.instructions)
+    made = _Made(instructions, np.ascontiguousarray(circuit.operands[0]), circuit.num_qubits, tolerance)
     made.run()
-    return made.form()
+    return made
+
+
+def written_out(circuit: Circuit, tolerance: float = TOLERANCE) -> Circuit | None:
+    """Return the form of a circuit written out as gates, which do exactly what it does; None if it has blocks.
+
+    They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
+    What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
+    of `form_of`.
+    """
+    made = _made(circuit, tolerance)
+    return None if made.counts()[1] else made.written()
+
+
+_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
+
+
+def _append(builder: CircuitBuilder, kind: int, wire: int, mask: int, angle: float) -> None:
+    """Append a gate of native code; see `Gate` in planner/form/writer.hpp."""
+    wires = wires_of(mask)
+    if kind == len(_GATES):
+        builder.pauli_rotation(angle, "Z" * len(wires), wires)
+        return
+    for other in wires:
+        builder.gate(_GATES[kind], (wire, other) if kind >= _GATES.index("cx") else (other,))
 
 
 class _Made:
@@ -133,11 +154,30 @@ class _Made:
         if worked(self.handle, "form"):
             raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
 
-    def form(self) -> Form:
-        """Return what native code has found."""
+    def counts(self) -> list[int]:
+        """Return the numbers of rotations, blocks and generators, and the key."""
         counts = np.empty(4, dtype=np.int64)
         function("form_counts")(self.handle, address(counts))
-        num_rotations, num_blocks, num_generators, key = counts.tolist()
+        return counts.tolist()
+
+    def written(self) -> Circuit:
+        """Return gates that do the same, of a form without blocks."""
+        writer = function("writer_begin")(self.handle)
+        try:
+            worked(writer, "writer")
+            count = int(function("writer_count")(writer))
+            numbers, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
+            function("writer_write")(writer, address(numbers), address(angles))
+            builder = CircuitBuilder(self._num_wires)
+            for (kind, wire, mask), angle in zip(numbers.tolist(), angles.tolist(), strict=False):
+                _append(builder, kind, wire, mask, angle)
+            return builder.global_phase(float(angles[-1])).build()
+        finally:
+            function("writer_free")(writer)
+
+    def form(self) -> Form:
+        """Return what native code has found."""
+        num_rotations, num_blocks, num_generators, key = self.counts()
         num_strings, wires = num_rotations + num_generators + 2 * self._num_wires, self._num_wires
         strings = np.empty((num_strings, 2), dtype=np.int64)
         numbers = np.empty(num_strings + 3 * num_blocks, dtype=np.int64)

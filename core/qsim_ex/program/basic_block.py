@@ -321,12 +321,11 @@ class BasicBlock:
 
         Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
         """
-        division, jointly = self._division, thresholds.now.jointly
+        parts, place_of = self._division.parts, self._division.place_of
         measured = [choice for choice in level.choices if choice.kind != "channel"]
-        if len(measured) < jointly or not division.parts:
-            return len(measured) >= jointly
-        part = division.parts[place]
-        return sum(division.parts[division.place_of[choice]] == part for choice in measured) >= jointly
+        if parts:
+            measured = [choice for choice in measured if parts[place_of[choice]] == parts[place]]
+        return len(measured) >= thresholds.now.jointly
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""
