@@ -14,7 +14,7 @@ from qsim_ex.comm import reach
 from qsim_ex.devices.cpu import buffers, sums
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.frameworks import observable_group
-from qsim_ex.kernels.cpu.sweep import NativeSweep
+from qsim_ex.kernels.cpu.encoded_plan import NativeSweep
 from qsim_ex.observe import sampling
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.windows import rehearsal

@@ -13,6 +13,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.bits import gathered
 from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import (
@@ -154,7 +155,7 @@ class Simplifier:
             return
         values = sorted(
             {
-                sum((value >> k & 1) << new for new, k in enumerate(read))
+                gathered(value, read)
                 for value in conditional.values
                 if not any(value >> k & 1 for k in range(len(conditional.clbits)) if k not in read)
             }
