@@ -13,7 +13,6 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.bits import gathered
 from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import (
@@ -155,7 +154,7 @@ class Simplifier:
             return
         values = sorted(
             {
-                gathered(value, read)
+                sum((value >> k & 1) << new for new, k in enumerate(read))
                 for value in conditional.values
                 if not any(value >> k & 1 for k in range(len(conditional.clbits)) if k not in read)
             }
