@@ -71,10 +71,3 @@ def test_what_is_no_norm(found: float) -> None:
     """NaN, infinity and zero are refused as norms."""
     with pytest.raises(DeviceError):
         check_norm(found, 10, np.complex128)
-
-
-def test_a_state_that_was_not_normalised(dtype: np.dtype[Any]) -> None:
-    """The norm is compared with the norm at the start, by a relative bound."""
-    check_norm(4e-6, 10, dtype, before=4e-6)
-    with pytest.raises(DeviceError):
-        check_norm(4.2e-6, 10, dtype, before=4e-6)
