@@ -121,7 +121,7 @@ def check_norm(norm_squared: float, num_gates: int, dtype: DTypeLike, *, told: C
     if not abs(norm_squared - 1) <= bound:  # NaN is not within any bound
         raise DeviceError(
             f"expected a squared norm of 1 within {bound:.1e} after {num_gates} gates, got {norm_squared:.9g}: the "
-            "result cannot be right, since amplitudes were lost or damaged while they were moved or worked on, and there "
-            f"is none. {told()}This is a fault of qsim-ex or of the machine, and a run of fewer devices may have it too; "
-            "please report it with the circuit and its options."
+            "result cannot be right, since amplitudes were lost or damaged while they were moved or worked on, and "
+            f"there is none. {told()}This is a fault of qsim-ex or of the machine, and a run of fewer devices may have "
+            "it too; please report it with the circuit and its options."
         )
