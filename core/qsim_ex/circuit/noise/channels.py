@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.known_channels import ROUNDING, are_products, are_scaled_unitaries
 from qsim_ex.errors import NoiseError
 
 Kraus = NDArray[np.complex128]
@@ -27,9 +28,6 @@ PAULI = {
     "Y": np.array([[0, -1j], [1j, 0]], dtype=np.complex128),
     "Z": np.diag([1, -1]).astype(np.complex128),
 }
-
-ROUNDING = 1e-12
-"""Largest error of probabilities that is taken for rounding."""
 
 LEADING = 1e-3
 """Where matrices of norm 1 are compared, the first entry with a modulus above this fixes the phase of a matrix."""
@@ -208,17 +206,17 @@ def simplified(kraus: ArrayLike) -> Kraus:
     where that is better. Products of matrices on one wire each are kept, since they are cheaper to apply.
     """
     given = _together(_nonzero(np.asarray(kraus, dtype=np.complex128)))
-    if check.are_scaled_unitaries(given):
+    if are_scaled_unitaries(given):
         return given
     orthogonal = _orthogonal(given)
-    if check.are_scaled_unitaries(orthogonal):
+    if are_scaled_unitaries(orthogonal):
         return orthogonal
-    if given.shape[-1] > 2 and check.are_products(given):
+    if given.shape[-1] > 2 and are_products(given):
         return given
-    singular = _least(given) <= check.ROUNDING  # these add nothing to the sum, so mixing them costs nothing
+    singular = _least(given) <= ROUNDING  # these add nothing to the sum, so mixing them costs nothing
     if np.count_nonzero(singular) > 1:
         given = np.concatenate([given[~singular], _orthogonal(given[singular])])
-    return orthogonal if sure(orthogonal) >= sure(given) - check.ROUNDING else given
+    return orthogonal if sure(orthogonal) >= sure(given) - ROUNDING else given
 
 
 def sure(kraus: Kraus) -> float:
@@ -249,7 +247,7 @@ def _orthogonal(kraus: Kraus) -> Kraus:
     """Return the least number of matrices of the same channel, orthogonal to one another, the heaviest first."""
     _, weights, rows = np.linalg.svd(kraus.reshape(len(kraus), -1), full_matrices=False)
     kept = weights[:, None] * rows
-    return _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
+    return _nonzero(np.where(np.abs(kept) > ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
 
 
 def _mixture(probabilities: Sequence[float], unitaries: NDArray[np.generic]) -> Kraus:
