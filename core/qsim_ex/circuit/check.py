@@ -25,6 +25,9 @@ UNITARY_TOLERANCE = 1e-7
 CHANNEL_WIRES = 4
 """Most wires of a channel: a general one on k wires has 4^k matrices with 4^k entries each."""
 
+ROUNDING = 1e-12
+"""Largest modulus that is taken for zero after some arithmetic in double precision."""
+
 NOTHING = 1e-7
 """Largest entry of a Kraus matrix that is left out: it would be chosen once in 10^14 times, which is rounding."""
 

@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.errors import InvalidInput
 
-ROUNDING = 1e-12
-"""Largest modulus that is taken for zero after some arithmetic in double precision."""
-
 Kraus = NDArray[np.complex128]
 
 
@@ -44,7 +41,7 @@ def are_scaled_unitaries(matrices: NDArray[np.complex128]) -> bool:
     """Return whether every matrix of [count, d, d] is a multiple of a unitary one (K†K is a multiple of 1)."""
     products = matrices.conj().swapaxes(1, 2) @ matrices
     weights = np.trace(products, axis1=1, axis2=2) / matrices.shape[-1]
-    return bool(np.abs(products - weights[:, None, None] * np.eye(matrices.shape[-1])).max() <= ROUNDING)
+    return bool(np.abs(products - weights[:, None, None] * np.eye(matrices.shape[-1])).max() <= check.ROUNDING)
 
 
 def are_products(matrices: NDArray[np.complex128]) -> bool:
@@ -54,7 +51,7 @@ def are_products(matrices: NDArray[np.complex128]) -> bool:
         for first in factors(matrix)[:-1]:
             blocks = _blocks(rest)
             of = np.einsum("rcij,ij->rc", blocks, first.conj())
-            if np.abs(blocks - of[:, :, None, None] * first).max() > ROUNDING:
+            if np.abs(blocks - of[:, :, None, None] * first).max() > check.ROUNDING:
                 return False
             rest = of
     return True
