@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex.circuit.bits import gathered, spread
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
@@ -318,11 +319,11 @@ class RanksSpread(Ranks):
         slices = np.arange(1 << self._home - self._room.slice, dtype=np.int64)
         among = mask_of(tuple(inner))
         slices = slices[slices << self._room.slice & self.fresh & inside & ~among == 0]
-        mine = _taken(number, outer)
+        mine = gathered(number, outer)
         for distance in range(1, 1 << len(swaps)):
             theirs = mine ^ distance
-            given, got = _put(theirs, inner), _put(mine, inner)
-            other = number & ~mask_of(tuple(outer)) | _put(theirs, outer)
+            given, got = spread(theirs, inner), spread(mine, inner)
+            other = number & ~mask_of(tuple(outer)) | spread(theirs, outer)
             sends = self._lives(number) and not given & self.fresh
             gets = self._lives(other) and not got & self.fresh
             chosen = slices[slices << self._room.slice & among == given]
@@ -406,13 +407,3 @@ class RanksSpread(Ranks):
 def _is(high: int, _: Layout, one: int) -> bool:
     """Return whether a sub state vector is that of a number."""
     return one == high
-
-
-def _taken(number: int, bits: Sequence[int]) -> int:
-    """Return some bits of a number; bit k is ``bits[k]``."""
-    return sum((number >> bit & 1) << k for k, bit in enumerate(bits))
-
-
-def _put(value: int, bits: Sequence[int]) -> int:
-    """Return a number with bit k of a value at ``bits[k]``."""
-    return sum((value >> k & 1) << bit for k, bit in enumerate(bits))

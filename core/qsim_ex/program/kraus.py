@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.check import factors
+from qsim_ex.circuit.known_channels import factors
 from qsim_ex.program.choices import Choice
 from qsim_ex.program.program import Program
 
