@@ -25,8 +25,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, EncodedPlan
-from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
+from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, EncodedPlan, NativeSweep, run_of
 from qsim_ex.kernels.host import lane_bits
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan

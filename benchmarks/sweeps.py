@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks import ceilings, machine
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed

@@ -32,7 +32,7 @@ class BatchMember(NamedTuple):
 
 
 def run_batches(
-    runs: JobRuns, translations: Sequence[Translation], seeds: Sequence[int], **asked: Any
+    runs: JobRuns, translations: Sequence[Translation], seeds: Sequence[int], **asked: object
 ) -> list[BatchMember]:
     """Run all bindings of some translations, each with its seed; members come in the order of the bindings.
 

@@ -24,7 +24,7 @@ class QsimExDensityMatrixTrialResult(cirq.DensityMatrixTrialResult):
     """Cirq's result of a simulation, and `qsim_ex`: device, placement and precision."""
 
     @property
-    def qsim_ex(self) -> Mapping[str, Any]:
+    def qsim_ex(self) -> Mapping[str, object]:
         """Where the density matrix was found."""
         state = self._get_merged_sim_state()
         assert isinstance(state, QsimExDensityMatrixState)

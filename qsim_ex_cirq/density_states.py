@@ -33,7 +33,7 @@ class EngineDensityMatrix(EngineRepresentation):
 
     _factor = staticmethod(cirq.linalg.transformations.factor_density_matrix)
 
-    def __init__(self, options: Options, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
+    def __init__(self, options: Options, num_qubits: int, initial: int | NDArray[np.generic] = 0) -> None:
         self._options = options
         self._num_qubits = num_qubits
         self._initial = initial
@@ -131,7 +131,7 @@ class EngineDensityMatrix(EngineRepresentation):
             raise ancillas_are_left(trace)
         state.set(kept)
 
-    def _with(self, tensor: NDArray[Any]) -> Self:
+    def _with(self, tensor: NDArray[np.generic]) -> Self:
         n = tensor.ndim // 2
         return type(self)(self._options, n, np.ascontiguousarray(tensor).reshape(1 << n, 1 << n))
 
@@ -166,7 +166,7 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
     ) -> None:
         order = tuple(qubits)
         state = EngineDensityMatrix(options, len(order), matrix_of(initial_state, order))
-        how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
+        how: dict[str, object] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `DensityMatrixSimulationState`
         base.__init__(self, state=state, **how)
         self._options = options

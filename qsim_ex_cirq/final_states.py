@@ -55,7 +55,7 @@ def ancillas_are_left(weight: float) -> StateError:
     )
 
 
-def metadata_of(state: StateVector) -> dict[str, Any]:
+def metadata_of(state: StateVector) -> dict[str, object]:
     """Return where and how a state is stored."""
     where = state.where
     return {

@@ -7,7 +7,6 @@ It runs circuits that belong to no framework through Cirq's own interface, as Ci
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import cirq
 import numpy as np
@@ -70,7 +69,7 @@ class CirqFrontend:
         shots: int,
         seed: int,
         options: Options,
-    ) -> tuple[Vector, dict[int, int], Mapping[str, Any]]:
+    ) -> tuple[Vector, dict[int, int], Mapping[str, object]]:
         """Run gates from |0…0> and measure all wires at the end.
 
         Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =

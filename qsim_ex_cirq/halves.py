@@ -11,9 +11,6 @@ from qsim_ex import Simulator, StateVector
 from qsim_ex_cirq.moment_circuits import circuit_of
 from qsim_ex_cirq.translation.noise import MomentOperation
 
-WIDE = 18
-"""The least number of qubits for which two small states and their product are faster than one state."""
-
 
 class Halves:
     """Two states of half the qubits each, as long as no gate has joined them; the whole state is their product.

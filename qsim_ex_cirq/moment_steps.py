@@ -15,8 +15,9 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Simulator
+from qsim_ex.frameworks import thresholds
 from qsim_ex_cirq.final_states import metadata_of
-from qsim_ex_cirq.halves import WIDE, Halves
+from qsim_ex_cirq.halves import Halves
 from qsim_ex_cirq.moment_circuits import circuit_of
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Seed
 from qsim_ex_cirq.results import Metadata, Vector
@@ -39,7 +40,7 @@ class EngineState(EngineRepresentation):
         self,
         engine: Simulator,
         num_qubits: int,
-        initial: int | NDArray[Any] = 0,
+        initial: int | NDArray[np.generic] = 0,
         names: tuple[cirq.Qid, ...] | None = None,
     ) -> None:
         """Prepare a basis value or amplitudes; names: the qubits by which `append_all` knows the axes."""
@@ -52,7 +53,7 @@ class EngineState(EngineRepresentation):
         self._tensor: NDArray[Any] | None = None
         self._moment = 0
         self._halves: Halves | None = None  # whose product the state is, until a gate joins them
-        if num_qubits >= WIDE and isinstance(initial, int) and self._is_array:
+        if num_qubits >= thresholds.now.halved_qubits and isinstance(initial, int) and self._is_array:
             self._halves = Halves(engine, self._qubits, initial)
 
     # --- gates ----------------------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ class EngineState(EngineRepresentation):
         """Note the number of the moment that comes now, for errors."""
         self._moment = number
 
-    def choose_kraus(self, matrices: Sequence[NDArray[Any]], axes: Axes, random: Random) -> int:
+    def choose_kraus(self, matrices: Sequence[NDArray[np.generic]], axes: Axes, random: Random) -> int:
         """Apply one Kraus matrix, chosen by its probability, and return its number.
 
         It is applied on the host, since the engine takes unitary matrices and whole channels only.
@@ -176,7 +177,7 @@ class EngineState(EngineRepresentation):
         """Whether the amplitudes are one array in the host's memory."""
         return self._state.device.in_host_memory and self._state.in_one_piece
 
-    def _with(self, tensor: NDArray[Any]) -> Self:
+    def _with(self, tensor: NDArray[np.generic]) -> Self:
         return type(self)(self._engine, tensor.ndim, np.ascontiguousarray(tensor).reshape(-1))
 
     def _of(self, state: StateVector) -> Self:
@@ -201,7 +202,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
     ) -> None:
         order = tuple(qubits)
         state = EngineState(engine, len(order), initial_of(initial_state, order), order)
-        how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
+        how: dict[str, object] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
         base.__init__(self, state=state, **how)
         self._engine = engine

@@ -9,13 +9,7 @@ from typing import Any
 import cirq
 import numpy as np
 
-from qsim_ex.frameworks import BY_DTYPE
-
-CHUNK_BYTES = 256 << 20
-"""The most bytes of states that are computed together before a sweep yields their results."""
-
-CHUNK_POINTS = 1024
-"""The most points that are computed together before a sweep yields their results."""
+from qsim_ex.frameworks import BY_DTYPE, thresholds
 
 
 def chunks(
@@ -27,7 +21,8 @@ def chunks(
     if len(first) == 1:
         yield first
         return
-    most = min(CHUNK_POINTS, max(1, CHUNK_BYTES // BY_DTYPE[dtype].storage.nbytes(1 << num_qubits())))
+    now, each = thresholds.now, BY_DTYPE[dtype].storage.nbytes(1 << num_qubits())
+    most = 1 if now.resolved_bytes < each else min(now.resolved_points, now.resolved_bytes // each)
     resolvers = chain(first, resolvers)
     while chunk := list(islice(resolvers, most)):
         yield chunk

@@ -226,7 +226,7 @@ class SweepRunner:
     ) -> Iterator[Estimates]:
         """Yield the values of all points, run together; each is exact, or a mean over trajectories."""
         observables = [undisturbed(one, translations[0].at_end) for one in sums]
-        how: dict[str, Any] = {"observables": observables, "trajectories": self.trajectories}
+        how: dict[str, object] = {"observables": observables, "trajectories": self.trajectories}
         for point in run_batches(runs.job, translations, seeds, **how):
             values, errors = point.batch.values[point.member], point.batch.errors[point.member]
             yield Estimates(_values(values, sums), errors.tolist(), point.batch.trajectories)

@@ -226,7 +226,7 @@ class QsimExSimulator(
         program: cirq.AbstractCircuit,
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: Any = None,
+        initial_state: object = None,
     ) -> Iterator[QsimExTrialResult]:
         """Return the final state for each set of parameters; measurements collapse it, as in Cirq.
 
@@ -250,7 +250,7 @@ class QsimExSimulator(
         program: cirq.AbstractCircuit,
         resolver: cirq.ParamResolver,
         order: tuple[cirq.Qid, ...],
-        initial_state: Any,
+        initial_state: object,
     ) -> QsimExTrialResult:
         """Return the final state of a circuit with a loop that a measurement ends: one state goes through it."""
         *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
@@ -262,7 +262,7 @@ class QsimExSimulator(
         program: cirq.AbstractCircuit,
         param_resolver: cirq.ParamResolverOrSimilarType = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: Any = None,
+        initial_state: object = None,
     ) -> tuple[cirq.ParamResolver, Vector, tuple[cirq.Qid, ...]]:
         """Return the resolver, the final amplitudes [2^n] and the qubit order, as ``qsimcirq`` does."""
         result = self.simulate(program, param_resolver, qubit_order, initial_state)
@@ -332,7 +332,7 @@ class QsimExSimulator(
         observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: Any = None,
+        initial_state: object = None,
         permit_terminal_measurements: bool = False,
     ) -> Iterator[list[float]]:
         """Return the expectation value of each observable for each set of parameters.
@@ -354,7 +354,7 @@ class QsimExSimulator(
         observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
         params: cirq.Sweepable = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: Any = None,
+        initial_state: object = None,
         permit_terminal_measurements: bool = False,
     ) -> list[Estimates]:
         """Return what `simulate_expectation_values_sweep` does, with standard errors and the number of trajectories."""
@@ -367,7 +367,7 @@ class QsimExSimulator(
         observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList,
-        initial_state: Any,
+        initial_state: object,
         permit_terminal_measurements: bool,
     ) -> Iterator[Estimates]:
         if not permit_terminal_measurements and program.are_any_measurements_terminal():

@@ -57,7 +57,7 @@ class QsimExBackend(BackendV2):
     simulator = True
     """Whether circuits may have gates that the target does not name; qiskit-ibm-runtime's local mode asks this."""
 
-    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
+    def __init__(self, provider: object = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
         if isinstance(provider, str):
             raise OptionError(
                 f"expected a provider or None, got {provider!r}; pass options by their names, as in "
@@ -257,7 +257,7 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
     return places
 
 
-def _circuits(run_input: Any) -> list[QuantumCircuit]:
+def _circuits(run_input: object) -> list[QuantumCircuit]:
     """Return the circuits of a list; raises `CircuitError` for what is none."""
     if isinstance(run_input, str) or not isinstance(run_input, Iterable):
         raise CircuitError(f"expected a QuantumCircuit or a list of them, got {run_input!r}.")

@@ -29,7 +29,7 @@ class Accepted:
     values: those that mean what happens here; any value does if None. instead: what to do for another one.
     """
 
-    values: tuple[Any, ...] | None = None
+    values: tuple[object, ...] | None = None
     instead: str = ""
 
 
@@ -157,7 +157,7 @@ NAMES = (*RENAMED, *ACCEPTED)
 """All names that are understood beside those of this package."""
 
 
-def in_own_words(given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, Any]:
+def in_own_words(given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, object]:
     """Return options with their names here, without those that have no effect; unknown names stay.
 
     known: names that keep their meaning. Raises `OptionError` for a value with another meaning than here, and for an

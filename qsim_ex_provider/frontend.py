@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +74,7 @@ class QiskitFrontend:
         shots: int,
         seed: int,
         options: Options,
-    ) -> tuple[NDArray[np.complex128], dict[int, int], Mapping[str, Any]]:
+    ) -> tuple[NDArray[np.complex128], dict[int, int], Mapping[str, object]]:
         """Run gates (name in the engine's table, wires, angles) through backend, job and result, and measure all wires.
 
         Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =

@@ -81,7 +81,7 @@ KNOWN = (*_OWN, *_ENGINE)
 """The names of all options of a run."""
 
 
-def defaults() -> dict[str, Any]:
+def defaults() -> dict[str, object]:
     """Return every option with its default."""
     usual = {one.name: one.default for table in (Options, RunOptions) for one in fields(table)}
     return {name: usual[name] for name in KNOWN}
@@ -92,7 +92,7 @@ def unknown(name: str) -> str:
     return f"there is no option {name!r}.{nearest(name, (*KNOWN, *foreign_options.NAMES))} Known: {', '.join(KNOWN)}."
 
 
-def own_names(given: Mapping[str, object]) -> Mapping[str, Any]:
+def own_names(given: Mapping[str, object]) -> Mapping[str, object]:
     """Return options by their names here; those of other backends are understood, see `foreign_options`.
 
     Raises `OptionError` for a value that means something else than what happens here; unknown names stay.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from qiskit.providers import QiskitBackendNotFoundError
 
@@ -24,7 +24,7 @@ class QsimExProvider:
         self._options = options
 
     def __repr__(self) -> str:
-        defaults: dict[str, Any] = run_options.defaults()
+        defaults: dict[str, object] = run_options.defaults()
         return shown("QsimExProvider", **{name: (value, defaults.get(name)) for name, value in self._options.items()})
 
     def backends(self, name: str | None = None) -> list[QsimExBackend]:

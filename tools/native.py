@@ -28,7 +28,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +45,12 @@ EXACT = frozenset({"kernels/sums.cpp"})
 
 TEST = ".test.cpp"
 """How the names of tests end, which stand beside what they test."""
+
+HEADERS, READ = "headers.test.hpp", ".pch"
+"""What all tests include, and how its name ends once it is read, which takes half of the time of compiling them."""
+
+MAIN = "main.test.cpp"
+"""The program, in which doctest itself is compiled."""
 
 SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
@@ -102,6 +108,10 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
     version = _version(compiler)
     chosen = jobs_of_tests if tests else jobs
     todo = list(chosen(architecture, bool(compiler), source_digest()))
+    if tests:
+        header = replace(todo[0], source=HEADERS, suffix=READ, flags=(*todo[0].flags, "-x", "c++-header"))
+        read = ("-include-pch", str(header.make(folder, command, flags, version)))
+        todo = [job if job.source == MAIN else replace(job, flags=(*job.flags, *read), also=HEADERS) for job in todo]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
 
@@ -206,11 +216,15 @@ def built_digest(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """One compilation. source: from the folder of sources, with slashes. flags: its own. suffix: of its object."""
+    """One compilation. source: from the folder of sources, with slashes. flags: its own. suffix: of its object.
+
+    also: a header that was read before, "" for none.
+    """
 
     source: str
     suffix: str
     flags: tuple[str, ...]
+    also: str = ""
 
     def make(self, folder: Path, command: Sequence[str], flags: Sequence[str], version: str) -> Path:
         """Compile the source into a folder unless its object is there, made from what is there now; return the object.
@@ -224,14 +238,14 @@ class Job:
             return made
         made.parent.mkdir(parents=True, exist_ok=True)
         stored.unlink(missing_ok=True)
-        _run([*command, *words, "-c", self.source, "-o", str(made)])
+        _run([*command, *words, *(() if self.suffix == READ else ("-c",)), self.source, "-o", str(made)])
         stored.write_text(key)
         return made
 
     def key(self, words: Sequence[str], version: str) -> str:
         """Return a digest of what is read: flags, the version of the reader, the source, and headers of ours."""
         sha = hashlib.sha256("\0".join([*words, version]).encode())
-        names = [self.source]
+        names = [self.source, *filter(None, [self.also])]
         for name in names:  # which grows meanwhile
             file = SOURCES / name
             text = file.read_bytes() if file.exists() else b""  # the compiler says what is missing
@@ -266,12 +280,14 @@ def jobs(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:
 
 
 def jobs_of_tests(architecture: str, foreign: bool, digest: str) -> Iterator[Job]:  # noqa: ARG001 - as `jobs`
-    """Yield the compilation of each test, as the sources that are no kernels are compiled."""
+    """Yield the compilation of each test, for the processor of sources that are no kernels, as fast as it can be."""
     oldest = next(iter(SETS[architecture].values()))
     own = () if oldest == "generic" else (_for(oldest, foreign),)
     found = ("-DDOCTEST_CONFIG_NO_EXCEPTIONS_BUT_WITH_ALL_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
+    rows = re.findall(r"^    \w+: int = (.+)$", (ROOT / "core/qsim_ex/native/thresholds.py").read_text(), re.MULTILINE)
+    found += (f"-DQX_NUMBERS={','.join(rows).replace('_', '')}",)
     for file in sorted(SOURCES.rglob(f"*{TEST}")):
-        yield Job(file.relative_to(SOURCES).as_posix(), ".o", (*own, *found, "-isystem", str(doctest())))
+        yield Job(file.relative_to(SOURCES).as_posix(), ".o", (*own, *found, "-isystem", str(doctest()), "-O0"))
 
 
 def _for(processor: str, foreign: bool) -> str:

@@ -9,9 +9,7 @@ namespace {
 
 // Python tells the library its numbers; here they stand for it. Tests that want others set them for a while.
 const bool told = [] {
-    const std::int64_t numbers[] = {1024,    64,  6,   4,    22, 1,       1 << 16, 1024,    256,
-                                    1024,    768, 192, 4096, 6,  6,       4096,    6,       1024,
-                                    1 << 15, 512, 32,  64,   64, 1 << 22, 1 << 18, 1 << 20, 1024};
+    const std::int64_t numbers[] = {QX_NUMBERS};  // of qsim_ex.native.thresholds
     const std::int64_t* at = numbers;
 #define QX_ROW(name) qx::thresholds.name = *at++;
     QX_THRESHOLDS(QX_ROW)

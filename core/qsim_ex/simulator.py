@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -76,7 +76,7 @@ class Simulator:
     def __repr__(self) -> str:
         return shown_options("Simulator", self.options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # A pickle holds the options alone, since assignments to devices are those of this process.
         return type(self), (self.options,)
 

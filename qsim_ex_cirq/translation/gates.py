@@ -34,7 +34,7 @@ from qsim_ex.frameworks import (
 )
 from qsim_ex_cirq.translation import rules
 from qsim_ex_cirq.translation.matrices import MatrixGates
-from qsim_ex_cirq.translation.place import TOLERANCE, Place, number
+from qsim_ex_cirq.translation.place import TOLERANCE, Place, ToNumber, number
 from qsim_ex_cirq.translation.rules import Rule
 
 __all__ = [
@@ -49,6 +49,10 @@ __all__ = [
     "number",
     "rule_of",
 ]
+
+
+Row = tuple[str, tuple[Any, ...]]
+"""The name of a row of the gate table, and its parameters."""
 
 
 class ShiftedRow(NamedTuple):
@@ -76,7 +80,7 @@ class Power:
     shifted: Mapping[float, ShiftedRow]
     controls: int = 0
 
-    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]] | None:
+    def row(self, gate: Any, literal: bool, number: ToNumber) -> Row | None:
         """Return the row of the gate table that a gate is on all of its wires, and the parameters; None without one."""
         t, s = number(gate.exponent), gate.global_shift
         if literal and s == 0 and t in self.fixed:
@@ -124,7 +128,7 @@ class FromAttributes:
     of: str
     names: tuple[str, ...]
 
-    def row(self, gate: object, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+    def row(self, gate: object, literal: bool, number: ToNumber) -> Row:  # noqa: ARG002
         """Return the row of the gate table and its parameters."""
         return self.of, tuple([number(getattr(gate, name)) for name in self.names])
 
@@ -193,9 +197,6 @@ def rule_of(gate: object) -> Rule | None:
 
 # --- operations as columns, so that many gates are appended at a time -------------------------------------------------
 
-Row = tuple[str, tuple[Any, ...]]
-"""The name of a row of the gate table, and its parameters."""
-
 
 def always(op: cirq.Operation) -> bool:  # noqa: ARG001
     """Return True: the rule of circuits without symbols, all of whose gates were written with numbers."""
@@ -217,13 +218,15 @@ class Columns:
         numbered: Sequence[tuple[int, cirq.Operation]],
         wire_of: Mapping[cirq.Qid, int],
         literal: Callable[[cirq.Operation], bool],
-        number: Callable[[Any], Any],
+        number: ToNumber,
     ) -> None:
         self._numbered, self._literal = numbered, literal
         operations = [op for _, op in numbered]
         self.count = len(operations)
         self.gates = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
-        self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
+        self.rows: list[Row | None] = _rows(
+            gates, None if literal is always else list(map(literal, operations)), number
+        )
         self.matrix_gates = MatrixGates(dict(enumerate(gates)))
         self.matrices = self.matrix_gates.checked
         at = wire_of.__getitem__
@@ -252,7 +255,7 @@ class Columns:
         return set(chain.from_iterable(wires))
 
 
-def _rows(gates: Sequence[object], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:
+def _rows(gates: Sequence[object], literal: list[bool] | None, number: ToNumber) -> list[Row | None]:
     """Return the row of each gate; literal: of each gate whether it was written without a symbol, None for all."""
     # By the identity of a gate, which is asked for its row once; the list keeps all gates.
     if literal is None:
@@ -263,7 +266,7 @@ def _rows(gates: Sequence[object], literal: list[bool] | None, number: Callable[
     return [rows[id(gate), how] for gate, how in zip(gates, literal, strict=True)]
 
 
-def _row(gate: object, literal: bool, number: Callable[[Any], Any]) -> Row | None:
+def _row(gate: object, literal: bool, number: ToNumber) -> Row | None:
     rule = RULES.get(type(gate))
     if not isinstance(rule, _ROWS):
         return None

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import ParameterError
 
+ToNumber = Callable[[Any], Any]
+"""Makes a number of a parameter of a circuit, or a column of numbers where it has symbols."""
+
 TOLERANCE = 1e-5
 """How far a matrix may be from unitary: as far as Cirq allows, which matrices in single precision need."""
 
@@ -38,7 +41,7 @@ class Place(NamedTuple):
     controls: tuple[int, ...] = ()
     values: int = 0
     literal: bool = True
-    number: Callable[[Any], Any] = number
+    number: ToNumber = number
 
     def row(self, name: str, *parameters: float) -> None:
         """Append a row of the gate table on all wires."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import cirq
 import numpy as np
@@ -21,6 +21,7 @@ from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.native_columns import NativeColumns
 from qsim_ex_cirq.translation.noise import MomentOperation
+from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Translator:
         qubits: tuple[cirq.Qid, ...],
         from_zero: bool,
         builder: CircuitBuilder | None = None,
-        number: Callable[[Any], Any] | None = None,
+        number: ToNumber | None = None,
     ) -> None:
         n = len(qubits)
         self.qubits = qubits

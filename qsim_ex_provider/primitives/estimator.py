@@ -55,13 +55,13 @@ class EstimatorV2(BaseEstimatorV2):
 
     def __init__(
         self,
-        mode: Any = None,
+        mode: object = None,
         *,
         default_precision: float | None = None,
         trajectories: int | None = None,
         noise_model: Any = None,
-        backend: Any = None,
-        options: Any = None,
+        backend: object = None,
+        options: object = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:
         own = {"default_precision": default_precision, "trajectories": trajectories, "noise_model": noise_model}
@@ -127,7 +127,7 @@ class _EstimatedPub:
     groups: Sequence[BindingGroup]
     sums: Sequence[PauliSum]
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Return what tells its values from others."""
         return (*(group.key() for group in self.groups), *self.sums)
 
@@ -167,7 +167,7 @@ def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None,
 
 def _exact(
     estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seed: int, number: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, object]]:
     """Return values and errors, float64 [size of the PUB], and where they were found.
 
     Each binding runs once, and is asked for the distinct observables that it meets and few others.
@@ -181,14 +181,14 @@ def _exact(
     else:
         distinct, pairs = _pairs(estimated)
     values, errors = np.zeros(pub.size), np.zeros(pub.size)
-    where: dict[str, Any] = {}
+    where: dict[str, object] = {}
     for alike in observable_groups(*pairs):
         observables = [distinct[k] for k in alike.observables.tolist()]
         for group in estimated.groups:
             some = group.among(alike.bindings)
             if not len(some):
                 continue
-            asked: dict[str, Any] = {"observables": observables, "trajectories": trajectories}
+            asked: dict[str, object] = {"observables": observables, "trajectories": trajectories}
             result = some.run(runs.next(), seeds[some.places].tolist(), **asked)
             at, rows, columns = alike.of(np.array(some.places))
             values[at], errors[at] = result.values[rows, columns], result.errors[rows, columns]
@@ -212,7 +212,7 @@ def _pauli_sum(observable: SparseObservable) -> PauliSum:
     return PauliSum(tuple(PauliString.parse(letters, wires, float(c.real)) for letters, wires, c in terms))
 
 
-def _checked(precision: Any, name: str) -> float:
+def _checked(precision: object, name: str) -> float:
     """Return a standard error; raises `OptionError`."""
     if isinstance(precision, bool) or not isinstance(precision, int | float | np.number) or not 0 <= precision < np.inf:
         raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values.")
@@ -267,7 +267,7 @@ _known_observables = Remembered()
 """The observables of PUBs that have one, by the object that the user has."""
 
 
-def _contents(pub: Any) -> _Contents | None:
+def _contents(pub: object) -> _Contents | None:
     """Return the contents of a PUB's observable; None if it is not one sum of Pauli strings with numbers."""
     if not (isinstance(pub, tuple) and len(pub) > 1 and type(pub[1]) is SparsePauliOp):
         return None

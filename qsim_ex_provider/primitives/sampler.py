@@ -41,12 +41,12 @@ class SamplerV2(BaseSamplerV2):
 
     def __init__(
         self,
-        mode: Any = None,
+        mode: object = None,
         *,
         default_shots: int | None = None,
         noise_model: Any = None,
-        backend: Any = None,
-        options: Any = None,
+        backend: object = None,
+        options: object = None,
         **engine_options: Unpack[OptionKeywords],
     ) -> None:
         keywords = {"default_shots": default_shots, "noise_model": noise_model, **engine_options}
@@ -119,7 +119,7 @@ class _SampledPub:
     pub: SamplerPub
     groups: Sequence[BindingGroup]
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Return what tells its samples from others."""
         return int(self.pub.shots), *(group.key() for group in self.groups)
 
@@ -146,7 +146,7 @@ def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> S
     circuit, shots, count = pub.circuit, int(pub.shots), pub.parameter_values.size
     registers = {register.name: _Register(circuit, register) for register in circuit.cregs}
     arrays = {name: np.zeros((count, shots, one.num_bytes), dtype=np.uint8) for name, one in registers.items()}
-    where: dict[str, Any] = {}
+    where: dict[str, object] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
     for group in sampled.groups if registers else ():
         if not group.template.structure.measures:

@@ -93,7 +93,7 @@ def _saving(function: str, name: str) -> SaveFunction:
     """Return the function of one instruction, whose arguments are those that its row asks for."""
     row, flag = SAVES[name], {"annotation": bool, "default": False}
     operator = Pauli | SparsePauliOp | Operator
-    needed: list[tuple[str, dict[str, Any]]] = [("circuit", {"annotation": QuantumCircuit})]
+    needed: list[tuple[str, dict[str, object]]] = [("circuit", {"annotation": QuantumCircuit})]
     needed += {
         "observable": [("operator", {"annotation": operator})],
         "values": [("params", {"annotation": Sequence[int] | Sequence[str]})],
@@ -108,7 +108,7 @@ def _saving(function: str, name: str) -> SaveFunction:
     parameters = [inspect.Parameter(one, kind, **of) for one, of in needed]
     signature = inspect.Signature(parameters, return_annotation=QuantumCircuit)
 
-    def save(*args: Any, **kwargs: Any) -> QuantumCircuit:
+    def save(*args: object, **kwargs: object) -> QuantumCircuit:
         given = signature.bind(*args, **kwargs).arguments
         circuit, qubits = given.pop("circuit"), given.pop("qubits", None)
         on = circuit.qubits if qubits is None else [qubits] if isinstance(qubits, int | Qubit) else list(qubits)

@@ -56,15 +56,15 @@ def _distribution(values: NDArray[Any]) -> ProbDistribution:
     return ProbDistribution({int(k): float(values[k]) for k in np.flatnonzero(values > NEGLIGIBLE)})
 
 
-def _kets(values: NDArray[Any]) -> dict[str, complex]:
+def _kets(values: NDArray[np.generic]) -> dict[str, complex]:
     return {hex(k): complex(values[k]) for k in np.flatnonzero(np.abs(values) > NEGLIGIBLE).tolist()}
 
 
-def _clifford(tableau: NDArray[Any]) -> Clifford:
+def _clifford(tableau: NDArray[np.generic]) -> Clifford:
     return Clifford(tableau.astype(bool))
 
 
-def _stabilizer_state(tableau: NDArray[Any]) -> StabilizerState:
+def _stabilizer_state(tableau: NDArray[np.generic]) -> StabilizerState:
     return StabilizerState(_clifford(tableau))
 
 
@@ -141,7 +141,7 @@ class SavedForm:
             return self._shots(value)
         return {hex(key) if self.has_memory else "": self._shots(one) for key, one in value.items()}
 
-    def _shots(self, value: NDArray[Any]) -> Any:
+    def _shots(self, value: NDArray[np.generic]) -> Any:
         form = SAVES[self.name].form
         if not self.subtype.endswith("list"):
             return form(value)

@@ -82,7 +82,7 @@ class RuntimeVariables:
         code.reverse()
         return Expression(tuple(code))
 
-    def _append(self, node: object, bits: ClbitNumbers, code: list[Token]) -> tuple[Any, ...]:
+    def _append(self, node: object, bits: ClbitNumbers, code: list[Token]) -> tuple[object, ...]:
         """Append the tokens of one node, and return its operands."""
         match node:
             case expr.Var():

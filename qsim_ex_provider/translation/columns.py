@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -14,7 +14,7 @@ from qiskit.circuit.library import UnitaryGate
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import GATES, Measured, UnitaryMatrix, unitary_matrices
 from qsim_ex_provider.translation.native_columns import NativeColumns
-from qsim_ex_provider.translation.place import Wires
+from qsim_ex_provider.translation.place import ToNumber, Wires
 
 Row = tuple[str, bool]
 
@@ -64,7 +64,7 @@ class Columns:
         return list(map(_label, self.instructions))
 
     def gates(
-        self, begin: int, end: int, number: Callable[[Any], Any] | None
+        self, begin: int, end: int, number: ToNumber | None
     ) -> tuple[list[str], list[Wires], list[Sequence[Any]]]:
         """Return rows, wires and parameters of some standard gates that follow one another, as the builder takes them.
 
@@ -75,7 +75,7 @@ class Columns:
             parameters = [list(map(number, given)) if given else given for given in parameters]
         return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
 
-    def append(self, builder: CircuitBuilder, begin: int, end: int, number: Callable[[Any], Any] | None) -> set[int]:
+    def append(self, builder: CircuitBuilder, begin: int, end: int, number: ToNumber | None) -> set[int]:
         """Append some standard gates that follow one another, and return their wires; number: see `gates`."""
         names, wires, parameters = self.gates(begin, end, number)
         builder.gates(names, wires, parameters)

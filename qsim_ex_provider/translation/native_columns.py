@@ -18,6 +18,7 @@ from qiskit.circuit import CircuitInstruction, QuantumCircuit
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import GATES, QiskitReader, ReadGates
+from qsim_ex_provider.translation.place import ToNumber
 
 Wires = tuple[int, ...]
 
@@ -109,12 +110,12 @@ class NativeColumns:
         self,
         begin: int,
         end: int,
-        number: Callable[[Any], Any] | None,  # noqa: ARG002  (all parameters are numbers)
+        number: ToNumber | None,  # noqa: ARG002  (all parameters are numbers)
     ) -> tuple[list[str], list[Wires], list[Any]]:
         """Return rows, wires and parameters of some standard gates that follow one another."""
         return self._gates.gates(begin, end)
 
-    def append(self, builder: CircuitBuilder, begin: int, end: int, number: Callable[[Any], Any] | None) -> set[int]:  # noqa: ARG002
+    def append(self, builder: CircuitBuilder, begin: int, end: int, number: ToNumber | None) -> set[int]:  # noqa: ARG002
         """Append some standard gates that follow one another, and return their wires."""
         return self._gates.append(builder, begin, end)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import Instruction, Noise, add_error
 from qsim_ex_provider.translation.columns import Columns, Row
-from qsim_ex_provider.translation.place import Wires
+from qsim_ex_provider.translation.place import ToNumber, Wires
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""
@@ -29,7 +28,7 @@ class NoisyGates:
         self,
         builder: CircuitBuilder,
         used: set[int],
-        number: Callable[[Any], Any] | None,
+        number: ToNumber | None,
         columns: Columns,
         noise: Noise,
     ) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 Wires = tuple[int, ...]
+
+ToNumber = Callable[[Any], Any]
+"""Makes a number of a parameter of a circuit, or a column of numbers where it has symbols."""
 
 
 @dataclass(frozen=True, slots=True)

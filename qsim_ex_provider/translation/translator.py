@@ -39,7 +39,7 @@ from qsim_ex.frameworks import (
 from qsim_ex_provider.translation.classical import RuntimeVariables
 from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of, matrices_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
-from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, Wires
+from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, ToNumber, Wires
 
 if TYPE_CHECKING:
     from qsim_ex_provider.translation import noisy_gates
@@ -83,7 +83,7 @@ class Translator:
     ) -> None:
         self.builder = builder
         self.emit = emit
-        self.number: Callable[[Any], Any] = float if columns is None else partial(number_or_column, columns)
+        self.number: ToNumber = float if columns is None else partial(number_or_column, columns)
         self.noise = noise
         self.without_phase = without_phase
         self.takes_columns = columns is not None

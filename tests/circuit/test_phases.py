@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.circuit.phases import TURN, phases, phases_of_turns
+from qsim_ex.circuit.phases import TURN, phases
 
 
 @pytest.mark.parametrize("largest", [1e-9, 1.0, 7.0, 1e3, 9.9e4, 1e7, 1e15])
@@ -25,10 +25,6 @@ def test_angles_at_the_ends_of_the_table():
     angles = np.concatenate([np.nextafter(parts, np.inf), parts, np.nextafter(parts, -np.inf)]) * (2 * np.pi / TURN)
     exact = np.cos(angles.astype(np.longdouble)) + 1j * np.sin(angles.astype(np.longdouble))
     assert np.abs(phases(angles) - exact).max() < 4e-16
-    out = np.empty((2, len(parts)), dtype=np.complex128)
-    phases_of_turns(np.stack([parts, -parts]), out)
-    assert np.abs(out[0] - np.exp(2j * np.pi / TURN * parts)).max() < 1e-12
-    assert np.abs(out[0].conj() - out[1]).max() < 4e-16
 
 
 @pytest.mark.parametrize("many", [1, 1000])

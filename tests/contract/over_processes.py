@@ -20,7 +20,7 @@ settings.load_profile("ranks")
 
 from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
 from support.held import Hold  # noqa: E402
-from support.sharing_cpu import SharingCpu  # noqa: E402
+from support.sharing_cpu import SharedCpu, SharingCpu  # noqa: E402
 
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.comm.protocol import Communicator  # noqa: E402
@@ -32,8 +32,7 @@ from qsim_ex.placement.ranks_spread import RanksSpread  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
 CPU = CpuDevice(1)
-SHARING, SHARED = SharingCpu(1), CpuDevice(1)
-SHARED.shares_from = 0
+SHARING, SHARED = SharingCpu(1), SharedCpu(1)
 GPU = os.environ.get("QSIM_EX_TEST_DEVICE") == "gpu"
 
 

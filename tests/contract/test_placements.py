@@ -18,7 +18,7 @@ from support.held_state import Held
 from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
 from support.ranks_in_threads import RanksInThreads
-from support.sharing_cpu import SharingCpu
+from support.sharing_cpu import SharedCpu, SharingCpu
 
 from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -106,13 +106,6 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def shared_cpu() -> CpuDevice:
-    """A CPU that shares the memory of small states too."""
-    device = CpuDevice(1)
-    device.shares_from = 0
-    return device
-
-
 def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0, device: Any = CPU) -> Any:
     """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
     bits = (count * each).bit_length() - 1
@@ -175,7 +168,7 @@ BY_HAND: list[Any] = [
     ranks(2, 0, device=SharingCpu()),
     ranks(4, 1, device=SharingCpu()),
     ranks(2, 1, each=2, device=SharingCpu()),
-    ranks(2, 1, device=shared_cpu()),
+    ranks(2, 1, device=SharedCpu(1)),
     ranks_over_host(2, 2, 0),
     ranks_over_host(2, 3, 1),
     ranks_over_host(4, 2, 1),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from support.noisy_circuits import KINDS
@@ -74,3 +76,15 @@ def test_equal_channels_have_one_place() -> None:
     for wire in range(3):
         builder.channel(noise.bit_flip(0.1), [wire])
     assert len(places_of(builder.build().structure)) == 1
+
+
+def test_numpy_calls_no_python_that_drops_ctrl_c() -> None:
+    """While patterns are found, NumPy calls nothing of `enum`, in which it would drop `KeyboardInterrupt`."""
+    circuit = CircuitBuilder(1).channel(noise.depolarizing(0.3), [0]).build()
+    places, bound, called = places_of(circuit.structure), Bindings.of(circuit.operands), set[str]()
+    sys.setprofile(lambda frame, _event, _argument: called.add(frame.f_code.co_filename))
+    try:
+        patterns_of(places, bound)
+    finally:
+        sys.setprofile(None)
+    assert [name for name in called if name.endswith("enum.py")] == []

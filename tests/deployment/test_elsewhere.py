@@ -14,7 +14,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.elsewhere import MODELS
 from qsim_ex.devices import discover
 from qsim_ex.errors import OptionError
-from qsim_ex.planning.cost.stage_cost import Rates
+from qsim_ex.planning.cost.rates import Rates
 
 
 def bricks(num_wires: int, depth: int) -> Circuit:

@@ -25,7 +25,8 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu.device import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import TableRecipe

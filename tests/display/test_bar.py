@@ -183,7 +183,6 @@ with Ticker(None, True) as ticker:
     ticker.expect(1, [4], lambda: 0)
     ticker(); ticker(); time.sleep(1.2)
     print("mine")
-bar.notice("compiling")
 """
 
 
@@ -202,10 +201,4 @@ def test_a_terminal_shows_a_line_and_erases_it() -> None:
     os.close(leader)
     assert done.stdout == b"mine\n"
     assert "qsim-ex: 1 of 4 steps (25%)" in drawn
-    assert drawn.endswith("\x1b[2K\x1b[?25h\rqsim-ex: compiling\r\n")  # the line is erased, the cursor is back
-
-
-def test_nothing_is_announced_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """A notice is for those who see it."""
-    bar.notice("compiling")
-    assert capsys.readouterr() == ("", "")
+    assert drawn.endswith("\x1b[2K\x1b[?25h\r")  # the line is erased, the cursor is back

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
-from support.held import Hold
 from support.linear_maps import random_map
 from support.states import random_state
 
@@ -66,9 +65,9 @@ def test_marginals(name: str, when: When) -> None:
 
 @pytest.mark.parametrize("at_once", [1 << 20, 256])
 @pytest.mark.parametrize("name", DEVICES)
-def test_shots(name: str, at_once: int, hold: Hold) -> None:
+def test_shots(name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A target falls on the value in wire order at which the running sum of squares passes it."""
-    hold(mapped_at_once=at_once)
+    monkeypatch.setattr(by_map, "_AT_ONCE", at_once)
     device, buffer, found, psi = summed(name, 5)
     low = by_map.searched_bits(WIRES)
     weights = (np.abs(psi) ** 2).reshape(-1, 1 << low)

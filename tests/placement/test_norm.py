@@ -73,13 +73,6 @@ def test_what_is_no_norm(found: float) -> None:
         check_norm(found, 10, np.complex128)
 
 
-def test_a_state_that_was_not_normalised(dtype: np.dtype[Any]) -> None:
-    """The norm is compared with the norm at the start, by a relative bound."""
-    check_norm(4e-6, 10, dtype, before=4e-6)
-    with pytest.raises(DeviceError):
-        check_norm(4.2e-6, 10, dtype, before=4e-6)
-
-
 def test_wrong_amplitudes_of_several_plans_are_told_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a run has several plans, the error names the first and says how many more there are."""
     monkeypatch.setattr("qsim_ex.placement.executor.norm_bound", lambda *_: -1.0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
+from support.pairwise import pairwise
 
 from qsim_ex import BatchResult, Checkpoint, CircuitBuilder, JobCheckpoint, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
@@ -75,9 +76,7 @@ CASES: dict[str, tuple[Circuit, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("where", PLACES)
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("part", [0.3, 0.95])
+@pytest.mark.parametrize(("case", "where", "part"), pairwise([*CASES], [*PLACES], [0.3, 0.95]))
 def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: str, part: float) -> None:
     """A stopped run continues without a seed, does only what is left, and ends as if it had not been stopped."""
     made, asked = CASES[case]

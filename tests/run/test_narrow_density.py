@@ -45,7 +45,7 @@ def every_wire(circuit: Circuit, wires: tuple[int, ...]) -> np.ndarray:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     wires=st.integers(2, 5),
     length=st.integers(5, 40),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support import saves_by_definition
 from support.deployments import ON_CPU
+from support.pairwise import pairwise
 from support.tiny_machine import TinyMachine
 
 from qsim_ex import BatchResult, Circuit, CircuitBuilder, Options, PauliSum, Result, Simulator, errors, reference
@@ -355,9 +356,10 @@ def test_memory_is_checked_first() -> None:
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("deployment", ["single", "peers 2", "migrated, 3 windows"])
-@pytest.mark.parametrize("point", ["gates", "noisy", "set"])
-@pytest.mark.parametrize("part", [0.2, 0.55, 0.9])
+@pytest.mark.parametrize(
+    ("point", "deployment", "part"),
+    pairwise(["gates", "noisy", "set"], ["single", "peers 2", "migrated, 3 windows"], [0.2, 0.55, 0.9]),
+)
 def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, deployment: str, part: float) -> None:
     """A run that was stopped goes on and counts every shot once: all values are those of an undisturbed run."""
     made = circuit(point)

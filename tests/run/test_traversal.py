@@ -48,7 +48,7 @@ def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Option
 
 
 @pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "condition", "all"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
     """Means over trajectories are those of the density matrix, for every kind of chance."""
     circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind, "measure") if kind == "condition" else (kind,))

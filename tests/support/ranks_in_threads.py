@@ -25,7 +25,7 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
+from qsim_ex.placement.base import Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import Divided, NearSubState
@@ -36,7 +36,7 @@ from qsim_ex.placement.ranks import Ranks, needs
 from qsim_ex.placement.ranks_over_host import RanksOverHost
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps import Layout, Levels, Plan
 
 NAME = "ranks in threads"

@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, SharedBuffer
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.sharing import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError
 
 
-class SharingCpu(CpuDevice):
+class SharedCpu(CpuDevice):
+    """A CPU that shares the memory of small states too."""
+
+    shares_from = 0
+
+
+class SharingCpu(SharedCpu):
     """A CPU with memory in files without a name (memfd).
 
     why: the reason why it gives no handles, if it does not. deaf: the reason why it maps nothing, if it does not.
     """
-
-    shares_from = 0
 
     def __init__(self, threads: int | None = 1, why: str = "", deaf: str = "") -> None:
         super().__init__(threads)

@@ -51,12 +51,12 @@ def test_a_seed_gives_the_same_case(seed: int) -> None:
 
 
 def test_a_clean_run_finds_nothing() -> None:
-    """Some hundred circuits of all kinds are as the oracles say."""
-    tally = work(range(5000, 5300), ())
-    assert tally.cases == 300
+    """A hundred circuits of all kinds are as the oracles say."""
+    tally = work(range(5000, 5100), ())
+    assert tally.cases == 100
     assert len(tally.by_kind) >= 8
     assert tally.found == []
-    assert sum(tally.refused.values()) < 90
+    assert sum(tally.refused.values()) < 30
 
 
 def test_every_gate_has_a_definition() -> None:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+from support.late_device import LateDevice, Machine
+from support.migrated_states import Division, amplitudes, random_filled
+from support.ranks_in_threads import RanksInThreads
+from support.sharing_cpu import SharingCpu
+from support.states import random_state
 
 from qsim_ex import CircuitBuilder, Simulator, thresholds
+from qsim_ex.comm.mpi import Mpi
+from qsim_ex.steps import Layout, Levels
 from tools.fuzz.run import Tally
-from tools.fuzz.sides import BEYOND, NATIVE, PYTHON, WITHIN, Asked, missed, watched
+from tools.fuzz.sides import BEYOND, ELSEWHERE, NATIVE, PYTHON, WITHIN, Asked, missed, watched
 
 
 @pytest.mark.parametrize(
@@ -51,3 +61,59 @@ def test_a_run_is_watched() -> None:
     assert "looked_at: never within" in never
     assert "looked_at: never beyond" not in never
     assert Tally(met=dict.fromkeys((*PYTHON, *NATIVE), WITHIN | BEYOND)).ways_not_taken() == []
+
+
+def windows() -> None:
+    """Visit a state whose copies wait in queues."""
+    state = Division(6, Levels(4, slice=1), 2, "whole", 2, 16).state(LateDevice(Machine(0)))
+    assert np.array_equal(random_filled(state), amplitudes(state))
+
+
+class FarMemory(SharingCpu):
+    """A device whose memory ranks map, and which is not the host's."""
+
+    in_host_memory = False
+
+
+def mapped() -> None:
+    """Make a state over two ranks whose memory is a device's."""
+    state = RanksInThreads([FarMemory(), FarMemory()], 5, np.dtype(np.complex128), Levels(4, 1, 1))
+    psi = random_state(5)
+    state.write(0, psi)
+    assert np.array_equal(state.stored(0, 32), psi)
+    state.arrange(Layout((4, 1, 2, 3, 0)))
+    state.release()
+
+
+def gathered() -> None:
+    """Gather a value of the only rank of an MPI, as copies of bytes."""
+    alone = object.__new__(Mpi)
+    alone._piece, alone._mpi, alone._world = 100, SimpleNamespace(BYTE=None), SimpleNamespace(control=None)
+    alone.rank, alone.size = 0, 1
+    alone._wait = alone._check = lambda *_, **__: None  # type: ignore[method-assign]
+
+    def copied(source: Any, target: Any) -> None:
+        np.frombuffer(target[0], np.uint8)[:] = np.frombuffer(source[0], np.uint8)
+
+    comm = SimpleNamespace(Iallgather=copied, Iallgatherv=copied)
+    value = list(range(200))
+    assert alone._allgather(comm, value) == [value]
+
+
+@pytest.mark.parametrize(
+    ("work", "rows"),
+    [
+        (windows, {"window_bytes": (0, 1 << 30), "window_copies": (1, 1 << 30)}),
+        (mapped, {"mapped_piece_bytes": (16, 1 << 30)}),
+        (gathered, {"first_bytes": (30, 1 << 20)}),
+    ],
+)
+def test_what_no_case_comes_to(work: Callable[[], None], rows: dict[str, tuple[int, int]]) -> None:
+    """Both sides of thresholds that only GPUs and MPI meet are met with devices and ranks of tests, with one result."""
+    met: dict[str, int] = {}
+    for name, numbers in rows.items():
+        for number in numbers:
+            with thresholds.instead(**{name: number}), watched(met):
+                work()
+        assert met[name] == WITHIN | BEYOND
+        assert name in ELSEWHERE

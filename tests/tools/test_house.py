@@ -69,6 +69,13 @@ def test_lines_of_files_are_counted() -> None:
     assert "longest 501 (more.py); median 500.5; 2 of 2 above 300" in rule.number
 
 
+def test_long_files_do_not_become_more() -> None:
+    """As many files above 300 lines are allowed as there are, and one more is found."""
+    long = [Source.parse(f"{number}.py", "a = 1\n" * 301) for number in range(shape.LONG_FILES + 1)]
+    assert shape.file_lines(long[1:]).findings == ()
+    assert f"{shape.LONG_FILES + 1} files" in shape.file_lines(long).findings[0].what
+
+
 @pytest.mark.parametrize("define", ["def f():", "async def f():"])
 def test_lines_of_functions_are_counted(define: str) -> None:
     """A function of 80 lines is allowed, and one of 81 is found where it begins, in a class too."""

@@ -1,4 +1,4 @@
-"""Kinds of 16 and 17 wires: the adapters against Aer, all amplitudes, at the sizes where the planner's ways begin."""
+"""Kinds of 16 to 20 wires: the adapters against Aer, all amplitudes, at the sizes where the planner's ways begin."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def draw_state(random: Random) -> Case:
 
 
 def check_state(case: Case) -> str | None:
-    """All amplitudes of a circuit of 16 or 17 wires are Aer's."""
+    """All amplitudes of a circuit of 16 to 20 wires are Aer's."""
     circuit = circuit_of(case)
     found = _found(case, [circuit])[0]
     return _wrong(case, circuit, found, states([circuit])[0])

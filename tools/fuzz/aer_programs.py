@@ -1,4 +1,4 @@
-"""Draws programs of 16 and 17 wires: gates by name, special angles, matrices, hundreds of gates, transpiled circuits.
+"""Draws programs of 16 to 20 wires: gates by name, special angles, matrices, hundreds of gates, transpiled circuits.
 
 At these sizes quarter turns become structure and gates are read in bulk, so what decides there is drawn often: phases,
 angles at, near and far beyond multiples of π/4, and numbers of gates around and above the bound of reading in bulk.
@@ -15,8 +15,8 @@ from tools.fuzz.cirq_programs import CirqDraw
 from tools.fuzz.programs import Draw
 from tools.fuzz.qiskit_programs import QiskitDraw
 
-SIZES = (16, 16, 16, 17)
-"""Wires of a circuit."""
+SIZES = (*(16,) * 28, *(17,) * 8, 18, 18, 19, 20)
+"""Wires of a circuit; most have few, since each more doubles the time."""
 
 _COUNTS = {(1, 16): 3, (17, 30): 7, (17, 50): 4, (50, 100): 2, (100, 400): 1}
 """Ranges from which the number of lines is drawn, with weights; those with parameters, slow in Qiskit, are short."""

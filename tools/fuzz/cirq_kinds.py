@@ -61,7 +61,7 @@ def draw_state(random: Random) -> Case:
         "rows": random.randint(1, 3),
         "values": draw.values,
         "seed": random.randrange(1 << 30),
-        "method": random.choice(["simulate", "sweep", "amplitudes", "values", "samples"]),
+        "method": random.choice(["simulate", "steps", "sweep", "amplitudes", "values", "samples"]),
         "order": tuple(random.sample(range(wires), wires)) if random.random() < 0.5 else (),
         "initial": random.choice(["zero", "zero", "basis", "vector"]),
     }
@@ -84,6 +84,10 @@ def check_state(case: Case) -> str | None:
         case "simulate":
             found = ours.simulate(circuit, points[0], **given).final_state_vector
             return compare.arrays("simulate", found, expected[0], within)
+        case "steps":
+            for step in ours.simulate_moment_steps(circuit, points[0], **given):
+                found = step.state_vector()
+            return compare.arrays("simulate_moment_steps", found, expected[0], within)
         case "sweep":
             found = [result.final_state_vector for result in ours.simulate_sweep(circuit, points, **given)]
             return compare.arrays("simulate_sweep", found, expected, within)

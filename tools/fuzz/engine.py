@@ -61,6 +61,13 @@ def values_of(case: Case) -> Any:
     return bindings(ask["seed"], ask["rows"], ask["values"], is_special=ask.get("sweep", False))
 
 
+def one_number(case: Case) -> bool:
+    """Whether one random number chooses all wires, so that shots do not depend on how a placement parts a circuit."""
+    from qsim_ex import thresholds
+
+    return case.wires <= min(int(thresholds.now.chosen_wires), int(thresholds.now.wires_for_a_number))
+
+
 # --- readout errors ---------------------------------------------------------------------------------------------------
 
 

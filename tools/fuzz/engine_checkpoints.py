@@ -27,7 +27,7 @@ def draw_checkpoint(random: Random) -> Case:
     lines.append(programs.measured(draw))
     ask = {"seed": random.randrange(1 << 40), "stop": random.randint(1, 5)}
     chosen = options(random, wires)
-    if "virtual_peers" not in chosen and "device_wires" not in chosen:
+    if "virtual_peers" not in chosen and "device_wires" not in chosen and random.random() < 0.5:
         chosen["device_wires"] = random.randint(2, wires - 2)
     return Case("checkpoint", wires, wires, tuple(lines), chosen, ask)
 

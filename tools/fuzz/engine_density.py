@@ -16,6 +16,7 @@ from tools.fuzz.engine import (
     distribution_of,
     draw_readout,
     measurements,
+    one_number,
     pauli_sum,
     readout_of,
     terms,
@@ -66,7 +67,12 @@ def draw_shots(random: Random) -> Case:
     """Gates among measurements, resets, conditions and channels, and misread bits now and then."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
     draw = _Draw(random, wires, random.randint(1, 4))
-    lines = (*_lines(random, draw), programs.measured(draw))
+    made = _lines(random, draw)
+    if random.random() < 0.15:  # two parts, which nothing joins
+        wires, others = wires + 2, _Draw(random, 2, draw.bits)
+        parts = [(draw, dict(enumerate(range(draw.wires)))), (others, {0: wires - 2, 1: wires - 1})]
+        made, draw = programs.in_parts(parts, random.randint(2, 6)), _Draw(random, wires, draw.bits)
+    lines = (*made, programs.measured(draw))
     readout = draw_readout(random, lines) if random.random() < 0.3 else ()
     ask = {"seed": random.randrange(1 << 40), "readout": readout, "elsewhere": _options(random, wires)}
     return Case("density", wires, draw.bits, lines, _options(random, wires), ask)
@@ -87,7 +93,7 @@ def check_shots(case: Case) -> str | None:
         seed,
     )
     elsewhere = case.ask["elsewhere"]
-    if wrong or "single" in (case.options.get("precision"), elsewhere.get("precision")):
+    if wrong or not one_number(case) or "single" in (case.options.get("precision"), elsewhere.get("precision")):
         return wrong
     found, other = (
         Simulator(Options(**one)).run(made, shots=FEW, seed=seed, readout=readout) for one in (case.options, elsewhere)

@@ -11,7 +11,7 @@ import numpy as np
 from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.channels import Noise
-from tools.fuzz.engine import ENTRIES, FEW, pauli_sum, readout_of
+from tools.fuzz.engine import ENTRIES, FEW, one_number, pauli_sum, readout_of
 from tools.fuzz.engine_runs import ran
 from tools.fuzz.kinds import Kind
 from tools.fuzz.loop_oracle import BINARY, LoopOracle, constant
@@ -227,7 +227,7 @@ def check_loops(case: Case) -> str | None:
         case.ask["seed"],
         compare.shots_of(case.options),
     )
-    if wrong or case.ask["elsewhere"] is None:
+    if wrong or case.ask["elsewhere"] is None or not one_number(case):
         return wrong
     elsewhere = case.ask["elsewhere"]
     here = ran(case, made, FEW, case.ask["seed"])

@@ -50,6 +50,9 @@ def draw_ranks(random: Random) -> Case:
         "readout": draw_readout(random, tuple(lines)) if random.random() < 0.2 else (),
         "observables": (terms(random, wires),) if random.random() < 0.5 else (),
     }
+    ask["thresholds"] = {"chosen_wires": 40}  # with fewer, shots depend on how a circuit is parted
+    if random.random() < 0.4:
+        ask["thresholds"]["large_bytes"] = 1  # ranks map each other's memory
     return Case("ranks", wires, draw.bits, tuple(lines), options, ask)
 
 

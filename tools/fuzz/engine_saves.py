@@ -127,13 +127,13 @@ def draw_saves(random: Random) -> Case:
             random.randint(first, len(lines)), Line(f"b.set_statevector(vector({wires}, {draw.seed()}), {on})")
         )
     for number in range(random.randint(1, 3)):
-        lines.insert(random.randint(0, len(lines)), Line(_save(draw, f"s{number}")))
+        lines.insert(random.randint(0, len(lines)), Line(save_line(draw, f"s{number}")))
     lines.append(programs.measured(draw))
     ask = {"seed": random.randrange(1 << 40)}
     return Case("saves", wires, draw.bits, tuple(lines), options(random, wires, double=random.random() < 0.7), ask)
 
 
-def _save(draw: programs.Draw, label: str) -> str:
+def save_line(draw: programs.Draw, label: str) -> str:
     """A save of any kind that is of a state."""
     random, what = draw.random, draw.random.choice(LINEAR + PURE)
     text = f"b.save({label!r}, {what!r}"

@@ -151,6 +151,10 @@ def _collapsed(random: Random, state: Any, psi: Matrix, wires: list[int], within
     found = compare.arrays(name, state.to_numpy(), expected, within / norm)
     if found:
         return found
+    if mode != "none" and len(wires) < n and random.random() < 0.5:
+        state.remove_wires(wires)
+        left = expected[holding(n, dict.fromkeys(wires, 0) if mode == "reset" else held)]
+        return compare.arrays(f"{name} without {wires}", state.to_numpy(), left, within / norm)
     wire = random.randrange(n)
     state.gate("h", [wire])
     expected = apply(expected[:, None], (pauli("X") + pauli("Z")) / np.sqrt(2), [wire])[:, 0]

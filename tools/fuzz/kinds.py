@@ -42,6 +42,9 @@ ENGINE = (
     "loops",
     "ranks",
     "linear",
+    "stabilizer",
+    "forms",
+    "copies",
 )
 """Modules with the engine's own kinds."""
 

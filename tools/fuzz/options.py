@@ -90,6 +90,7 @@ MACHINES = (
     "Shape(tile=5, registers=3, low=2, edge=0, most_blocks=3, dense=3, thin=7, item_work=2.0)",
     "Shape(tile=6, registers=4, low=2, edge=0, most_blocks=None, dense=2)",
     "Shape(tile=3, registers=2, low=1, edge=0, most_blocks=None, dense=2)",
+    "Shape(tile=4, registers=3, low=1, edge=0, most_blocks=3, dense=2, start=2, counted=8.0)",
 )
 """CPUs so small that a few wires take many sweeps and register blocks; number 0 of a case is the real one."""
 

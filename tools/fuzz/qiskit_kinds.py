@@ -240,7 +240,9 @@ def draw_binds(random: Random) -> Case:
         "entry": random.choice(["backend", "sampler", "estimator"]),
     }
     if ask["entry"] == "estimator":
-        ask["observables"] = tuple(terms(random, wires) for _ in range(random.randint(1, 2)))
+        ask["paired"] = random.random() < 0.5  # binding k with observable k, else each with each
+        count = ask["rows"] if ask["paired"] else random.randint(1, 2)
+        ask["observables"] = tuple(terms(random, wires) for _ in range(count))
     return Case("qiskit-binds", wires, wires, tuple(lines), options(random, wires), ask)
 
 
@@ -258,9 +260,11 @@ def check_binds(case: Case) -> str | None:
         case "estimator":
             sums = [{letters[::-1]: c for letters, c in one.items()} for one in case.ask["observables"]]
             ops = [qi.SparsePauliOp.from_list(list(one.items())) for one in sums]
-            pub = (circuit, [[op] for op in ops], ordered)
+            paired = case.ask.get("paired", False)
+            pub = (circuit, ops if paired else [[op] for op in ops], ordered)
             found = EstimatorV2(seed=seed, **case.options).run([pub]).result()[0].data.evs
-            expected = [[qi.Statevector(psi).expectation_value(op).real for psi in states] for op in ops]
+            table = np.array([[qi.Statevector(psi).expectation_value(op).real for psi in states] for op in ops])
+            expected = table.diagonal() if paired else table
             return compare.arrays("evs", found, expected, 20 * within)
         case "sampler":
             circuit.measure(circuit.qubits, circuit.clbits)

@@ -29,6 +29,10 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "method_work": (0, 300),
     "plan_parts": (1, 2, 3),
     "large_plan": (0, 5),
+    "written_microseconds": (0,),
+    "written_nanoseconds": (0,),
+    "written_percent": (0, 1 << 40),
+    "gates_of_a_rotation": (0, 1),
     "coefficients_at_once": (1, 3),
     "packed_at_once": (1, 5),
     "packed_by_numpy": (0, 4),
@@ -64,8 +68,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "marginal_wires": (1, 2, 4),
     "divided_marginal_wires": (1, 2, 4),
     "marginal_group": (1, 2, 3),
-    "mapped_wires": (1, 2, 3),
-    "mapped_at_once": (1, 8),
     "amplitudes_at_once": (1, 5),
     "copied_at_once": (1, 8),
     "strings_together": (0, 3, 5),
@@ -90,7 +92,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "rehearsed_slices": (1, 4),
     "queued_work": (0, 100),
     "first_bytes": (9, 30),
-    "reached_at_once": (16, 100),
+    "reached_at_once": (16, 48),
     "reached_runs": (1, 2),
     "file_piece": (1, 4),
     "sum_block_bits": (0, 1, 3),
@@ -98,6 +100,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "sum_alone": (0, 16),
     "sum_masks": (1, 2),
     "product_bytes": (1, 300),
+    "large_bytes": (1, 100),
     "unasked_bytes": (0, 100),
     "chunk_bits": (0, 2, 4),
     "slice_microseconds": (0, 1),
@@ -130,13 +133,54 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "chunk_amplitudes": (1, 10),
     "chunk_bytes": (1, 64),
     "distinct_rows": (0, 1, 3),
+    "layer_strings": (0, 1, 3),
+    "layers_asked": (0, 1, 3),
+    "layers_looked_at": (0, 2, 10),
+    "items_moved": (0, 3, 10),
+    "selectors": (0, 1, 3),
+    "rotations_looked_at": (1, 3),
+    "strings_tried": (1, 2),
+    "strings_in_the_way": (0, 1),
+    "halved_qubits": (2, 3, 4),
+    "resolved_bytes": (1, 1 << 8),
+    "resolved_points": (1, 2),
 }
 """For each row of `qsim_ex.thresholds` the numbers that are drawn besides its own, the least first."""
 
-_OFTEN = {"quarter_wires": 0.8, "gates_at_once": 0.6, "native_instructions": 0.6}
-"""How likely others are drawn for those that most circuits meet; for all others it is a tenth."""
+_SELDOM_MET = (
+    # of conditions and groups
+    "listed_bits", "listed_values", "values_for_one", "pieces_for_a_question", "wires_for_a_number", "values_at_once",
+    # of planning, and of the form
+    "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
+    "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
+    # of ranks, copies and files
+    "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
+    "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
+    "written_bytes",
+    # of questions, and of the CPU
+    "density_by_strings", "batched_string_wires", "marginal_group", "strings_together", "sum_masks", "z_parts",
+    "slice_microseconds", "chunk_work", "halved_qubits", "resolved_points",
+)  # fmt: skip
+"""Those of ways that few circuits go."""
+
+_OFTEN = {
+    **dict.fromkeys(_SELDOM_MET, 0.3),
+    **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
+}
+"""How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
+
+
+WRITTEN = {
+    "method_work": 0,
+    "written_microseconds": 0,
+    "written_nanoseconds": 0,
+    "written_percent": 1 << 40,
+    "gates_of_a_rotation": 0,
+}
+"""Those with which what is written out of a form runs in place of its circuit."""
 
 
 def drawn(random: Random) -> dict[str, int]:
-    """Some of the numbers, each with another value than its own."""
-    return {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`."""
+    found = {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    return found | (WRITTEN if random.random() < 0.15 else {})

@@ -1,6 +1,8 @@
 // Objects that live from one of Python's calls to others.
 #pragma once
 
+#include <time.h>
+
 #include <new>
 
 #include "base/refusal.hpp"
@@ -55,5 +57,20 @@ class Owned {
     Ledger ledger_;
     Object* object_ = nullptr;
 };
+
+// Calls `step()` for about so many milliseconds while it returns 1, which says that more is left; returns what it returned
+// last.
+template <class Step>
+Int worked_for(Int milliseconds, const Step& step) {
+    const auto now = [] {
+        timespec time;
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        return Int{time.tv_sec} * 1000 + time.tv_nsec / 1000000;
+    };
+    Int status = 1;
+    for (const Int end = now() + milliseconds; status == 1;)
+        if ((status = step()) == 1 && now() >= end) break;
+    return status;
+}
 
 }  // namespace qx

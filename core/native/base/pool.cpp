@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <new>
 
+#include "thresholds/table.hpp"
+
 namespace qx {
 namespace {
 
@@ -194,6 +196,7 @@ Int share(const Sharing& sharing, void (*call)(const void*, Int), const void* fu
     if (found) slot.close();
     Int next = slot.next.load(std::memory_order_relaxed);
     if (found) found->taken.store(false);
+    if (sharing.microseconds) thresholds.slice_microseconds.met(next < sharing.chunks);
     return next < sharing.chunks ? next : sharing.chunks;
 }
 

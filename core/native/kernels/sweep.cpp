@@ -36,7 +36,8 @@ template <class Real>
 Int streamed_bits(const Geometry& geometry, const Call& call, Int tiles) {
     Int bytes = (tiles * call.rows << geometry.row_bits) * Rows<Real>::bytes;
     bool aligned = reinterpret_cast<std::uintptr_t>(call.state) % QX_VECTOR_BYTES == 0;
-    return geometry.store_direct && aligned && bytes > call.cached_bytes ? geometry.grown : 0;
+    bool streams = geometry.store_direct && aligned && thresholds.past_caches.met(bytes > call.cached_bytes);
+    return streams ? geometry.grown : 0;
 }
 
 template <class Real>

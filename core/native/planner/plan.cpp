@@ -2,7 +2,6 @@
 
 #include "planner/plan.hpp"
 
-#include <time.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -254,12 +253,6 @@ void trim() {
 #endif
 }
 
-qx::Int now() {  // in milliseconds
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 template <class Value>
 const Value* address(qx::Int integer) {
     return reinterpret_cast<const Value*>(integer);
@@ -320,20 +313,17 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
     return made->read() ? made.release() : nullptr;
 }
 
-// Goes on for about so many milliseconds; returns what `plan_advance` does.
-qx::Int advanced(Planner& made, qx::Int milliseconds) {
-    qx::Int end = now() + milliseconds;
-    for (;;) {
-        Planner::State state = made.advance();
-        if (state == Planner::State::done) {
+// Takes a step; returns what `plan_advance` does.
+qx::Int advanced(Planner& made) {
+    switch (made.advance()) {
+        case Planner::State::done:
             if (made.is_large()) trim();
             return 0;
-        }
-        if (state == Planner::State::read) return 2;
-        if (state == Planner::State::stuck) return -1;
-        if (state == Planner::State::too_large) return -2;
-        if (state == Planner::State::too_wide) return -3;
-        if (now() >= end) return 1;
+        case Planner::State::read: return 2;
+        case Planner::State::stuck: return -1;
+        case Planner::State::too_large: return -2;
+        case Planner::State::too_wide: return -3;
+        default: return 1;
     }
 }
 
@@ -355,7 +345,8 @@ QX_EXPORT(plan_read, (qx::Int planner)) {
 // Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
 // -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
 QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
-    return Owned<Planner>::change(planner, [&](Planner& made) { return advanced(made, milliseconds); });
+    return Owned<Planner>::change(
+        planner, [&](Planner& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });
 }
 
 // Writes the address and the length of each array of a finished plan, and then numbers, the last of which is the address of
@@ -416,11 +407,8 @@ QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits
 
 // Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
 QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
-    return Owned<Encoder>::change(encoder, [&](Encoder& made) {
-        for (qx::Int end = now() + milliseconds; made.advance();)
-            if (now() >= end) return 1;
-        return 0;
-    });
+    return Owned<Encoder>::change(
+        encoder, [&](Encoder& made) { return qx::worked_for(milliseconds, [&] { return qx::Int{made.advance()}; }); });
 }
 
 // Writes where the programs of encoded sweeps begin, one behind the other, and the bytes of all.

@@ -4,6 +4,7 @@
 
 #include "base/export.hpp"
 #include "readers/known.hpp"
+#include "thresholds/table.hpp"
 
 namespace {
 
@@ -90,7 +91,7 @@ QX_EXPORT(structure_text,
             if (is_of(one, op_type)) write_operation(one, text, out);
             else out << text(one);
             if (call.error()) return Int{-1};
-            if (!out.fits()) return place;
+            if (qx::thresholds.written_bytes.met(!out.fits())) return place;
         }
         *written = out.size();
         return end;

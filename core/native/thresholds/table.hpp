@@ -46,16 +46,17 @@ class Threshold {
     // Returns the number, or this one if that is less.
     Int at_most(Int number) const { return number > *this ? value_ : number; }
 
-    unsigned char sides() const { return sides_.load(std::memory_order_relaxed); }
-    void forget() { sides_.store(0, std::memory_order_relaxed); }
-
-  private:
+    // Keeps in mind a side that is known in another way than by a comparison; returns it.
     bool met(bool is_beyond) const {
         unsigned char known = sides(), side = is_beyond ? beyond : within;
         if (!(known & side)) sides_.store(known | side, std::memory_order_relaxed);
         return is_beyond;
     }
 
+    unsigned char sides() const { return sides_.load(std::memory_order_relaxed); }
+    void forget() { sides_.store(0, std::memory_order_relaxed); }
+
+  private:
     Int value_ = 0;
     mutable std::atomic<unsigned char> sides_ = 0;
 };
@@ -66,7 +67,10 @@ class Threshold {
     row(instructions_at_once) row(runs_at_once) row(pieces_at_once) row(left_behind) row(reasons) \
     row(compared_pieces) row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) \
     row(divided_pieces) row(divided_work) row(parity_candidates) row(summed_entries) row(blocks_at_once) \
-    row(sweeps_at_once) row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows)
+    row(sweeps_at_once) row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows) row(coefficients_at_once) \
+    row(written_bytes) row(slice_microseconds) row(past_caches) row(layer_strings) row(layers_asked) \
+    row(layers_looked_at) row(items_moved) row(selectors) row(rotations_looked_at) \
+    row(strings_tried) row(strings_in_the_way)
 // clang-format on
 
 struct Thresholds {

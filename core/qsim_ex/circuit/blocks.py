@@ -219,9 +219,9 @@ def _flat(
     results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
     made = []
     for holds, part in ((results, inside), (~results, otherwise)):
-        if part and np.count_nonzero(holds) > thresholds.now.listed_values:
+        values = tuple(np.flatnonzero(holds).tolist()) if part else ()
+        if len(values) > thresholds.now.listed_values:
             return None
-        values = tuple(np.flatnonzero(holds).tolist())
         for instruction in part if values else ():
             one = _under(instruction, clbits, values)
             if one is None:
@@ -242,6 +242,5 @@ def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int,
     value = np.arange(1 << len(both))
     held = [sum((value >> both.index(clbit) & 1) << k for k, clbit in enumerate(of)) for of in (clbits, inner)]
     holds = np.isin(held[0], values) & np.isin(held[1], wanted)
-    if np.count_nonzero(holds) > thresholds.now.listed_values:
-        return None
-    return Conditional(operation, both, tuple(np.flatnonzero(holds).tolist()))
+    listed = tuple(np.flatnonzero(holds).tolist())
+    return None if len(listed) > thresholds.now.listed_values else Conditional(operation, both, listed)

@@ -228,50 +228,6 @@ def kraus(matrices: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     return kept
 
 
-def are_scaled_unitaries(matrices: NDArray[np.complex128]) -> bool:
-    """Return whether every matrix of [count, d, d] is a multiple of a unitary one (K†K is a multiple of 1)."""
-    products = matrices.conj().swapaxes(1, 2) @ matrices
-    weights = np.trace(products, axis1=1, axis2=2) / matrices.shape[-1]
-    return bool(np.abs(products - weights[:, None, None] * np.eye(matrices.shape[-1])).max() <= ROUNDING)
-
-
-def are_products(matrices: NDArray[np.complex128]) -> bool:
-    """Return whether every matrix of [count, 2^k, 2^k] is a Kronecker product of 2×2 matrices, one for each bit."""
-    for matrix in matrices:
-        rest = matrix
-        for first in factors(matrix)[:-1]:
-            blocks = blocks_of(rest)
-            of = np.einsum("rcij,ij->rc", blocks, first.conj())
-            if np.abs(blocks - of[:, :, None, None] * first).max() > ROUNDING:
-                return False
-            rest = of
-    return True
-
-
-def factors(matrix: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
-    """Return 2×2 matrices, that of the least significant bit first, whose Kronecker product is a matrix [2^k, 2^k].
-
-    Where a matrix is a product, every 2×2 block is a multiple of the first factor: the largest block is taken for it.
-    """
-    found = []
-    while len(matrix) > 2:
-        blocks = blocks_of(matrix)
-        sizes = np.linalg.norm(blocks, axis=(2, 3))
-        row, column = np.unravel_index(np.argmax(sizes), sizes.shape)
-        found.append(blocks[row, column] / sizes[row, column])
-        matrix = np.einsum("rcij,ij->rc", blocks, found[-1].conj())
-    return [*found, matrix]
-
-
-def blocks_of(matrix: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return the 2×2 blocks of a matrix [2^k, 2^k], as an array [2^(k−1), 2^(k−1), 2, 2].
-
-    A block holds the rows and columns that share all higher bits.
-    """
-    half = len(matrix) // 2
-    return matrix.reshape(half, 2, half, 2).transpose(0, 2, 1, 3)
-
-
 def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:
     """Return 2^k finite complex128 entries of modulus 1; raises `MatrixError`."""
     array = np.asarray(entries, dtype=np.complex128)

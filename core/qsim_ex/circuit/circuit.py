@@ -213,7 +213,7 @@ class Alike:
     """Gates of one row: the place of each one's first operand, and its parameters."""
 
     offsets: list[int] = field(default_factory=list)
-    parameters: list[Sequence[Any]] = field(default_factory=list)
+    parameters: list[Sequence[object]] = field(default_factory=list)
 
 
 class OperandBuilder:
@@ -318,7 +318,7 @@ class OperandBuilder:
             for name, alike in of.items():
                 yield name, of_factors, np.array(alike.offsets, dtype=np.intp), self._given(alike.parameters)
 
-    def _given(self, rows: list[Sequence[Any]]) -> Floats:
+    def _given(self, rows: list[Sequence[object]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""
         return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
 
@@ -371,7 +371,7 @@ class Remembered:
         self._entries: dict[tuple[int, Hashable], _Entry] = {}  # in the order in which they were used
         thresholds.depends(self)
 
-    def get(self, of: object, how: Hashable, made_from: Any) -> Any:
+    def get(self, of: object, how: Hashable, made_from: object) -> Any:
         """Return what was made of an object from an equal reading of it; None if there is nothing.
 
         how: further arguments on which it depends.
@@ -384,7 +384,7 @@ class Remembered:
             self._entries[key] = known
         return known.made
 
-    def put(self, of: object, how: Hashable, made_from: Any, made: Any, size: int) -> None:
+    def put(self, of: object, how: Hashable, made_from: object, made: object, size: int) -> None:
         """Remember what was made of an object; what was used longest ago makes room."""
         key = id(of), how
         self._entries.pop(key, None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def digest_of(parts: tuple[object, ...], operation: type) -> str:
     return digest.hexdigest()
 
 
-def _text(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
+def _text(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memoryview]:
     """Yield ``repr(parts)`` in pieces, each of which is valid until the next."""
     yield b"("
     if len(parts) > thresholds.now.written_parts:
@@ -41,12 +40,13 @@ def _text(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
     yield b",)" if len(parts) == 1 else b")"
 
 
-def _written(parts: tuple[object, ...], operation: type) -> Iterator[Any]:
+def _written(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memoryview]:
     """Yield the text between the brackets of a tuple in pieces."""
-    piece, written, place = np.empty(thresholds.now.written_bytes, dtype=np.uint8), np.zeros(1, dtype=np.int64), 0
+    piece = np.empty(thresholds.now.native.written_bytes, dtype=np.uint8)
+    written, place = np.zeros(1, dtype=np.int64), 0
     while place < len(parts):
         end = _write()(parts, operation, place, len(parts), address(piece), len(piece), address(written))
-        yield piece[: written[0]]
+        yield piece[: written[0]].data
         if end == place:  # an item that is longer than a piece
             yield f"{', ' if place else ''}{parts[place]!r}".encode()
             end += 1

@@ -53,24 +53,15 @@ def phases(angles: Angles) -> Complex:
             out.real[np.abs(out.real) < _QUARTER] = 0
             out.imag[(np.abs(out.imag) < _QUARTER) & (np.abs(array) > 1)] = 0  # a small angle is not 0
         return out
-    flat, to, piece = array.reshape(-1), out.reshape(-1), thresholds.now.angles_at_once
-    for first in range(0, flat.size, piece):
-        part = flat[first : first + piece]
+    flat, to = array.reshape(-1), out.reshape(-1)
+    for first, end in thresholds.pieces(flat.size, thresholds.now.angles_at_once):
+        part = flat[first:end]
         whole = np.rint(part * (1 / _PART))
         rest = part - whole * _HIGH
         rest -= whole * _LOW
         rest *= (np.abs(rest) > _QUARTER) | (whole == 0)
-        _around(whole, rest, to[first : first + piece])
+        _around(whole, rest, to[first:end])
     return out
-
-
-def phases_of_turns(turns: Floats, out: Complex) -> None:
-    """Write e^{iφ} for angles in parts of a turn, float64 [..., count], to `out`."""
-    piece = thresholds.now.angles_at_once
-    for first in range(0, turns.shape[-1], piece):
-        part = turns[..., first : first + piece]
-        whole = np.rint(part)
-        _around(whole, (part - whole) * _PART, out[..., first : first + piece])
 
 
 def _around(whole: Floats, rest: Floats, out: Complex) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
 
 Complex = NDArray[np.complex128]
+SaveValues = NDArray[Any]
+"""What a save keeps of some states, a row of values for each, in the type that the save's row of `SAVE_KINDS` says."""
 
 What = Literal[
     "statevector",
@@ -141,7 +143,7 @@ class SaveKind:
     some_wires: bool = False
     asks: Literal["observable", "values"] | None = None
     dtype: type[np.generic] | None = None
-    of_density: Callable[[Save, Complex], NDArray[Any]] | None = None
+    of_density: Callable[[Save, Complex], SaveValues] | None = None
     of_mixed: bool = True
     gates_only: bool = False
     in_order: bool = False

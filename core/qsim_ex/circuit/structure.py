@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from qsim_ex import thresholds
@@ -180,7 +180,7 @@ class Structure:
                 return False
         return True
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
 

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -94,7 +94,7 @@ def _print(outcome: Report, as_json: bool) -> int:
     return outcome.exit_code
 
 
-def _write(told: dict[str, Any]) -> None:
+def _write(told: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -71,7 +70,7 @@ class DemoReport:
         """The exit code: not 0 if one answer is wrong."""
         return report.DONE if all(answer.good(self.limit) for answer in self.answers) else report.CHECK_FAILED
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return counts (bit k of a string, from the right, is wire k), the answers, and where the engine ran."""
         counts = {format(value, f"0{eraser.NUM_QUBITS}b"): count for value, count in self.result.counts().items()}
         return document(
@@ -129,7 +128,7 @@ class DemoReport:
         heading(page, "Checked", f"amplitudes against the definition, at most {self.limit:.0e} off; shots one by one")
         page.print()
         columns = [("", "left"), ("through", "left"), ("amplitudes off by", "right"), ("same shots", "right")]
-        rows: list[Sequence[Any]] = [
+        rows: list[Sequence[object]] = [
             (
                 mark(a.good(self.limit)),
                 a.name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -130,7 +129,7 @@ class DoctorReport:
         checked = "right in both precisions" if self.checks else "not checked"
         return f"{devices[0].upper()}{devices[1:]}: {checked}."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return all findings, and the verdict."""
         return document(
             "doctor",

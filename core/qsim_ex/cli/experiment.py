@@ -18,7 +18,7 @@ from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.frameworks.frontends import Runner
 from qsim_ex.options import Options
-from qsim_ex.precision import PRECISIONS
+from qsim_ex.precision import PRECISIONS, Amplitudes
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 
@@ -95,7 +95,7 @@ class Experiment:
     def _answer(
         self,
         name: str,
-        psi: NDArray[np.complexfloating[Any, Any]],
+        psi: Amplitudes,
         counts: Mapping[int, int],
         metadata: Mapping[str, Any],
     ) -> Answer:

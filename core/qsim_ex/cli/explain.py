@@ -90,7 +90,7 @@ class ExplainReport:
         """The sum over all plans."""
         return sum((summary(plan, self.precision) for plan in self.plans), NO_WORK)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the plan as data: every step, register block and item, and the sums."""
         return document(
             "explain",

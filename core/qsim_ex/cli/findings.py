@@ -97,7 +97,7 @@ def show_software(
 ) -> None:
     """Print versions, and what each optional part is for."""
     heading(page, "Software", f"qsim-ex {packages.version() or packages.NOT_INSTALLED.removeprefix('qsim-ex ')}")
-    rows: list[Sequence[Any]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
+    rows: list[Sequence[object]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
     rows += [(mark_of(bool(part.version)), part.name, part.version or "not installed", part.use) for part in cuda]
     rows += [(mark_of(one.good), "kernels", str(one.count or "none"), one.use) for one in kernels]
     good, versions, use = mpi_row()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console
 
@@ -41,7 +40,7 @@ class Processes:
     problem: str | None = None
     device_memory: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the findings as JSON values."""
         names = ("started_by", "rank", "size", "mpi4py", "host", "rack", "connection", "problem", "device_memory")
         return {name: getattr(self, name) for name in names} | {"layers": [layer.to_json() for layer in self.layers]}

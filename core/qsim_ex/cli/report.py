@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.console import Console
 
@@ -36,7 +36,7 @@ class Report(Protocol):
     def exit_code(self) -> int:
         """The exit code, one of the codes above."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the outcome as data for JSON."""
 
     def show(self, page: Console) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -73,6 +73,6 @@ def show_where(page: Console, result: Result) -> None:
     )
 
 
-def document(command: str, **content: Any) -> dict[str, Any]:
+def document(command: str, **content: object) -> dict[str, object]:
     """Return the outermost object of every JSON document."""
     return {"qsim_ex": packages.version(), "command": command, **content}

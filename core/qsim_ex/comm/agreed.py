@@ -24,7 +24,7 @@ class Asking(NamedTuple):
     given: by name what tells this call from others, as objects whose `repr` does so. also: what the others are to hear.
     """
 
-    given: Mapping[str, Any]
+    given: Mapping[str, object]
     also: Any = None
 
 

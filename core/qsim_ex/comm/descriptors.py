@@ -15,12 +15,13 @@ import shutil
 import socket
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from qsim_ex.comm.neighbours import place
 from qsim_ex.comm.processes import host_key
+from qsim_ex.comm.protocol import AllGather
 
 Descriptors = tuple[int, ...]
 
@@ -64,7 +65,7 @@ class _Asked(NamedTuple):
     why: str
 
 
-def passed(allgather: Callable[[Any], list[Any]], rank: int, own: Sequence[int]) -> Passed:
+def passed(allgather: AllGather, rank: int, own: Sequence[int]) -> Passed:
     """Return the descriptors of all other ranks of this host; all ranks call it, each with its own.
 
     They may be closed by their owner as soon as this returns on any rank and all have met once more.
@@ -118,7 +119,7 @@ def fetched(pid: int, descriptors: Sequence[int]) -> Descriptors:
 
 
 def _through_sockets(
-    allgather: Callable[[Any], list[Any]], rank: int, own: Sequence[int], missing: tuple[int, ...], result: Passed
+    allgather: AllGather, rank: int, own: Sequence[int], missing: tuple[int, ...], result: Passed
 ) -> None:
     """Add the descriptors of ranks that have to send them; all ranks call it."""
     with _Inbox(missing) as inbox:

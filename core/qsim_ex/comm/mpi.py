@@ -166,7 +166,7 @@ class Mpi:
             self._wait([self._comm.Ibcast(total, root=0)])
         return found
 
-    def allgather(self, value: Any) -> list[Any]:
+    def allgather(self, value: object) -> list[Any]:
         """Return the values of all ranks, in the order of the ranks, as copies."""
         return self._allgather(self._comm, value)
 
@@ -187,7 +187,7 @@ class Mpi:
         return self._gather_long(comm, data, np.array(lengths), each, control=control)
 
     def _gather_long(
-        self, comm: Any, data: bytes, sizes: Array, each: Sequence[memoryview], *, control: bool
+        self, comm: object, data: bytes, sizes: Array, each: Sequence[memoryview], *, control: bool
     ) -> list[Any]:
         """Return the values of all ranks, of which the first message has brought the beginnings."""
         said = np.frombuffer(data, dtype=np.uint8)
@@ -240,7 +240,7 @@ class Mpi:
         """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
         return self.renewed_with(None)[0]
 
-    def renewed_with(self, value: Any) -> tuple[Mpi, list[Any]]:
+    def renewed_with(self, value: object) -> tuple[Mpi, list[Any]]:
         """Do what `renewed` does; return the values of all ranks too, which come with the same message."""
         failed = self._error is not None or self._generation in self._world.failed
         found = self._allgather(self._world.control, (failed, value))

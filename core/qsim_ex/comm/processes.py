@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import select
 import socket
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from qsim_ex.comm.protocol import AllGather
 
 
 class Watched:
@@ -44,7 +44,7 @@ def host_key() -> tuple[str, str]:
     return socket.gethostname(), namespace
 
 
-def processes_of(allgather: Callable[[Any], list[Any]], rank: int) -> dict[int, Watched]:
+def processes_of(allgather: AllGather, rank: int) -> dict[int, Watched]:
     """Return the watched processes of all other ranks on this host; all ranks call it."""
     found: dict[int, Watched] = {}
     own = host_key()

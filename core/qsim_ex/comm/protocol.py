@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+AllGather = Callable[[object], list[Any]]
+"""`Communicator.allgather`."""
+
 
 class Communicator(Protocol):
     """One rank's end of a connection between `size` ranks, numbered from 0.

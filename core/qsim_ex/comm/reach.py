@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.comm.processes import host_key
-from qsim_ex.comm.protocol import Array
+from qsim_ex.comm.protocol import AllGather, Array
 
 _PR_SET_PTRACER = 0x59616D61
 
@@ -56,7 +56,7 @@ class MemoryRuns(NamedTuple):
                 yield row, min(count, self.rows - row), first, min(thresholds.now.reached_at_once, self.width - first)
 
 
-def reached(allgather: Callable[[Any], list[Any]], rank: int) -> dict[int, int]:
+def reached(allgather: AllGather, rank: int) -> dict[int, int]:
     """Return the process of each other rank that this one reaches and that reaches this one; all ranks call it."""
     if _libc is not None and hasattr(_libc, "prctl"):
         # Where Yama restricts who may do this, we allow it to what our launcher has started; elsewhere it is an error.

@@ -19,7 +19,7 @@ _jobs: set[Future[Any]] = set()
 """The jobs that have not ended."""
 
 
-def submitted_in_turn(submit: Callable[..., Future[Any]], work: Callable[[], Any]) -> Future[Any]:
+def submitted_in_turn(submit: Callable[..., Future[object]], work: Callable[[], Any]) -> Future[Any]:
     """Submit a job to the one thread that runs all jobs; it has its turn from its beginning to its end.
 
     submit: the method of an executor.

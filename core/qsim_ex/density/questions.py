@@ -7,14 +7,13 @@ over bit wires are sums over the values of classical bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.saves import SAVE_KINDS, Save, What
+from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues, What
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import move_bits
 
@@ -49,11 +48,11 @@ class DensityRows:
         """Return ⟨s|ρ|s ⊕ x⟩ for each value s of the row wires and then the bit wires, [rows, 2^(n + bits)]."""
         n, size = self._n, 1 << self._n + self._bits
         found = np.empty((self._states.rows, size), dtype=np.complex128)
-        for first in range(0, size, thresholds.now.amplitudes_at_once):
-            values = np.arange(first, min(first + thresholds.now.amplitudes_at_once, size), dtype=np.int64)
+        for first, end in thresholds.pieces(size, thresholds.now.amplitudes_at_once):
+            values = np.arange(first, end, dtype=np.int64)
             rows = values & (1 << n) - 1
             at = rows | (rows ^ x) << n | values >> n << 2 * n
-            found[:, first : first + len(values)] = self._states.gather(at, self._every)
+            found[:, first:end] = self._states.gather(at, self._every)
         return found
 
     def expectations(self, sums: Sequence[PauliSum]) -> tuple[Complex, Floats]:
@@ -104,7 +103,7 @@ class DensityRows:
         return found.reshape(len(found), 1 << len(given), 1 << k, 1 << k).swapaxes(2, 3)
 
 
-def read(rows: DensityRows, save: Save, num_wires: int, given: Sequence[int] = ()) -> NDArray[Any]:
+def read(rows: DensityRows, save: Save, num_wires: int, given: Sequence[int] = ()) -> SaveValues:
     """Return the value of a save for each row, and for each value of the bit wires `given`.
 
     [rows, 2^given, …]; NaN for a value of the bits that never occurs.
@@ -167,7 +166,7 @@ def _means(rows: DensityRows, sums: Sequence[PauliSum], wires: Sequence[int], gi
     return means
 
 
-READERS: dict[What, Callable[[DensityRows, Save, Sequence[int], Sequence[int]], NDArray[Any]]] = {
+READERS: dict[What, Callable[[DensityRows, Save, Sequence[int], Sequence[int]], SaveValues]] = {
     "probabilities": _probabilities,
     "expectation_value": _expectation_value,
     "expectation_value_variance": _expectation_value_variance,
@@ -176,7 +175,7 @@ READERS: dict[What, Callable[[DensityRows, Save, Sequence[int], Sequence[int]], 
 """Readers of kinds of saved values that are read faster than from density matrices; they return [rows, 2^given, …]."""
 
 
-def _read(rows: DensityRows, save: Save, wires: Sequence[int], given: Sequence[int]) -> NDArray[Any]:
+def _read(rows: DensityRows, save: Save, wires: Sequence[int], given: Sequence[int]) -> SaveValues:
     """Return the value of a save for each row and each value of the given bits."""
     if (reader := READERS.get(save.what)) is not None:
         return reader(rows, save, wires, given)
@@ -194,7 +193,7 @@ def moments(rows: DensityRows, save: Save, num_wires: int) -> Complex:
     wires = save.depends_on(num_wires)
     if save.what == "expectation_value_variance":
         assert save.observable is not None
-        found: NDArray[Any] = np.stack(_means(rows, [save.observable, save.observable.squared()], wires, ()), axis=1)
+        found: SaveValues = np.stack(_means(rows, [save.observable, save.observable.squared()], wires, ()), axis=1)
     else:
         found = _read(rows, save, wires, ())
     return np.concatenate([found.reshape(len(found), -1), rows.populations(())], axis=1).astype(np.complex128)
@@ -207,7 +206,7 @@ def mean(save: Save, found: Complex) -> Complex:
     return np.array([found[0], found[1] - found[0] ** 2])
 
 
-def _marginal(values: NDArray[Any], kept: Sequence[int]) -> NDArray[Any]:
+def _marginal(values: NDArray[np.generic], kept: Sequence[int]) -> SaveValues:
     """Return the sums of [rows, 2^m] over all bits of the second index but some, ``kept[0]`` least significant."""
     m = values.shape[1].bit_length() - 1
     if [*kept] == [*range(m)]:
@@ -215,5 +214,5 @@ def _marginal(values: NDArray[Any], kept: Sequence[int]) -> NDArray[Any]:
     axes = [m - bit for bit in reversed(kept)]  # axis 1 is the highest bit
     rest = [axis for axis in range(1, m + 1) if axis not in {*axes}]
     tensor = values.reshape(len(values), *(2,) * m).transpose(0, *axes, *rest)
-    found: NDArray[Any] = tensor.reshape(len(values), 1 << len(axes), -1).sum(axis=2)
+    found: SaveValues = tensor.reshape(len(values), 1 << len(axes), -1).sum(axis=2)
     return found

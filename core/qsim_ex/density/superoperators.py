@@ -22,6 +22,9 @@ Complex = NDArray[np.complex128]
 ROUNDING = 1e-15
 """The largest entry of Σ conj(K) ⊗ K that is taken for zero: what is left where contributions cancel."""
 
+_ZERO, _ONE, _MINUS_ONE, _REAL, _COMPLEX = map(int, (Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL, Entry.COMPLEX))
+"""Classes for NumPy, which asks an enumeration for attributes, in Python, and drops Ctrl-C if it comes there."""
+
 
 class KrausPlace(NamedTuple):
     """The place of a channel's Kraus matrices in a circuit's operands; channels that share it are equal.
@@ -86,20 +89,20 @@ def _settled(classes: NDArray[np.int64]) -> Pattern:
     """
     size = 1 << (classes.size.bit_length() - 1) // 2
     grid = classes.reshape(size, size)
-    alone = ((grid != Entry.ZERO).sum(axis=0) == 1) & ((grid != Entry.ZERO).sum(axis=1) == 1)
+    alone = ((grid != _ZERO).sum(axis=0) == 1) & ((grid != _ZERO).sum(axis=1) == 1)
     kept = np.eye(size, dtype=bool) & alone[:, None]
-    if not (grid > Entry.MINUS_ONE).any() and not alone.all():
+    if not (grid > _MINUS_ONE).any() and not alone.all():
         kept[...] = False
-    return np.where((grid == Entry.ONE) & ~kept, Entry.REAL, grid).astype(np.uint8).tobytes()
+    return np.where((grid == _ONE) & ~kept, _REAL, grid).astype(np.uint8).tobytes()
 
 
 def _classes(entries: Complex) -> NDArray[np.int64]:
     """Return the class of each number."""
-    kinds = np.where(entries.imag != 0, Entry.COMPLEX, Entry.REAL)
-    return np.select([entries == 0, entries == 1], [Entry.ZERO, Entry.ONE], kinds).astype(np.int64)
+    kinds = np.where(entries.imag != 0, _COMPLEX, _REAL)
+    return np.select([entries == 0, entries == 1], [_ZERO, _ONE], kinds).astype(np.int64)
 
 
 def _either(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the class of entries that have one class in some bindings and the other in others."""
-    wider = np.where(np.maximum(one, other) == Entry.COMPLEX, Entry.COMPLEX, Entry.REAL)
+    wider = np.where(np.maximum(one, other) == _COMPLEX, _COMPLEX, _REAL)
     return np.where(one == other, one, wider).astype(np.int64)

@@ -12,7 +12,7 @@ from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options import Options
 from qsim_ex.options.network import Layers, describe, layers_of, nearest_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost.stage_cost import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates
 
 
 class DeviceModel(NamedTuple):

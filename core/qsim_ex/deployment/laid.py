@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.comm.connection import RanksInUse
 from qsim_ex.comm.neighbours import HOSTS, MeasuredBy, Rate, layers_of_ranks, on_hosts
 from qsim_ex.deployment.rooms import Room
@@ -16,7 +17,6 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import DeviceError, QsimExError
-from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
@@ -27,9 +27,6 @@ from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest, neare
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
-    from qsim_ex.devices.cpu import device as cpu_device
-else:
-    cpu_device = later("qsim_ex.devices.cpu.device")
 
 
 _INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
@@ -128,7 +125,7 @@ def _trading(own: Options, communicator: Communicator, used: int, num_wires: int
     each = len(own.devices or (0,)) * own.virtual_peers
     local = max(0, num_wires - (used * each).bit_length() + 1)  # too few wires are told when all is laid out
     cpu = own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM)
-    if cpu and state_bytes(local, own.dtype) < cpu_device.CpuDevice.shares_from:
+    if cpu and state_bytes(local, own.dtype) < thresholds.now.large_bytes:
         return HOSTS
 
     def measured_by() -> Rate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
@@ -28,7 +28,7 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     seats = _seats(communicator)
     mine = seats[communicator.rank]
     before = sum(seat.host == mine.host for seat in seats[: communicator.rank])
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     if options.threads is None:
         changes["threads"] = max(1, host.cores() // Counter(seats)[mine])
     if options.devices is not None and (count := discover.gpus_here()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -33,6 +33,7 @@ class Device(Protocol):
     in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
     interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)
+    writes_anew: bool  # whether circuits are run as they are written out of their forms, where that is faster
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"
 
@@ -163,10 +164,10 @@ class CopyQueue(Protocol):
         Both are views of amplitudes, [k] contiguous or [rows, k] with contiguous rows.
         """
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all that is queued so far."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later copies begin after the mark, which may be another queue's or `Copies.mark`'s."""
 
     def synchronize(self) -> None:
@@ -181,15 +182,15 @@ class Copies(ABC):
         """Return a new queue of copies."""
 
     @abstractmethod
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all work that is queued on the device so far."""
 
     @abstractmethod
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later work on the device begin after a copy queue's mark."""
 
     @abstractmethod
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Wait on the host until all work before a mark is done, the device's own or a copy queue's."""
 
     @abstractmethod
@@ -199,56 +200,9 @@ class Copies(ABC):
         'plain' if the device reads any host memory. Raises `OutOfMemory`.
         """
 
-    def lock(self, memory: NDArray[Any]) -> str:  # noqa: ARG002
+    def lock(self, memory: NDArray[np.generic]) -> str:  # noqa: ARG002
         """Get host memory that others share ready for copies, as long as it lasts; return its kind as `host_memory`."""
         return "plain"
-
-
-Handle = int | bytes
-"""What another process maps memory by: a file descriptor of this process, or bytes that mean the same everywhere."""
-
-
-class SharedBuffer(NamedTuple):
-    """Memory that other processes can map.
-
-    handle: None if they cannot. kind: of handle, in words; empty for none. why: why it has no better kind.
-    """
-
-    buffer: Buffer
-    handle: Handle | None
-    kind: str
-    why: str
-
-
-class SharesMemory(ABC):
-    """A device whose memory other processes can map, so that two of them trade amplitudes in place.
-
-    shares_from: the fewest bytes of a sub state vector for which that pays.
-    """
-
-    shares_from: int = 0
-
-    @abstractmethod
-    def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
-        """Return a buffer and its handle, which the caller closes; raises `OutOfMemory`."""
-
-    @abstractmethod
-    def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
-        """Return the buffer of another process, for `swap_half` and `pull` of this device alone; raises `DeviceError`.
-
-        Its memory lasts while any process has it mapped, also when its owner has died.
-        """
-
-    @abstractmethod
-    def swap_half(self, mine: Buffer, theirs: Buffer, half: int) -> None:
-        """Queue a swap of one half of a view with that of another process, which swaps the other; half: 0 or 1.
-
-        Both views have one shape and one stride: [k] contiguous or [rows, k] with contiguous rows; all are powers of 2.
-        """
-
-    @abstractmethod
-    def pull(self, mine: Buffer, theirs: Buffer) -> None:
-        """Queue a copy of a view of another process; the views are as in `swap_half`."""
 
 
 class LoadsNumbers(ABC):
@@ -265,7 +219,7 @@ class LoadsNumbers(ABC):
         """
 
     @abstractmethod
-    def queue(self, buffer: Buffer, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+    def queue(self, buffer: Buffer, loaded: Iterable[object], begin: bool, at_once: int) -> Iterator[None] | None:
         """Queue all steps on a state in one piece, without Python between them; return None if this device cannot.
 
         The iterator yields when so many launches are queued, for which it then waits, and at the end.

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Shape
 
@@ -32,6 +32,10 @@ class HypotheticalDevice(Protocol):
         """Whether its sweeps use fresh bits."""
 
     @property
+    def writes_anew(self) -> bool:
+        """Whether circuits are run as they are written out of their forms."""
+
+    @property
     def name(self) -> str:
         """The device's name."""
 
@@ -50,6 +54,7 @@ class HypotheticalGpu:
     in_host_memory = False
     interprets = True
     grows = True
+    writes_anew = False
     description = "a GPU that is not on this machine"
 
     def __init__(self, number: int) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
-from qsim_ex.precision import PRECISIONS, STORAGE
-
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
+from qsim_ex.precision import PRECISIONS, STORAGE, AmplitudeDtype, Amplitudes
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -27,7 +23,7 @@ def human(size: int) -> str:
     return f"{size} bytes" if unit == 0 else f"{size / (1 << 10 * unit):.1f} {_UNITS[unit]}"
 
 
-def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
+def state_bytes(num_wires: int, dtype: AmplitudeDtype) -> int:
     """Return the bytes of 2^num_wires amplitudes."""
     return STORAGE[dtype].nbytes(1 << num_wires)
 
@@ -45,7 +41,7 @@ def kept_bytes() -> int:
 
 def require(
     num_wires: int,
-    dtype: np.dtype[Any],
+    dtype: AmplitudeDtype,
     places: Sequence[tuple[str, int]],
     *,
     states: int = 1,
@@ -80,7 +76,7 @@ def require_on_host(what: str, needed: int, free: int) -> None:
         raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. Ask for a part of it.")
 
 
-def pageable(num_amplitudes: int, dtype: np.dtype[Any]) -> Amplitudes:
+def pageable(num_amplitudes: int, dtype: AmplitudeDtype) -> Amplitudes:
     """Return host memory from NumPy; raises `OutOfMemory`."""
     size = STORAGE[dtype].nbytes(num_amplitudes)
     _require_free(size)

@@ -57,7 +57,7 @@ def take(size: int) -> Bytes:
     return shown
 
 
-def lock(memory: NDArray[Any]) -> None:
+def lock(memory: NDArray[np.generic]) -> None:
     """Lock memory that somebody else has made, until it is gone; may be called again.
 
     Raises CuPy's error if it cannot be locked.

@@ -54,12 +54,6 @@ def in_notebook() -> bool:
     return hasattr(get_ipython(), "kernel")
 
 
-def notice(text: str) -> None:
-    """Write a line on stderr if a user would see it."""
-    if interactive():
-        _write(f"qsim-ex: {text}")
-
-
 class Bar:
     """A bar for one piece of work; use it in ``with``, so that it ends with the work, also by an error or Ctrl-C.
 

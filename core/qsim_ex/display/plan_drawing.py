@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Any, Protocol
 
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -57,7 +58,7 @@ class PlanDrawing:
         rows = self._kinds()
         heights = [0.8, max(1.2, 0.125 * self.bits), 0.19 * max(len(rows), 2), 0.24 * len(self._levels()) + 0.1]
         heights += [0.4] * bool(timings)
-        figure: Any = Figure(figsize=(9.6, sum(heights) + 0.55 * len(heights) + 0.7), layout="constrained")
+        figure = Figure(figsize=(9.6, sum(heights) + 0.55 * len(heights) + 0.7), layout="constrained")
         figure.set_facecolor(self.colors.ground)
         axes = figure.subplots(len(heights), 1, height_ratios=heights)
         for one in axes:
@@ -70,7 +71,7 @@ class PlanDrawing:
         if timings:
             self._timeline(axes[4], timings, watched)
         self._legend(axes[1])
-        return figure  # type: ignore[no-any-return]
+        return figure
 
     def _title(self) -> str:
         gates, sweeps = sum(c.gates for c in self.charts), sum(step.kind == "sweep" for step in self.steps)
@@ -78,7 +79,7 @@ class PlanDrawing:
         words = [_count(gates, "gate"), _count(sweeps, "sweep"), _count(len(self.columns) - others, "register block")]
         return ", ".join(words + [_count(others, "other step")] * bool(others))
 
-    def _style(self, axes: Any) -> None:
+    def _style(self, axes: Axes) -> None:
         axes.set_facecolor(self.colors.ground)
         axes.tick_params(colors=self.colors.ink, labelsize=8, length=2)
         for side in axes.spines.values():
@@ -86,12 +87,12 @@ class PlanDrawing:
         for text in (axes.xaxis.label, axes.yaxis.label):
             text.set_color(self.colors.ink)
 
-    def _head(self, axes: Any, text: str) -> None:
+    def _head(self, axes: Axes, text: str) -> None:
         axes.set_title(text, fontsize=9, loc="left", color=self.colors.ink)
 
     # --- over the blocks -----------------------------------------------------------------------------------------
 
-    def _over_blocks(self, axes: Any) -> None:
+    def _over_blocks(self, axes: Axes) -> None:
         """Draw the beginnings of steps and plans, and let the axes span all register blocks."""
         first = 0
         for chart in self.charts:
@@ -101,7 +102,7 @@ class PlanDrawing:
             first += len(chart.steps)
         axes.set(xlim=(0, len(self.columns)), xticks=[])
 
-    def _bytes(self, axes: Any) -> None:
+    def _bytes(self, axes: Axes) -> None:
         """Draw the bytes that each step moves, over its register blocks."""
         width = [len(step.columns) for step in self.steps]
         unit, size = _unit(max(step.bytes_moved for step in self.steps))
@@ -121,7 +122,7 @@ class PlanDrawing:
                 words = f"{step.bytes_moved / scale:.3g} {unit}"
                 axes.text(*place, words, ha="center", fontsize=7, color=self.colors.ink)
 
-    def _names(self, axes: Any, top: float) -> None:
+    def _names(self, axes: Axes, top: float) -> None:
         """Write a plan's title above its first step, where several plans have titles."""
         first = 0
         axes.set_ylim(0, top * 1.35)
@@ -131,7 +132,7 @@ class PlanDrawing:
                 axes.text(at, top * 1.1, f" {_short(chart.title, 34)}", fontsize=7, color=self.colors.ink)
             first += len(chart.steps)
 
-    def _nearness(self, axes: Any) -> None:
+    def _nearness(self, axes: Axes) -> None:
         """Draw how near to the arithmetic each index bit is in each register block."""
         grid = [[_near(column, bit, bits) for column, bits in self._sized()] for bit in range(self.bits)]
         self._mesh(axes, grid, self.colors.nearness, 3)
@@ -152,7 +153,7 @@ class PlanDrawing:
             for column in chart.columns:
                 yield column, chart.num_bits
 
-    def _gates(self, axes: Any, rows: Sequence[str]) -> None:
+    def _gates(self, axes: Axes, rows: Sequence[str]) -> None:
         """Draw how many operations of each kind run in each register block."""
         counts = [[_of_kind(column.gates, row, rows) for column in self.columns] for row in rows]
         most = max((count for row in counts for count in row), default=0)
@@ -167,7 +168,7 @@ class PlanDrawing:
         axes.set_yticklabels([_short(_fused(row), _LONGEST) for row in rows])
         self._head(axes, "where the gates run: operations of each kind")
 
-    def _numbers(self, axes: Any, counts: Sequence[Sequence[int]], most: int) -> None:
+    def _numbers(self, axes: Axes, counts: Sequence[Sequence[int]], most: int) -> None:
         """Write the counts into the cells, if there is room."""
         if len(self.columns) > 45:
             return
@@ -176,7 +177,7 @@ class PlanDrawing:
                 if count:
                     strong = count > 0.8 * most
                     color = self.colors.ground if strong else self.colors.ink
-                    axes.text(column + 0.5, row + 0.55, count, ha="center", va="center", fontsize=6.5, color=color)
+                    axes.text(column + 0.5, row + 0.55, str(count), ha="center", va="center", fontsize=6.5, color=color)
 
     def _kinds(self) -> list[str]:
         """Return the kinds of operations, the most frequent first; the rare ones are put together."""
@@ -188,7 +189,7 @@ class PlanDrawing:
 
     def _mesh(
         self,
-        axes: Any,
+        axes: Axes,
         grid: Sequence[Sequence[float | None]],
         shades: Sequence[str],
         top: float,
@@ -197,11 +198,11 @@ class PlanDrawing:
     ) -> None:
         colors: Any = LinearSegmentedColormap.from_list("near", list(shades)) if smooth else ListedColormap(shades)
         cells = len(grid) * len(self.columns)
-        lines = {"edgecolors": self.colors.grid, "linewidth": 0.3} if len(self.columns) <= 120 else {}
+        lines: dict[str, Any] = {"edgecolors": self.colors.grid, "linewidth": 0.3} if len(self.columns) <= 120 else {}
         values = ma.masked_invalid([[nan if cell is None else cell for cell in row] for row in grid])
         axes.pcolormesh(values, cmap=colors, vmin=0, vmax=top, rasterized=cells > _VECTOR, **lines)
 
-    def _legend(self, axes: Any) -> None:
+    def _legend(self, axes: Axes) -> None:
         colors = self.colors
         handles: list[Any] = [
             Patch(fc=color, ec=colors.ink, lw=0.5, label=label)
@@ -227,7 +228,7 @@ class PlanDrawing:
                 found[name] = found.get(name, 0.0) + count
         return found
 
-    def _bars(self, axes: Any) -> None:
+    def _bars(self, axes: Axes) -> None:
         """Draw the bytes moved on each level of memory, beside those of one pass for each gate."""
         levels = self._levels()
         least = min(levels.values())
@@ -245,7 +246,7 @@ class PlanDrawing:
         known = {"one pass for each gate": self.colors.nearness[1], "device memory": self.colors.nearness[3]}
         return [known.get(name, self.colors.motion) for name in levels]
 
-    def _timeline(self, axes: Any, timings: Mapping[str, float], watched: Sequence[Moment]) -> None:
+    def _timeline(self, axes: Axes, timings: Mapping[str, float], watched: Sequence[Moment]) -> None:
         """Draw the parts of a run one after another, and a mark for each step."""
         at, run = 0.0, 0.0
         for part, color in zip(_PARTS, self.colors.spans, strict=True):

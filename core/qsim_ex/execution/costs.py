@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
 
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.first_run import FirstRun, first_run
-from qsim_ex.planning.cost.stage_cost import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
 from qsim_ex.steps.plan import Plan
 
 
-def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment, rates: Rates = H200) -> PlanSummary:
+def total_of(plans: Sequence[Plan], dtype: AmplitudeDtype, deployment: Deployment, rates: Rates = H200) -> PlanSummary:
     """Return the sum of the costs of all plans; all zero without any, as for a run of compiled trajectories."""
     copying = None if KINDS[deployment.kind].copies is None else deployment
     return sum((_summary(plan, dtype, copying, rates) for plan in plans), NO_WORK)
 
 
-def first_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment, rates: Rates = H200) -> FirstRun:
+def first_of(plans: Sequence[Plan], dtype: AmplitudeDtype, deployment: Deployment, rates: Rates = H200) -> FirstRun:
     """Return the predicted times of the first run of all plans."""
     copies = KINDS[deployment.kind].copies
     host = work = 0.0
@@ -36,7 +33,7 @@ def first_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment
 
 
 @lru_cache(maxsize=256)
-def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None, rates: Rates) -> PlanSummary:
+def _summary(plan: Plan, dtype: AmplitudeDtype, copying: Deployment | None, rates: Rates) -> PlanSummary:
     """Return the costs of one plan; cached, since it reads every item, and a migrated run is rehearsed."""
     copies = None if copying is None else KINDS[copying.kind].copies
     if copying is None or copies is None:

@@ -18,6 +18,7 @@ from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
@@ -128,7 +129,7 @@ def prepare(
     plan: Plan,
     operands: NDArray[np.complex128],
     devices: Sequence[Device],
-    dtype: np.dtype[Any],
+    dtype: AmplitudeDtype,
     compile: str,
     *,
     rows: bool = False,
@@ -144,7 +145,7 @@ def prepare(
         ready = one.prepare_batch(plan.steps, local, dtype, compile)
         return ((ready, one.load_batch(ready, fill_batch(plan.coefficients, operands))),)
     numbers = fill(plan.coefficients, operands[0])
-    shares: dict[int, tuple[Any, Iterable[Any]]] = {}
+    shares: dict[int, tuple[Any, Iterable[object]]] = {}
     for device in devices:
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)

@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
 from qsim_ex.steps.index_map import IndexMap
 
 MOST_BYTES = 1 << 20
@@ -24,7 +22,7 @@ MOST_BYTES = 1 << 20
 MOST_WIRES = 58
 """The most wires of a state in a file: its bytes and its indices can be counted in 63 bits."""
 
-_DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in BY_DTYPE}
+_DTYPES: dict[str, AmplitudeDtype] = {dtype.name: dtype for dtype in BY_DTYPE}
 
 
 _HEXADECIMAL = re.compile("0x[0-9a-f]{1,16}")
@@ -44,7 +42,7 @@ class Header:
     """
 
     num_wires: int
-    dtype: np.dtype[Any]
+    dtype: AmplitudeDtype
     index_map: IndexMap
     piece: int
     pieces: int

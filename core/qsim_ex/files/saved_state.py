@@ -19,13 +19,12 @@ from typing import Any, BinaryIO
 from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.placement.base import Placement
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 
 MAGIC = b"qsim-ex state 2\n"
@@ -42,8 +41,6 @@ _HEAD = struct.Struct("<II")  # bytes of the header, and its checksum
 _FRAME = struct.Struct("<Q")  # the index of a piece's first amplitude
 _CHECK = struct.Struct("<I")  # the checksum behind a piece
 _BLOCK = 1024  # numbers whose squares are added up in their own precision, before float64 takes over
-
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -75,7 +72,7 @@ class SavedState:
         return self.header.num_wires
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The dtype of the amplitudes in the file."""
         return self.header.dtype
 
@@ -150,7 +147,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
         raise SavedStateError(f"{path} cannot be written: {error}.") from error
 
 
-def framed_bytes(piece: int, dtype: np.dtype[Any]) -> int:
+def framed_bytes(piece: int, dtype: AmplitudeDtype) -> int:
     """Return the bytes of a piece in a file."""
     return _FRAME.size + STORAGE[dtype].nbytes(piece) + _CHECK.size
 
@@ -247,7 +244,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
     if file.read(len(MAGIC)) != MAGIC:
         raise SavedStateError(
             f"{path} is not a state saved by qsim-ex in a format that this version reads. Load a file that "
-            "StateVector.save has written."
+            "StateVector.save has written; remove it if it was a checkpoint."
         )
     head = file.read(_HEAD.size)
     length, check = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 1)

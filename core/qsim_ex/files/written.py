@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -12,11 +13,15 @@ from typing import BinaryIO
 
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import SavedStateError
+from qsim_ex.kernels.interrupts import uninterrupted
 
 try:
     import fcntl
 except ImportError:  # Windows: there the leftovers of a killed process stay until somebody removes them
     fcntl = None  # type: ignore[assignment]
+
+_FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+"""Errors of a disk that has no room, or gives this user no more."""
 
 _NAMED = 40
 """How many letters of the file's name a temporary file has; the longest file names have 255 bytes."""
@@ -39,7 +44,8 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
             raise SavedStateError(
                 f"{path} needs {human(needed)}; the disk has {human(free)} free. Free space, or use another disk."
             )
-        part, file = _begun(path)
+        with uninterrupted():  # so that a file that is there has its name here
+            part, file = _begun(path)
         with file:
             yield file
             file.flush()
@@ -51,7 +57,8 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 part.unlink()
         if isinstance(error, OSError) and not isinstance(error, SavedStateError):
-            raise SavedStateError(f"{path} cannot be written: {error.strerror or error}.") from error
+            todo = "Free space, or use another disk." if error.errno in _FULL else "Give another path."
+            raise SavedStateError(f"{path} cannot be written: {error.strerror or error}. {todo}") from error
         raise
 
 

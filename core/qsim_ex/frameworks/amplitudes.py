@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.bits import gathered
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.program.separate import separation_of
 from qsim_ex.simulator import Simulator
@@ -31,7 +32,7 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
     for part in separation.parts:
         idle &= ~sum(1 << wire for wire in part.wires)
         if part.wires:
-            own = [sum((value >> wire & 1) << k for k, wire in enumerate(part.wires)) for value in values]
+            own = [gathered(value, part.wires) for value in values]
             operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
             with simulator.state(Circuit.of_structure(part.structure, operands)) as state:
                 found *= state.amplitudes(own)

@@ -73,9 +73,8 @@ class BindingGroup:
         """Return what tells this work from other work: a digest of structure, numbers, places and readout errors."""
         digest = hashlib.blake2b(self.template.key.encode(), digest_size=8)
         digest.update(np.array(self.places, dtype=np.int64).tobytes())
-        step = thresholds.now.bindings_at_once
-        for begin in range(0, len(self), step):
-            digest.update(self.operands(begin, min(begin + step, len(self))).tobytes())
+        for begin, end in thresholds.pieces(len(self), thresholds.now.bindings_at_once):
+            digest.update(self.operands(begin, end).tobytes())
         return f"{digest.hexdigest()} {key_of(self.readout_errors)!r}"
 
 

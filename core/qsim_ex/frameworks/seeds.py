@@ -7,7 +7,6 @@ the same seed whatever the number of runs. `sampling.fresh_job_seed` makes a bas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ def derived_seeds(base: int, count: int, *place: int) -> NDArray[np.uint64]:
     return made.astype(np.uint64, copy=False)
 
 
-def _remember(base: int, seeds: Sequence[int] | NDArray[Any]) -> None:
+def _remember(base: int, seeds: Sequence[int] | NDArray[np.generic]) -> None:
     """Remember that no user gave these seeds, if none gave the base; without other processes nobody asks."""
     if (launcher.LAUNCHED or connection.CONNECTED.is_set()) and were_drawn([base]):
         remember_drawn(map(int, seeds))

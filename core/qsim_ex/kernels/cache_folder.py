@@ -32,6 +32,10 @@ def made(name: str) -> Path | None:
     found = base()
     try:
         found.parent.mkdir(parents=True, exist_ok=True)
+        for path in {*found.absolute().parents, *found.resolve().parents}:
+            if why := _replaceable(path):
+                _warn(path, why)
+                return None
         for path in (found, found / name):
             path.mkdir(mode=0o700, exist_ok=True)
             if why := _refused(path):
@@ -47,10 +51,18 @@ def _refused(path: Path) -> str | None:
     if os.name == "nt":  # folders of users are theirs alone there
         return None
     about = path.stat()
-    if about.st_uid not in (os.geteuid(), 0):
-        return f"it belongs to another user (number {about.st_uid})"
+    for owner in (about.st_uid, path.lstat().st_uid):  # who owns a link may turn it elsewhere
+        if owner not in (os.geteuid(), 0):
+            return f"it belongs to another user (number {owner})"
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "others may write to it"
+    return None
+
+
+def _replaceable(path: Path) -> str | None:
+    """Return why what is in a folder may become something else, by its name; None if it stays what it is."""
+    if os.name != "nt" and path.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+        return "others may replace what is in it"
     return None
 
 

@@ -7,16 +7,13 @@ import platform
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from qsim_ex.native import library
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
 
 
 @lru_cache(maxsize=8)
-def lane_bits(dtype: np.dtype[Any], chosen: str = "") -> int:
+def lane_bits(dtype: AmplitudeDtype, chosen: str = "") -> int:
     """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512.
 
     chosen: the instruction set; the best of this processor by default.

@@ -127,7 +127,7 @@ def refusal(function: Any) -> OutOfMemory:
     )
 
 
-def _checked(returned: int, function: Any, _arguments: tuple[Any, ...]) -> int:
+def _checked(returned: int, function: object, _arguments: tuple[object, ...]) -> int:
     if returned == REFUSED:
         raise refusal(function)
     return returned

@@ -44,6 +44,21 @@ class Native:
     chunk_work: instructions times amplitudes of a chunk of a sweep; less than a millisecond.
     chunk_amplitudes: the most amplitudes of a chunk of other work; chunk_bytes: the bytes of one that only copies.
     distinct_rows: the most distinct rows of bits that are found by a table, 1,024 or fewer; more are sorted.
+    coefficients_at_once: instructions whose coefficients are made between two looks whether the run is cancelled.
+    written_bytes: the bytes of a piece of the text of a structure.
+    slice_microseconds: how long a call may last between two checks for Ctrl-C; 0 stands for no limit.
+    past_caches: the bytes above which a growing state is written past the caches; 0 stands for those of the machine's
+        last cache, and for 64 MiB at least.
+
+    Of the form:
+    layer_strings: the strings of a layer that are asked one by one; more are reduced to a basis first.
+    layers_asked: the layers that a rotation asks one by one before it looks where there may be others.
+    layers_looked_at: the most layers that it asks; one that commutes with more stays behind them.
+    items_moved: the most items that a turn may have behind it to be written anew.
+    selectors: the most wires that a gate only reads, if it becomes rotations; it is a block with more. 5 or fewer.
+    rotations_looked_at: the rotations that are looked at where a form is written out and its frame changes.
+    strings_tried: how many of those that may run first are tried as the one that becomes diagonal; 1 or more.
+    strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared.
     """
 
     window: int = 1024
@@ -73,3 +88,15 @@ class Native:
     chunk_amplitudes: int = 1 << 18
     chunk_bytes: int = 1 << 20
     distinct_rows: int = 1024
+    coefficients_at_once: int = 1 << 16
+    written_bytes: int = 1 << 22
+    slice_microseconds: int = 50_000
+    past_caches: int = 0
+    layer_strings: int = 32
+    layers_asked: int = 8
+    layers_looked_at: int = 4096
+    items_moved: int = 64
+    selectors: int = 5
+    rotations_looked_at: int = 200
+    strings_tried: int = 6
+    strings_in_the_way: int = 20

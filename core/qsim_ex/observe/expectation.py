@@ -47,7 +47,7 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
     for x, z in sorted(wanted):
         by_x.setdefault(x, []).append(z)
     most = thresholds.now.z_parts
-    parts = [(x, zs[first : first + most]) for x, zs in by_x.items() for first in range(0, len(zs), most)]
+    parts = [(x, zs[first:end]) for x, zs in by_x.items() for first, end in thresholds.pieces(len(zs), most)]
     values: dict[tuple[int, int], float] = {}
     for (x, zs), totals in zip(parts, placement.paulis(parts), strict=True):
         for z, total in zip(zs, totals.tolist(), strict=True):

@@ -7,24 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.saves import SAVE_KINDS, Save, What
+from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues, What
 from qsim_ex.observe import expectation
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import States
+from qsim_ex.precision import Amplitudes
 from qsim_ex.program.kraus import density_of, strings_of
 
-Values = NDArray[Any]
 Wires = tuple[int, ...]
 
 
-def read(states: States, save: Save, *, normalise: bool) -> Values:
+def read(states: States, save: Save, *, normalise: bool) -> SaveValues:
     """Return the value of a save for each row of some states, [rows, …].
 
     normalise: whether the states, whose norm is only near 1, are normalised first.
@@ -37,15 +34,15 @@ def read(states: States, save: Save, *, normalise: bool) -> Values:
     return of_density(save, _density_matrix(states, wires, normalise))
 
 
-def _statevector(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+def _statevector(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
     return _amplitudes_of(states, states.read_in_order(), normalise)
 
 
-def _amplitudes(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+def _amplitudes(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:
     return _amplitudes_of(states, states.gather(np.array(save.values, dtype=np.int64), wires), normalise)
 
 
-def _amplitudes_squared(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+def _amplitudes_squared(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:
     found = _amplitudes(states, save, wires, normalise).astype(np.complex128, copy=False)
     return found.real**2 + found.imag**2
 
@@ -57,18 +54,18 @@ def _amplitudes_of(states: States, amplitudes: Amplitudes, normalise: bool) -> A
     return amplitudes / np.sqrt(norms)[:, None].astype(amplitudes.real.dtype)
 
 
-def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
     found = states.marginals(wires)
     return found / found.sum(axis=1, keepdims=True) if normalise else found
 
 
-def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:
     assert save.observable is not None
     values, norms = expectation.in_rows(states, [save.observable.on(wires)])
     return values.real[:, 0] / (norms if normalise else 1)
 
 
-def _expectation_value_variance(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+def _expectation_value_variance(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:
     assert save.observable is not None
     values, norms = expectation.in_rows(states, [one.on(wires) for one in _with_square(save.observable)])
     mean, square = (values.real / (norms[:, None] if normalise else 1)).T
@@ -80,9 +77,9 @@ def _with_square(observable: PauliSum) -> tuple[PauliSum, PauliSum]:
     return observable, observable.squared()
 
 
-def _density_matrix(states: States, wires: Wires, normalise: bool) -> Values:
+def _density_matrix(states: States, wires: Wires, normalise: bool) -> SaveValues:
     n, k = states.num_wires, len(wires)
-    found: Values
+    found: SaveValues
     if 2 * k >= n:  # then the matrix is no smaller than the state, which is read
         rest = [wire for wire in range(n) if wire not in wires]
         axes = [0, *(n - wire for wire in (*reversed(rest), *reversed(wires)))]  # axis 1 is the highest wire
@@ -98,7 +95,7 @@ def _density_matrix(states: States, wires: Wires, normalise: bool) -> Values:
     return found
 
 
-READERS: dict[What, Callable[[States, Save, Wires, bool], Values]] = {
+READERS: dict[What, Callable[[States, Save, Wires, bool], SaveValues]] = {
     "statevector": _statevector,
     "probabilities": _probabilities,
     "expectation_value": _expectation_value,

@@ -14,7 +14,9 @@ from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
 from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
-from qsim_ex.precision import PRECISIONS, PrecisionName
+from qsim_ex.options.progress import Progress as Progress
+from qsim_ex.options.progress import Watch as Watch
+from qsim_ex.precision import PRECISIONS, AmplitudeDtype, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
 Compile = Literal["auto", "always", "never"]
@@ -24,29 +26,6 @@ Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, 
 HostMemory = Literal["auto", "whole", "spread"]
 Processes = int | Literal["auto", "never"]
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a run.
-
-    steps, all_steps: how many steps of the plans are done, and how many there are. A step counts once for each state,
-        and once for each window of a state in host memory; where several shots share a state, once for each shot.
-    stages, all_stages: how many stages of a state have begun, and how many it has; of several states the mean.
-    bytes_moved: bytes that were copied between devices, and between devices and the host.
-    seconds, seconds_left: the time since the run began, and the time that is left at the present rate (None before the
-        first step).
-    """
-
-    steps: int
-    all_steps: int
-    stages: int
-    all_stages: int
-    bytes_moved: int
-    seconds: float
-    seconds_left: float | None
-
-
-Watch = Callable[[Progress], None]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "device": get_args(DeviceChoice),
@@ -218,7 +197,7 @@ class Options:
             raise OptionError(f"checkpoint_every: expected seconds >= 0, got {every!r}; pass checkpoint_every=600.")
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The dtype of the amplitudes."""
         return PRECISIONS[self.precision].storage.dtype
 
@@ -277,11 +256,11 @@ class OptionKeywords(EngineKeywords, total=False):
     seed: int | None
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _device_coefficients(given: Any, device: str) -> tuple[int, ...]:
+def _device_coefficients(given: object, device: str) -> tuple[int, ...]:
     """Return the numbers of GPUs as a tuple; raises `OptionError`."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")

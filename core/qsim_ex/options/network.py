@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from qsim_ex.errors import OptionError, nearest
 
@@ -50,7 +49,7 @@ class Layer:
     bytes_per_second: float = 0.0
 
     def __post_init__(self) -> None:
-        given: tuple[Any, ...] = (self.bits, self.link, self.bytes_per_second)  # whatever a user has passed
+        given: tuple[object, ...] = (self.bits, self.link, self.bytes_per_second)  # whatever a user has passed
         bits, link, rate = given
         if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 40:
             raise OptionError(
@@ -71,7 +70,7 @@ class Layer:
                 )
             object.__setattr__(self, "bytes_per_second", LINKS[self.link])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         return {"bits": self.bits, "link": self.link, "bytes_per_second": self.bytes_per_second}
 

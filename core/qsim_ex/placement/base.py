@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.devices.base import Buffer
+from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.placement.divided.near import NearSubState
 
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]
 
 Pieces = Callable[[int, int], Iterable[tuple[int, Amplitudes]]]
@@ -53,7 +54,7 @@ class RunsPlans(Protocol):
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
         """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
 
     def norm_check(self, num_gates: int, told: Callable[[], str] = str) -> NormCheck | None:
@@ -82,7 +83,7 @@ class Placement(RunsPlans, Protocol):
         """Which basis state each index holds, as it is now."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """complex64 or complex128."""
 
     @property
@@ -100,7 +101,7 @@ class Placement(RunsPlans, Protocol):
         """The number of index bits of a part that is copied in one piece."""
 
     @property
-    def array(self) -> Any | None:
+    def array(self) -> Buffer | None:
         """All amplitudes in the order of their indices, NumPy or CuPy, [2^n], if one array holds them; else None."""
 
     @property
@@ -112,7 +113,7 @@ class Placement(RunsPlans, Protocol):
 
     # --- changes -------------------------------------------------------------------------------------------------
 
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits.
 
         work: for each device, its prepared steps and the numbers of all steps. `tick` is called between steps.
@@ -157,7 +158,7 @@ class Placement(RunsPlans, Protocol):
     def expose(self) -> None:
         """Write everything to memory, so that amplitudes can be read in place; the devices may be busy."""
 
-    def slice_at(self, number: int) -> Any:
+    def slice_at(self, number: int) -> Buffer:
         """Return a slice of an exposed state in host memory, without a copy: NumPy, or the device's array on a device.
 
         Raises `StateError` for a state without slices in host memory.

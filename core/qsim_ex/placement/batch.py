@@ -18,8 +18,9 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes, Placement, RunsPlans, Tick
+from qsim_ex.placement.base import Placement, RunsPlans, Tick
 from qsim_ex.placement.single import Single
+from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -65,7 +66,7 @@ class States(RunsPlans, Protocol):
     def fresh(self) -> int:
         """Mask of index bits that are 0 in all states (see `steps.Sweep`)."""
 
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
         """Run a plan that starts in this layout; `work` holds the prepared steps and the numbers of all rows."""
 
     def take(self, rows: Rows) -> Self:
@@ -103,7 +104,7 @@ class States(RunsPlans, Protocol):
 class Batch:
     """States in one buffer of rows · 2^n amplitudes, state after state; each begins as |0…0>."""
 
-    def __init__(self, device: BatchDevice, num_wires: int, rows: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, device: BatchDevice, num_wires: int, rows: int, dtype: AmplitudeDtype) -> None:
         self.device = device
         self.num_wires = num_wires
         self.rows = rows
@@ -140,7 +141,7 @@ class Batch:
             self.fresh = 0
         return self._buffer
 
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
         ((prepared, numbers),) = work
         target = executor.ManyStates(self.device, self._buffer, self.num_wires, prepared, numbers)
@@ -158,7 +159,7 @@ class Batch:
         """Return the number of steps up to the end of each stage."""
         return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return an empty report."""
         return {}
 

@@ -20,6 +20,14 @@ from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.steps.algebra import image
 from qsim_ex.steps.index_map import IndexMap, images
 
+_FEWEST = 6
+"""The fewest wires that are drawn from amplitudes; their sums take less time than those of a marginal over them.
+
+No row of `thresholds`, nor is the next, as long as no run comes here."""
+
+_AT_ONCE = 1 << 20
+"""The most amplitudes that are gathered at a time."""
+
 
 def indices(found: IndexMap, values: NDArray[np.int64], wires: Sequence[int]) -> NDArray[np.int64]:
     """Return the indices at which basis values are stored; bit k of a value is wire ``wires[k]``, other wires are 0."""
@@ -41,8 +49,7 @@ def marginal(device: Device, buffer: Buffer, found: IndexMap, wires: Sequence[in
 
 def searched_bits(num_wires: int) -> int:
     """Return how many of the lowest wires are drawn from amplitudes: those that one marginal leaves."""
-    fewest = thresholds.now.mapped_wires
-    return min(num_wires, max(fewest, num_wires - thresholds.now.marginal_wires), 2 * fewest)
+    return min(num_wires, max(_FEWEST, num_wires - thresholds.now.marginal_wires), 2 * _FEWEST)
 
 
 def search(
@@ -56,7 +63,7 @@ def search(
 ) -> NDArray[np.int64]:
     """Return for each target the value of the lowest wires that it falls on behind its prefix; see `Device.search`."""
     values, out = np.arange(1 << len(wires)), np.empty(len(targets), dtype=np.int64)
-    runs, some = np.asarray(runs), max(1, thresholds.now.mapped_at_once >> len(wires))
+    runs, some = np.asarray(runs), max(1, _AT_ONCE >> len(wires))
     for first in range(0, len(prefixes), some):
         bases = indices(found, prefixes[first : first + some], range(len(found)))
         places = bases[:, None] ^ images([found.directions[wire] for wire in wires], values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from qsim_ex.devices.memory import human
 from qsim_ex.precision import Storage
@@ -47,7 +47,7 @@ class Deployment:
         """The number of migration bits."""
         return self.num_wires - self.levels.local - self.levels.peers
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return all fields as JSON values, with the number of index bits of each kind."""
         return {
             "kind": self.kind,

@@ -41,10 +41,10 @@ class OneState(NamedTuple):
     buffer: Buffer
     bits: int
     prepared: Any
-    numbers: Iterable[Any]
+    numbers: Iterable[object]
     high: int = 0
 
-    def launch(self, step: Step, packed: Any) -> None:
+    def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device, which may run it later."""
         self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
@@ -56,9 +56,9 @@ class ManyStates(NamedTuple):
     buffer: Buffer
     bits: int
     prepared: Any
-    numbers: Iterable[Any]
+    numbers: Iterable[object]
 
-    def launch(self, step: Step, packed: Any) -> None:
+    def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device for all states; it may run later."""
         self.device.run_batch(self.buffer, self.bits, step, packed, self.prepared)
 
@@ -106,33 +106,22 @@ def _most_on_a_device(targets: Sequence[Target]) -> int:
 # --- after a run -----------------------------------------------------------------------------------------------------
 
 
-def norm_bound(num_gates: int, dtype: DTypeLike, tolerance: float = UNITARY_TOLERANCE) -> float:
-    """Return how far a squared norm may be from its value before, relatively, after so many gates.
-
-    tolerance: how far from unitary (largest entry of U†U − 1) a caller's matrix may have been.
-    """
+def norm_bound(num_gates: int, dtype: DTypeLike) -> float:
+    """Return how far a squared norm may be from 1 after so many gates, whose matrices are unitary as `check` says."""
     rounding = float(np.finfo(np.dtype(dtype)).eps) / 2
-    return (num_gates + 1) * (ROUNDINGS * rounding + 4 * tolerance)
+    return (num_gates + 1) * (ROUNDINGS * rounding + 4 * UNITARY_TOLERANCE)
 
 
-def check_norm(
-    norm_squared: float,
-    num_gates: int,
-    dtype: DTypeLike,
-    *,
-    before: float = 1.0,
-    tolerance: float = UNITARY_TOLERANCE,
-    told: Callable[[], str] = str,
-) -> None:
-    """Raise `DeviceError` if the squared norm after some gates differs from `before` by more than rounding explains.
+def check_norm(norm_squared: float, num_gates: int, dtype: DTypeLike, *, told: Callable[[], str] = str) -> None:
+    """Raise `DeviceError` if the squared norm after some gates differs from 1 by more than rounding explains.
 
     told: returns what tells the run from others, for the error.
     """
-    bound = norm_bound(num_gates, dtype, tolerance)
-    if not abs(norm_squared - before) <= bound * before:  # NaN is not within any bound
+    bound = norm_bound(num_gates, dtype)
+    if not abs(norm_squared - 1) <= bound:  # NaN is not within any bound
         raise DeviceError(
-            f"expected a squared norm of {before:.9g} within {bound * before:.1e} after {num_gates} gates, got "
-            f"{norm_squared:.9g}: the result cannot be right, since amplitudes were lost or damaged while they were "
-            f"moved or worked on, and there is none. {told()}This is a fault of qsim-ex or of the machine, and a run "
-            "of fewer devices may have it too; please report it with the circuit and its options."
+            f"expected a squared norm of 1 within {bound:.1e} after {num_gates} gates, got {norm_squared:.9g}: the "
+            "result cannot be right, since amplitudes were lost or damaged while they were moved or worked on, and "
+            f"there is none. {told()}This is a fault of qsim-ex or of the machine, and a run of fewer devices may have "
+            "it too; please report it with the circuit and its options."
         )

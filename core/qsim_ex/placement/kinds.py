@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from qsim_ex.devices.base import Device
 from qsim_ex.later import later
 from qsim_ex.placement import single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import Limits, StateRequest
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ class PlacementKind:
     name: str
     in_device_memory: bool
     lay_out: Callable[[StateRequest], Iterator[Deployment]]
-    create: Callable[[Deployment, Sequence[Device], np.dtype[Any], Limits], Placement]
-    copies: Callable[[Deployment, Plan, np.dtype[Any]], CopiedBytes | None] | None = None
+    create: Callable[[Deployment, Sequence[Device], AmplitudeDtype, Limits], Placement]
+    copies: Callable[[Deployment, Plan, AmplitudeDtype], CopiedBytes | None] | None = None
     shared: bool | None = None
 
 
@@ -62,11 +61,11 @@ class _Module(Protocol):
 
     def lay_out(self, request: StateRequest, /) -> Iterator[Deployment]: ...
     def create(
-        self, deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits, /
+        self, deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits, /
     ) -> Placement: ...
 
 
-def _copied(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
+def _copied(deployment: Deployment, plan: Plan, dtype: AmplitudeDtype) -> CopiedBytes | None:
     return rehearsal.rehearsed(deployment, plan, dtype)
 
 

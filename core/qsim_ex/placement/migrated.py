@@ -26,6 +26,7 @@ from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.windows.slices import Slices
 from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.windows.window import Index, Scenario, Window, allocate, room, turn
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Step, ZeroFill
@@ -49,7 +50,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
             yield Deployment("migrated", n, levels, request.places, slots, scenario, *sizes, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Migrated:
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> Migrated:
     """Return |0…0> in host memory, with windows on one device."""
     return Migrated(
         devices[0],
@@ -149,7 +150,7 @@ class Migrated(Slices):
         pipe = self._slots.pipe
         return pipe.bytes_in + pipe.bytes_out
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the memory, and the bytes that were copied."""
         needed, pipe = self.needed, self._slots.pipe
         return {
@@ -196,7 +197,13 @@ class Migrated(Slices):
         self.layout = plan.end
 
     def run_pass(
-        self, window: Window, steps: Sequence[Step], prepared: Any, numbers: Sequence[Any], tick: Tick, above: int = 0
+        self,
+        window: Window,
+        steps: Sequence[Step],
+        prepared: object,
+        numbers: Sequence[object],
+        tick: Tick,
+        above: int = 0,
     ) -> None:
         """Run steps on one window after the other; above: the value of the bits above those of a window's number."""
         after = window.homes(fresh_after(window.positions(self.fresh), steps))

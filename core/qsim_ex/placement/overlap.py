@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from qsim_ex import thresholds
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
+from qsim_ex.precision import Amplitudes
 
 
 def overlap(left: Placement, right: Placement) -> complex:

@@ -23,7 +23,7 @@ from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchro
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
 
@@ -43,7 +43,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     yield Deployment("peers", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Peers:
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> Peers:
     """Return |0…0> on several devices."""
     limit = None if limits is None else limits[0]
     return Peers(devices, deployment.num_wires, dtype, deployment.levels, limit=limit)
@@ -166,7 +166,7 @@ class Peers(exchanged.Exchanges, Divided):
         """Bytes sent so far between devices."""
         return sum(self.sent.values())
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the links, the bytes sent over them, and the memory."""
         held = {"bytes_held": list(self.memory), "bytes_held_on_host": self.host_memory}
         return self._links.report() | held

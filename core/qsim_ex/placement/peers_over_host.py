@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
@@ -26,7 +26,7 @@ from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.carry import bringing, turn_at_home
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, homes, passes_of, positions, ticks_of
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -59,7 +59,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     yield Deployment("peers over host", n, levels, request.places, frames, "whole", max(sizes), host, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> PeersOverHost:
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> PeersOverHost:
     """Return |0…0> in host memory, with windows on several devices."""
     frames = deployment.in_flight
     return PeersOverHost(devices, deployment.num_wires, dtype, deployment.levels, frames=frames, limit=limits)
@@ -145,7 +145,7 @@ class PeersOverHost(Divided):
         """Bytes sent so far between devices, and between devices and the host."""
         return sum(self.sent.values()) + sum(self.bytes_in) + sum(self.bytes_out)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the links, the bytes sent over them, the memory, and the bytes copied from and to the host."""
         return self._links.report() | {
             "bytes_held": list(self.memory),
@@ -204,7 +204,7 @@ class PeersOverHost(Divided):
         self.write_zeros()
         self._windows.synchronize()
 
-    def slice_at(self, number: int) -> Any:
+    def slice_at(self, number: int) -> Buffer:
         """Return a slice of an exposed state at home: NumPy, without a copy."""
         return self._home[number << self.levels.slice : number + 1 << self.levels.slice]
 

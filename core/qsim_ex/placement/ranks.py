@@ -16,12 +16,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.devices.base import CopyQueue, Device
+from qsim_ex.devices.base import Buffer, CopyQueue, Device
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged, sums
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
@@ -33,7 +33,7 @@ from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import held_values
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -63,7 +63,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     yield Deployment("ranks", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Ranks:  # noqa: ARG001
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> Ranks:  # noqa: ARG001
     """Return |0…0> over the ranks that this process is connected to."""
     return Ranks(connection.current(), devices, deployment.num_wires, dtype, deployment.levels)
 
@@ -178,7 +178,7 @@ class Ranks(exchanged.Exchanges, Divided):
         everyone = self.communicator.allgather(dict(self._links.sent))
         return dict(sorted((pair, size) for sent in everyone for pair, size in sent.items()))
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return which ranks hold the state, over what they talk, and the bytes sent between them; all ranks ask."""
         traffic = self.traffic()
         found: dict[str, Any] = {
@@ -317,7 +317,7 @@ class Ranks(exchanged.Exchanges, Divided):
             )
         return super().visit_one(number)
 
-    def slice_at(self, number: int) -> Any:
+    def slice_at(self, number: int) -> Buffer:
         """Raise `NotSupported`: slices of other ranks are not in the memory of this process."""
         raise NotSupported(f"slice {number}: slices of a state over several processes cannot be read in place yet.")
 

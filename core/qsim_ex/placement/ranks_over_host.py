@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host, ranks_spread
@@ -34,7 +34,7 @@ from qsim_ex.placement.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, passes_of, ticks_of
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan
 
@@ -69,7 +69,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
         yield Deployment(kind, n, levels, request.places, slots, "spread", max(sizes), host, "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Ranks:
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> Ranks:
     """Return |0…0> over the ranks that this process is connected to."""
     found, n, levels = connection.current(), deployment.num_wires, deployment.levels
     if deployment.host_memory == "spread":
@@ -133,7 +133,7 @@ class RanksOverHost(Ranks):
         """
         first: Any = self._workers[0]
 
-        def unshared() -> Any:
+        def unshared() -> Buffer:
             home, self.memory_kind = first.host_memory(1 << self.levels.local, self.dtype)
             return home
 
@@ -188,7 +188,7 @@ class RanksOverHost(Ranks):
         copied = 0 if windows is None else sum(windows.bytes_in) + sum(windows.bytes_out)
         return super().bytes_moved + sum(self._inside.sent.values()) + copied
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return what `Ranks` reports, and the bytes between the devices and the host of this rank."""
         windows = self._windows
         return super().report() | {

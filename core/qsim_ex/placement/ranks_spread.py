@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qsim_ex.circuit.bits import gathered, spread
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, exchanged
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
@@ -33,18 +33,18 @@ from qsim_ex.placement.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.home import passes_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan, fresh_after
 
 
-def memory_of(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MigratedMemory:
+def memory_of(num_wires: int, levels: Levels, dtype: AmplitudeDtype, slots: int) -> MigratedMemory:
     """Return the memory of a rank's part."""
     own = Levels(levels.local, 0, levels.slice)
     return room(num_wires - levels.ranks, own, dtype, slots=slots, scenario="spread")
 
 
-def needs(num_wires: int, levels: Levels, dtype: np.dtype[Any], slots: int) -> MemoryNeeds:
+def needs(num_wires: int, levels: Levels, dtype: AmplitudeDtype, slots: int) -> MemoryNeeds:
     """Return the memory of a rank: slots on its device; on its host what they do not hold, and staging."""
     found = memory_of(num_wires, levels, dtype, slots)
     return MemoryNeeds(
@@ -157,7 +157,7 @@ class RanksSpread(Ranks):
         part = self._part
         return self._bytes_moved + (0 if part is None else part.bytes_moved)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return what `Ranks` reports, and the bytes between the device and the host of this rank."""
         part = self._part
         return super().report() | {
@@ -319,11 +319,11 @@ class RanksSpread(Ranks):
         slices = np.arange(1 << self._home - self._room.slice, dtype=np.int64)
         among = mask_of(tuple(inner))
         slices = slices[slices << self._room.slice & self.fresh & inside & ~among == 0]
-        mine = _taken(number, outer)
+        mine = gathered(number, outer)
         for distance in range(1, 1 << len(swaps)):
             theirs = mine ^ distance
-            given, got = _put(theirs, inner), _put(mine, inner)
-            other = number & ~mask_of(tuple(outer)) | _put(theirs, outer)
+            given, got = spread(theirs, inner), spread(mine, inner)
+            other = number & ~mask_of(tuple(outer)) | spread(theirs, outer)
             sends = self._lives(number) and not given & self.fresh
             gets = self._lives(other) and not got & self.fresh
             chosen = slices[slices << self._room.slice & among == given]
@@ -407,13 +407,3 @@ class RanksSpread(Ranks):
 def _is(high: int, _: Layout, one: int) -> bool:
     """Return whether a sub state vector is that of a number."""
     return one == high
-
-
-def _taken(number: int, bits: Sequence[int]) -> int:
-    """Return some bits of a number; bit k is ``bits[k]``."""
-    return sum((number >> bit & 1) << k for k, bit in enumerate(bits))
-
-
-def _put(value: int, bits: Sequence[int]) -> int:
-    """Return a number with bit k of a value at ``bits[k]``."""
-    return sum((value >> k & 1) << bit for k, bit in enumerate(bits))

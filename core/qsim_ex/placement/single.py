@@ -19,14 +19,14 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes, Pieces, Placement, Tick
+from qsim_ex.placement.base import Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -50,7 +50,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
     yield single(request.num_wires, STORAGE[request.options.dtype], request.devices[0], "")
 
 
-def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
+def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
     """Return |0…0> in one buffer; where states grow, nothing is written yet."""
     (device,), n = devices, deployment.num_wires
     buffer = device.allocate(1 << n, dtype)
@@ -93,9 +93,9 @@ class Single:
         return Levels(self.num_wires)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The dtype of the amplitudes."""
-        found: np.dtype[Any] = self._buffer.dtype
+        found: AmplitudeDtype = self._buffer.dtype
         return found
 
     @property
@@ -120,7 +120,7 @@ class Single:
         return (self.device,)
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Buffer:
         """All amplitudes, in the order of their indices."""
         return self.buffer[: 1 << self.num_wires]
 
@@ -137,7 +137,7 @@ class Single:
         """Return the number of steps up to the end of each stage."""
         return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return an empty report."""
         return {}
 
@@ -150,7 +150,7 @@ class Single:
 
     # --- work ----------------------------------------------------------------------------------------------------
 
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
         work: one pair of the prepared steps and the numbers of all steps.
@@ -161,7 +161,7 @@ class Single:
             execute(plan.steps, (OneState(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
         self.layout, self.fresh = plan.end, plan.left
 
-    def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
+    def _run_at_once(self, plan: Plan, numbers: Iterable[object], tick: Tick) -> bool:
         """Have the device queue all steps without Python between them, if it can; return whether."""
         if not isinstance(self.device, LoadsNumbers):
             return False
@@ -269,7 +269,7 @@ class Single:
         """Write the zeros of fresh index bits."""
         self.write_zeros()
 
-    def slice_at(self, number: int) -> Any:
+    def slice_at(self, number: int) -> Buffer:
         """Raise `StateError`: there are no slices in host memory."""
         raise StateError(
             f"slice {number}: a state on a single device has no slices in host memory; use sub_state_vector()."

@@ -16,8 +16,8 @@ def held_values(placement: Placement, wires: Sequence[int]) -> int:
     Raises `StateError`, with the weight, if they are found at other values too (by more than rounding).
     """
     value = 0
-    for first in range(0, len(wires), thresholds.now.marginal_group):
-        group = wires[first : first + thresholds.now.marginal_group]
+    for first, end in thresholds.pieces(len(wires), thresholds.now.marginal_group):
+        group = wires[first:end]
         weights = placement.marginal(group)
         norm, found = float(weights.sum()), int(weights.argmax())
         weights[found] = 0

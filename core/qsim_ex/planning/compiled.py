@@ -27,9 +27,9 @@ from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Step
 
 if TYPE_CHECKING:
-    from qsim_ex.planning.cost import stage_cost
+    from qsim_ex.planning.cost import rates as known_rates
 else:
-    stage_cost = later("qsim_ex.planning.cost.stage_cost")
+    known_rates = later("qsim_ex.planning.cost.rates")
 
 TRIES = 4
 """The most choices of the lowest bits that are tried: 4 gained 3.5 % of the predicted time, 8 gained 3.7 % (102
@@ -237,14 +237,14 @@ def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:
 
 def _rates(levels: Levels) -> tuple[float, ...]:
     """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
-    rates = stage_cost.H200
+    rates = known_rates.H200
     of = rates.memory, rates.fma, rates.seen, rates.peer, rates.host, rates.host_both, rates.host_all, rates.homes
     within = rates.launch, rates.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
     return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
 
 
-def worked(handle: int, kind: Literal["plan", "form"]) -> int:
-    """Let native code work on a plan or a form to the end, slice by slice; return 0, or why there is none.
+def worked(handle: int, kind: Literal["plan", "form", "writer"]) -> int:
+    """Let native code work on a plan, a form, or what is written of it, slice by slice; return 0, or why there is none.
 
     Raises `Cancelled`, `KeyboardInterrupt` and `OutOfMemory`.
     """
@@ -261,8 +261,9 @@ def worked(handle: int, kind: Literal["plan", "form"]) -> int:
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
-        self.handle = 0
         self._free = function("plan_free")
         ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part

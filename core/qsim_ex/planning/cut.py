@@ -74,8 +74,9 @@ def _divided(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
 
 def _single(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
     """Return stages of a few steps each of a plan for one device; a part begins at each of them."""
-    few = -(-len(plan.steps) // thresholds.now.plan_parts)
-    groups = [plan.steps[k : k + few] for k in range(0, len(plan.steps), few or 1)]
+    count, most = len(plan.steps), thresholds.now.plan_parts
+    few = 1 if count <= most else -(-count // most)
+    groups = [plan.steps[k : k + few] for k in range(0, count, few)]
     stages = []
     for number, steps in enumerate(groups):
         first = steps[0]

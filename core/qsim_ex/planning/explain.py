@@ -10,7 +10,8 @@ from typing import assert_never
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
-from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
+from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.planning.cost.stage_cost import passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import Layout

@@ -6,15 +6,18 @@ rotation, so other bindings of a structure may have another form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString
-from qsim_ex.circuit.ops import Unitary
+from qsim_ex.circuit.ops import ALWAYS, Op, Unitary, When, mask_of, wires_of
+from qsim_ex.circuit.structure import structure_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
@@ -91,34 +94,91 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
     tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
     as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
     """
+    return _made(circuit, tolerance).form()
+
+
+def _made(circuit: Circuit, tolerance: float) -> _Made:
+    """Return the form of a circuit as native code has it."""
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
-    return form_of_instructions(
-        circuit.instructions,  # type: ignore[arg-type]  # all are gates
-        np.ascontiguousarray(circuit.operands[0]),
-        circuit.num_qubits,
-        tolerance,
+    if circuit.num_qubits > MOST_WIRES:
+        raise NotSupported(
+            f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
+        )
+    instructions = cast(tuple[Unitary, ...], circuit.instructions)
+    made = _Made(instructions, np.ascontiguousarray(circuit.operands[0]), circuit.num_qubits, tolerance)
+    made.run()
+    return made
+
+
+def written_out(circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int | None = None) -> Circuit | None:
+    """Return the form of a circuit written out as gates, which do exactly what it does.
+
+    None if it has blocks, or more rotations than `most_rotations`.
+
+    They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
+    What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
+    of `form_of`.
+    """
+    made = _made(circuit, tolerance)
+    rotations, blocks, *_ = made.counts()
+    return None if blocks or (most_rotations is not None and rotations > most_rotations) else made.written()
+
+
+_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
+
+
+@lru_cache(maxsize=1)
+def _models() -> Circuit:
+    """Return a circuit with one gate of each kind, a phase of a parity, and a global phase."""
+    builder = CircuitBuilder(2)
+    for name in _GATES:
+        builder.gate(name, (0, 1) if name.startswith("c") else (0,))
+    return builder.pauli_rotation(1.0, "ZZ", (0, 1)).global_phase(1.0).build()
+
+
+@lru_cache(maxsize=1 << 14)
+def _placed(kind: int, wires: tuple[int, ...]) -> Op:
+    """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
+    model = cast(Op, _models().instructions[kind])
+
+    def moved(mask: int) -> int:
+        return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
+
+    return model._replace(
+        mixes=tuple(wires[wire] for wire in model.mixes),
+        reads=tuple(map(moved, model.reads)),
+        when=When(moved(model.when.mask), moved(model.when.value)),
     )
 
 
-def form_of_instructions(
-    instructions: Sequence[Unitary], operands: NDArray[np.complex128], num_wires: int, tolerance: float = TOLERANCE
-) -> Form:
-    """Return the form of some gates; see `form_of`. operands: the numbers of one binding, in C order."""
-    if num_wires > MOST_WIRES:
-        raise NotSupported(f"expected at most {MOST_WIRES} wires, got {num_wires}; use fewer wires that gates join.")
-    made = _Made(tuple(instructions), operands, num_wires, tolerance)
-    made.run()
-    return made.form()
+def _circuit(num_wires: int, gates: list[list[int]], angles: NDArray[np.float64]) -> Circuit:
+    """Return a circuit of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a global phase."""
+    models, ops, angles_of_phases = _models(), list[Op](), list[float]()
+    turn, phase = cast(tuple[Op, Op], models.instructions[len(_GATES) :])
+    place = models.operands.shape[1]
+    for (kind, wire, mask), angle in zip(gates, angles.tolist(), strict=False):
+        if kind == len(_GATES):
+            ops.append(Op((), (mask,), ALWAYS, turn.pattern, place + 2 * len(angles_of_phases), turn.name))
+            angles_of_phases.append(angle)
+        elif _GATES[kind].startswith("c"):
+            ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
+        else:
+            ops += [_placed(kind, (other,)) for other in wires_of(mask)]
+    ops.append(phase._replace(operand=place + 2 * len(angles_of_phases)))
+    half = np.exp(-0.5j * np.array(angles_of_phases))
+    numbers = np.concatenate([models.operands[0], np.stack([half, half.conj()], 1).ravel(), [np.exp(1j * angles[-1])]])
+    return Circuit.of_structure(structure_of(num_wires, 0, tuple(ops)), numbers[None])
 
 
 class _Made:
     """A form in the making in native code."""
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(
         self, instructions: tuple[Unitary, ...], operands: NDArray[np.complex128], num_wires: int, tolerance: float
     ) -> None:
-        self.handle = 0
         self._free = function("form_free")
         ops, types = as_ops(instructions)
         self._num_wires = num_wires
@@ -132,11 +192,27 @@ class _Made:
         if worked(self.handle, "form"):
             raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
 
-    def form(self) -> Form:
-        """Return what native code has found."""
+    def counts(self) -> list[int]:
+        """Return the numbers of rotations, blocks and generators, and the key."""
         counts = np.empty(4, dtype=np.int64)
         function("form_counts")(self.handle, address(counts))
-        num_rotations, num_blocks, num_generators, key = counts.tolist()
+        return counts.tolist()
+
+    def written(self) -> Circuit:
+        """Return gates that do the same, of a form without blocks."""
+        writer = function("writer_begin")(self.handle)
+        try:
+            worked(writer, "writer")
+            count = int(function("writer_count")(writer))
+            numbers, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
+            function("writer_write")(writer, address(numbers), address(angles))
+            return _circuit(self._num_wires, numbers.tolist(), angles)
+        finally:
+            function("writer_free")(writer)
+
+    def form(self) -> Form:
+        """Return what native code has found."""
+        num_rotations, num_blocks, num_generators, key = self.counts()
         num_strings, wires = num_rotations + num_generators + 2 * self._num_wires, self._num_wires
         strings = np.empty((num_strings, 2), dtype=np.int64)
         numbers = np.empty(num_strings + 3 * num_blocks, dtype=np.int64)

@@ -15,27 +15,26 @@ The operands of gates are always complex128 and sums always float64, in every pr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from qsim_ex.precision.double import DOUBLE
 from qsim_ex.precision.row import Precision, PrecisionName
 from qsim_ex.precision.single import SINGLE
-from qsim_ex.precision.storage import Storage
+from qsim_ex.precision.storage import AmplitudeDtype, Amplitudes, Storage
 
 PRECISIONS: Mapping[str, Precision] = {row.name: row for row in (SINGLE, DOUBLE)}
 """Every row by its name, the coarsest first."""
 
-BY_DTYPE: Mapping[np.dtype[Any], Precision] = {row.storage.dtype: row for row in PRECISIONS.values()}
+BY_DTYPE: Mapping[AmplitudeDtype, Precision] = {row.storage.dtype: row for row in PRECISIONS.values()}
 """Every row by the dtype of its amplitudes."""
 
-BY_REAL: Mapping[np.dtype[Any], Precision] = {
+BY_REAL: Mapping[np.dtype[np.floating], Precision] = {
     row.storage.real: row for row in PRECISIONS.values() if row.storage.bytes == row.storage.computed_bytes
 }
 """The row whose amplitudes are two real numbers of a dtype, for kernels that touch none."""
 
-STORAGE: Mapping[np.dtype[Any], Storage] = {dtype: row.storage for dtype, row in BY_DTYPE.items()}
+STORAGE: Mapping[AmplitudeDtype, Storage] = {dtype: row.storage for dtype, row in BY_DTYPE.items()}
 """How amplitudes lie in memory, by their dtype."""
 
 DTYPES = " or ".join(row.storage.dtype.name for row in PRECISIONS.values())
@@ -49,6 +48,8 @@ __all__ = [
     "PRECISIONS",
     "SINGLE",
     "STORAGE",
+    "AmplitudeDtype",
+    "Amplitudes",
     "Precision",
     "PrecisionName",
     "Storage",

@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Amplitudes = NDArray[np.complexfloating]
+"""Amplitudes in the host's memory, of any precision."""
+
+AmplitudeDtype = np.dtype[Any]
+"""The dtype of the amplitudes in a buffer, of any precision; a type checker is told no more by ``np.dtype(…)``."""
 
 _IN_MEMORY = re.compile(r"\bmem\b")
 
@@ -59,8 +66,8 @@ class Storage:
     computed_bytes: of an amplitude in registers and in shared memory, which is two real numbers.
     """
 
-    dtype: np.dtype[Any]
-    real: np.dtype[Any]
+    dtype: AmplitudeDtype
+    real: np.dtype[np.floating]
     cuda: CudaStorage
     native_single: bool
     bytes: int = field(init=False)

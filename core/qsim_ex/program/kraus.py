@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.check import factors
+from qsim_ex.circuit.known_channels import factors
 from qsim_ex.program.choices import Choice
 from qsim_ex.program.program import Program
 
@@ -124,6 +124,13 @@ def channels_of(program: Program) -> tuple[tuple[Choice, ...], tuple[int, ...]]:
 
 _PROJECTIONS = np.array([[1, 0, 0, 0], [0, 0, 0, 1]], dtype=np.complex128)
 _RESETS = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], dtype=np.complex128)
+
+
+def every_kraus(program: Program, operands: Complex) -> list[Kraus]:
+    """Return the matrices of all choices of a program; equal channels of a circuit share their operands."""
+    channels, of = channels_of(program)
+    found = [kraus_of(channel, operands) for channel in channels]
+    return [found[number] for number in of]
 
 
 def kraus_of(choice: Choice, operands: Complex) -> Kraus:

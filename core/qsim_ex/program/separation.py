@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
@@ -63,6 +64,15 @@ class SeparatePart:
         """Return the program of the part; observed: see `divide.program_of`."""
         given = tuple([(bit.clbit, bit.level) for bit in self.given])
         return program_of(self.structure, observed, 0, self.groups, self.parts, given)
+
+    def readout(self, errors: ReadoutErrors) -> ReadoutErrors:
+        """Return the readout errors of the part's bits, in the part's numbers."""
+        place = {clbit: k for k, clbit in enumerate(self.clbits)}
+        return tuple(
+            ReadoutError(tuple(place[clbit] for clbit in error.clbits), error.matrix, error.measurement)
+            for error in errors
+            if all(clbit in place for clbit in error.clbits)
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

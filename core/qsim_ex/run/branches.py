@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +162,7 @@ class Branches:
         order = np.argsort(whole.binding, kind="stable")
         return whole if (order[1:] > order[:-1]).all() else whole.chosen(order)
 
-    def _written(self, at: Sequence[int], outcomes: NDArray[Any], scales: Floats) -> Branches:
+    def _written(self, at: Sequence[int], outcomes: NDArray[np.generic], scales: Floats) -> Branches:
         """Return the same branches with some columns written; outcomes, scales: [branches, columns]."""
         made, factors = (self.outcomes, self.scales) if self.own else (self.outcomes.copy(), self.scales.copy())
         made[:, at], factors[:, at] = outcomes, scales
@@ -178,8 +178,9 @@ def first_branches(program: Program, inputs: BatchInputs) -> Branches:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
     scales = np.empty(outcomes.shape)
-    for column, choice in enumerate(early):
-        for b, (seed, key) in enumerate(zip(seeds, inputs.keys(choice), strict=True)):
+    keys = [inputs.keys(choice) for choice in early]
+    for column, (choice, of) in enumerate(zip(early, keys, strict=True)):
+        for b, (seed, key) in enumerate(zip(seeds, of, strict=True)):
             at = slice(b * shots, (b + 1) * shots)
             one = inputs.kraus[b][choice.number]
             found = one.mixed(numbers(seed, key, inputs.first, shots))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,14 +54,14 @@ def checkpoints_at(
     return made
 
 
-def _identity(run: PlannedRun) -> dict[str, Any]:
+def _identity(run: PlannedRun) -> dict[str, object]:
     """Return what distinguishes a run from others: its circuit, numbers, plan, and more than one binding's shots."""
     request, bound = run.request, run.bound
     numbers = hashlib.blake2b(digest_size=8)
     step = max(1, (1 << 20) // run.circuit.operands.shape[1])
     for begin in range(0, bound.count, step):
         numbers.update(np.ascontiguousarray(bound.operands(begin, min(begin + step, bound.count))).tobytes())
-    identity: dict[str, Any] = {
+    identity: dict[str, object] = {
         "circuit": run.circuit.key,
         "numbers": numbers.hexdigest(),
         "wires": run.circuit.num_qubits,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.saves import SAVE_KINDS, Save
+from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.memory import require, require_on_host, state_bytes
 from qsim_ex.errors import SavedStateError
@@ -54,11 +54,11 @@ class Collects(Protocol):
 
     done: NDArray[np.bool_] | None
 
-    def read(self, states: States, save: Save) -> NDArray[Any]:
+    def read(self, states: States, save: Save) -> SaveValues:
         """Return the values of a save, one for each row of the states."""
 
     def save(
-        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+        self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Take the values of a save, one for each branch; rounds: the present round of each loop around it."""
 
@@ -95,7 +95,7 @@ class Collector:
     plans: Sequence[Plan]
     checkpoints: Checkpoints | None = None
     done: NDArray[np.bool_] | None = None
-    report: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, object] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     records: RecordsSoFar | None = None
 
@@ -141,12 +141,12 @@ class Collector:
 
     # --- results of states -------------------------------------------------------------------------------------------
 
-    def read(self, states: States, save: Save) -> NDArray[Any]:
+    def read(self, states: States, save: Save) -> SaveValues:
         """Return the values of a save; the states of a program with choices are normalised first."""
         return saved_reader.read(states, save, normalise=bool(self.program.choices))
 
     def save(
-        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+        self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
         rows = saved_values.SavedRows(
@@ -238,7 +238,7 @@ class Collector:
             bits = pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
             packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
 
-    def _merge(self, report: Mapping[str, Any]) -> None:
+    def _merge(self, report: Mapping[str, object]) -> None:
         """Merge the report of a placement: copied bytes are added up, all other values are those of the last one."""
         for name, value in report.items():
             before = self.report.get(name)

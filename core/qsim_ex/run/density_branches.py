@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.saves import Save
+from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.comm import connection
 from qsim_ex.density.questions import DensityRows, mean, moments
 from qsim_ex.deployment.assignment import Assignment
@@ -66,7 +66,7 @@ class BranchCollector(Collector):
     def _rows(self, states: States) -> DensityRows:
         return DensityRows(states, self.num_wires, 0)
 
-    def read(self, states: States, save: Save) -> NDArray[Any]:
+    def read(self, states: States, save: Save) -> SaveValues:
         """Return what is added up over branches for a save, [rows, …]."""
         return moments(self._rows(states), save, self.num_wires)
 
@@ -74,7 +74,7 @@ class BranchCollector(Collector):
         self,
         unit: WorkUnit,
         save: Save,
-        values: NDArray[Any],
+        values: SaveValues,
         branches: Branches,
         rounds: tuple[int, ...] = (),  # noqa: ARG002  (every pass counts)
     ) -> None:

@@ -19,6 +19,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.circuit.structure import structure_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
@@ -121,9 +122,11 @@ def _drawn(
         for number, (part, walk) in enumerate(zip(separation.parts, walks, strict=True))
         for at in walk.wires
     ]
+    used = 0  # wires that the numbers have chosen
     for k, (_, number, at) in enumerate(sorted(holders, reverse=True)):
-        if k and k % thresholds.now.wires_for_a_number == 0:
-            numbers = sampling.uniforms(seed, k, shots)
+        if used >= thresholds.now.wires_for_a_number:
+            used, numbers = 0, sampling.uniforms(seed, k, shots)
+        used += 1
         bit, numbers = walks[number].next(numbers)
         for clbit, held in final[number].items():
             if held == at:
@@ -187,7 +190,7 @@ def _values(
     separation: Separation,
     strings: Sequence[dict[tuple[int, int], int]],
     results: Sequence[BatchResult],
-) -> NDArray[Any]:
+) -> SaveValues:
     """Return the expectation value of each observable, [bindings, observables]; wires in no part are |0⟩."""
     apart = ~sum(1 << wire for wire in separation.place)
     found = np.zeros((call.bound.count, len(call.observables)), dtype=np.complex128)

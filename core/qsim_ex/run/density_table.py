@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.bits import gathered, spread
 from qsim_ex.circuit.ops import (
     Channel,
     Initialize,
@@ -101,7 +102,7 @@ def _transfer(data: bytes, count: int, order: tuple[int, ...]) -> Floats:
         return pauli_transfer(_RESET)
     size = 1 << len(order)
     matrices = np.frombuffer(data, dtype=np.complex128).reshape(count, size, size)
-    moved = [_spread(value, order) for value in range(size)]
+    moved = [spread(value, order) for value in range(size)]
     return pauli_transfer(matrices[:, moved][:, :, moved])
 
 
@@ -223,14 +224,14 @@ class _TableRows:
         self._check_width(len(wires))
         form, size, mixed = [IS_ZERO] * 4 ** len(wires), 1 << len(wires), mask_of(mixes)
         for column in range(size):
-            value = _spread(column, wires)
+            value = spread(column, wires)
             if value & when.mask != when.value:
                 form[column * size + column] = IS_ONE
                 continue
             block = sum(((value & read).bit_count() & 1) << k for k, read in enumerate(reads))
-            at = sum((value >> wire & 1) << k for k, wire in enumerate(mixes))
+            at = gathered(value, mixes)
             for to in range(1 << len(mixes)):
-                row = _gathered(value & ~mixed | _spread(to, mixes), wires)
+                row = gathered(value & ~mixed | spread(to, mixes), wires)
                 form[row * size + column] = (block << len(mixes) | to) << len(mixes) | at
         return (wires, self._keep(form)) if wires else None
 
@@ -238,7 +239,7 @@ class _TableRows:
         ascending, size = self._ascending(wires), len(indices)
         form = [IS_ZERO] * size**2
         for value, moved in enumerate(indices):
-            row, column = (_gathered(_spread(one, wires), ascending) for one in (moved, value))
+            row, column = (gathered(spread(one, wires), ascending) for one in (moved, value))
             form[row * size + column] = IS_ONE
         return ascending, self._keep(form)
 
@@ -247,7 +248,7 @@ class _TableRows:
         ascending, size = self._ascending(wires), 1 << len(wires)
         form = [IS_ZERO] * size**2
         for value in range(size):
-            form[_gathered(_spread(value, wires), ascending) * size] = value
+            form[gathered(spread(value, wires), ascending) * size] = value
         return ascending, self._keep(form)
 
     def _ascending(self, wires: tuple[int, ...]) -> tuple[int, ...]:
@@ -268,16 +269,6 @@ def _union(masks: Iterable[int]) -> int:
     for mask in masks:
         found |= mask
     return found
-
-
-def _spread(value: int, wires: Sequence[int]) -> int:
-    """Return the basis value in which wire ``wires[k]`` has bit k of a number."""
-    return sum((value >> k & 1) << wire for k, wire in enumerate(wires))
-
-
-def _gathered(value: int, wires: Sequence[int]) -> int:
-    """Return the number whose bit k is that of wire ``wires[k]`` in a basis value."""
-    return sum((value >> wire & 1) << k for k, wire in enumerate(wires))
 
 
 def _program(measured: dict[int, int], measures: bool) -> Program:

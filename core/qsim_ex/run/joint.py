@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
@@ -205,7 +204,7 @@ class _JointRun:
             None if request.shots is None else request.shots,
             (),
             request.trajectories if program.branches else 1,
-            _readout(request.readout, parts[0]) if program.readings else (),
+            parts[0].readout(request.readout) if program.readings else (),
             [part.streams for part in parts for _ in range(count)],
             parts[0].clbits,
             self._given(parts),
@@ -296,13 +295,3 @@ def _operands(bound: Bindings, parts: Sequence[SeparatePart]) -> Any:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     return of_parts
-
-
-def _readout(errors: ReadoutErrors, part: SeparatePart) -> ReadoutErrors:
-    """Return the readout errors of a part's bits, in the part's numbers."""
-    place = {clbit: k for k, clbit in enumerate(part.clbits)}
-    return tuple(
-        ReadoutError(tuple(place[clbit] for clbit in error.clbits), error.matrix, error.measurement)
-        for error in errors
-        if all(clbit in place for clbit in error.clbits)
-    )

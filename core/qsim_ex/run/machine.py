@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.kinds import KINDS
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -41,7 +42,7 @@ class Machine:
     def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
         self.where = where
         self.prepare_seconds = self.run_seconds = 0.0
-        self.dtype: np.dtype[Any] = options.dtype
+        self.dtype: AmplitudeDtype = options.dtype
         self._num_wires = where.deployment.num_wires
         self._options = options
         self._program = program

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.observe.joint import JointDraw, LiveShots, Run
 from qsim_ex.placement.batch import States
 from qsim_ex.program.program import Program
@@ -49,18 +49,18 @@ class PartsCollector:
     live: Sequence[Run] | None
     first_visit: bool
     done: NDArray[np.bool_] | None = None
-    report: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, object] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, *of: Any) -> NDArray[Any]:
+    def read(self, *of: object) -> SaveValues:
         """Raise an error, since circuits with saves are not separated."""
         raise AssertionError(of)
 
-    def save(self, *of: Any) -> None:
+    def save(self, *of: object) -> None:
         """Raise an error, since circuits with saves are not separated."""
         raise AssertionError(of)
 
-    def left(self, *of: Any) -> Branches:
+    def left(self, *of: object) -> Branches:
         """Raise an error, since runs with checkpoints are not separated."""
         raise AssertionError(of)
 

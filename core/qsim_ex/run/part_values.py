@@ -74,7 +74,9 @@ class PartValues:
                     found[:, place] *= 1 - 2.0 * branches.outcomes[:, column]
         return found
 
-    def put(self, part: int, binding: NDArray[np.int64], shot: NDArray[np.int64] | int, found: NDArray[Any]) -> None:
+    def put(
+        self, part: int, binding: NDArray[np.int64], shot: NDArray[np.int64] | int, found: NDArray[np.generic]
+    ) -> None:
         """Keep the values of some bindings and shots, [shots, strings]."""
         self._found[part].values[binding, shot] = found
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, assert_never
-
-import numpy as np
+from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.memory import state_bytes
@@ -15,7 +13,7 @@ from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
 from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import step_cost
-from qsim_ex.precision import BY_DTYPE, Precision
+from qsim_ex.precision import BY_DTYPE, AmplitudeDtype, Precision
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, fresh_after
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, RegisterBlock, Step, Sweep, ZeroFill
 
@@ -23,7 +21,7 @@ _MERGED = re.compile(r"(\d+) phases")
 """The label of a table that merges several phases, with their number."""
 
 
-def chart_of(plan: Plan, dtype: np.dtype[Any], deployment: Deployment, title: str = "") -> PlanChart:
+def chart_of(plan: Plan, dtype: AmplitudeDtype, deployment: Deployment, title: str = "") -> PlanChart:
     """Return what a picture of a plan shows; title: what the plan is for."""
     total = total_of((plan,), dtype, deployment)
     whole = state_bytes(plan.num_wires, dtype)

@@ -14,13 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.saves import Save
+from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.placement.bits import integers
 
-Values = NDArray[Any]
 Numbers = NDArray[np.int64]
 
 
@@ -33,7 +32,7 @@ class SavedRows:
     rounds: the present round of each loop around the save.
     """
 
-    values: Values
+    values: SaveValues
     binding: Numbers
     memory: NDArray[np.uint8]
     branch_of: Numbers
@@ -96,7 +95,7 @@ class FirstValues:
         """Put in the values of an earlier run."""
         _copy(self._values, found, "")
 
-    def result(self) -> Values:
+    def result(self) -> SaveValues:
         """Return the values, [bindings, …]."""
         return self._values
 
@@ -123,7 +122,7 @@ class AddedValues:
         _copy(self._sums, found, "")
         self._counted.load(found)
 
-    def result(self) -> Values:
+    def result(self) -> SaveValues:
         """Return the sums or the means, [bindings, …]; the mean of no trajectory, after a condition, is NaN."""
         with np.errstate(invalid="ignore"):
             return self._sums / _columns(self._counted.passes(), self._sums) if self._mean else self._sums
@@ -152,7 +151,7 @@ class EachValue:
         _copy(self._values, found, "")
         _copy(self._memory, found, "memory")
 
-    def result(self) -> Values | list[dict[int, Values]]:
+    def result(self) -> SaveValues | list[dict[int, SaveValues]]:
         """Return the values [bindings, trajectories, …], or for each binding classical bits -> [trajectories, …]."""
         if not self._by_memory:
             return self._values
@@ -173,7 +172,7 @@ class EachPass:
         self._by_memory = save.by_memory
         self._sizes = sizes
         self._room = room
-        self._found: dict[tuple[int, ...], tuple[Values, NDArray[np.uint8]]] = {}
+        self._found: dict[tuple[int, ...], tuple[SaveValues, NDArray[np.uint8]]] = {}
 
     def add(self, rows: SavedRows) -> None:
         """Keep the value of each branch for all of its trajectories."""
@@ -213,12 +212,12 @@ class EachPass:
 
     def result(self) -> list[Any]:
         """Return for each binding the values [passes, …], or classical bits -> [passes, …]."""
-        each: list[list[tuple[Values, NDArray[np.uint8]]]] = [[] for _ in range(self._sizes.bindings)]
+        each: list[list[tuple[SaveValues, NDArray[np.uint8]]]] = [[] for _ in range(self._sizes.bindings)]
         for (binding, *_), one in sorted(self._found.items(), key=lambda one: one[0]):
             each[binding].append(one)
         return [self._one(passes) for passes in each]
 
-    def _one(self, passes: Sequence[tuple[Values, NDArray[np.uint8]]]) -> Values | dict[int, Values]:
+    def _one(self, passes: Sequence[tuple[SaveValues, NDArray[np.uint8]]]) -> SaveValues | dict[int, SaveValues]:
         s = self._sizes
         values = np.array([value for value, _ in passes], dtype=s.dtype).reshape(len(passes), *s.shape)
         if not self._by_memory:
@@ -238,7 +237,7 @@ class ByMemory:
         self._sizes = sizes
         self._room = room
         self._counted = _Counted(sizes)
-        self._values: dict[tuple[int, bytes], Values] = {}
+        self._values: dict[tuple[int, bytes], SaveValues] = {}
         self._numbers: dict[tuple[int, bytes], int] = {}  # how many trajectories, or for "c_single" the first one
 
     def add(self, rows: SavedRows) -> None:
@@ -257,7 +256,7 @@ class ByMemory:
             elif weight:
                 self._put(key, weight * rows.values[b], weight)
 
-    def _put(self, key: tuple[int, bytes], value: Values, number: int) -> None:
+    def _put(self, key: tuple[int, bytes], value: SaveValues, number: int) -> None:
         needed = (len(self._values) + (key not in self._values)) * self._sizes.value_bytes
         if needed > self._room:
             raise OutOfMemory(
@@ -292,9 +291,9 @@ class ByMemory:
         if len(self._values) != len(bindings):
             raise ValueError("expected each value of the classical bits once")
 
-    def result(self) -> list[dict[int, Values]]:
+    def result(self) -> list[dict[int, SaveValues]]:
         """Return for each binding a dictionary: classical bits -> value, in increasing order of the bits."""
-        found: list[dict[int, Values]] = [{} for _ in range(self._sizes.bindings)]
+        found: list[dict[int, SaveValues]] = [{} for _ in range(self._sizes.bindings)]
         for (binding, memory), value in sorted(self._values.items(), key=lambda one: one[0][1][::-1]):
             number = self._numbers[binding, memory] if self._how == "c_average" else 1
             found[binding][int.from_bytes(memory, "little")] = value / number if number > 1 else value
@@ -363,17 +362,17 @@ class _Counted:
                 raise ValueError(f"rounds: expected those of all arrays, got {rounds.tolist()!r:.60}")
 
 
-def _weighted(values: Values, weights: Numbers) -> Values:
-    found: Values = values * _columns(weights, values)
+def _weighted(values: SaveValues, weights: Numbers) -> SaveValues:
+    found: SaveValues = values * _columns(weights, values)
     return found
 
 
-def _columns(numbers: Numbers, of: Values) -> Values:
+def _columns(numbers: Numbers, of: SaveValues) -> SaveValues:
     """Return one number for each row, in the shape in which NumPy multiplies rows by them."""
     return numbers.reshape(-1, *(1,) * (of.ndim - 1))
 
 
-def _copy(mine: Values, found: Arrays, name: str) -> None:
+def _copy(mine: SaveValues, found: Arrays, name: str) -> None:
     mine[...] = fitting(found, name, mine.dtype, mine.shape)
 
 

@@ -72,7 +72,7 @@ class StateInProgress:
         """Write a checkpoint after a part of a plan, for one branch, if the next one is due."""
         if not self.checkpoints.due():
             return
-        about: dict[str, Any] = {
+        about: dict[str, object] = {
             "at": {
                 "node": at.node,
                 "address": list(at.start.address),

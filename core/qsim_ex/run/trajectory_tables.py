@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,7 +282,7 @@ def numbers_of(table: StepTable, kraus: Sequence[Kraus], num_operands: int, read
     )
 
 
-def _begins(pieces: Sequence[NDArray[Any]]) -> Integers:
+def _begins(pieces: Sequence[NDArray[np.generic]]) -> Integers:
     """Return where each of some arrays begins in their concatenation."""
     return np.cumsum([0, *[piece.size for piece in pieces[:-1]]])
 

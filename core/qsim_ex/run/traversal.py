@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Share, Ticker
 from qsim_ex.later import later
 from qsim_ex.placement.batch import States
@@ -61,7 +62,7 @@ class ExecutionContext:
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
     save: Callable[..., None]
-    read: Callable[[States, Save], NDArray[Any]]
+    read: Callable[[States, Save], SaveValues]
     in_progress: StateInProgress | None
 
 
@@ -281,7 +282,7 @@ class BranchTraversal:
             case _:
                 raise AssertionError(f"expected a node that a traversal knows, got {one!r}")
 
-    def _values(self, node: int, save: Save, states: States, branches: Branches) -> NDArray[Any]:
+    def _values(self, node: int, save: Save, states: States, branches: Branches) -> SaveValues:
         """Return the value of a save for each branch, [branches, …]."""
         if save.what == "unitary":
             program, machine = self._way.program, self._way.machine

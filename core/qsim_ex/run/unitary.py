@@ -11,7 +11,8 @@ from qsim_ex.deployment.assign import assign
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes, Tick
+from qsim_ex.placement.base import Tick
+from qsim_ex.precision import Amplitudes
 from qsim_ex.program.entangled import BELL, entangled
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.machine import Machine

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.observe.readout import key_of
 from qsim_ex.program.choices import Choice, Reading
-from qsim_ex.program.kraus import Kraus, channels_of, kraus_of
+from qsim_ex.program.kraus import Kraus, channels_of, every_kraus
 from qsim_ex.program.program import Program
 from qsim_ex.run.request import Request
 
@@ -62,7 +62,7 @@ class BatchInputs:
             for row in operands:
                 key = b"".join(row[at].tobytes() for at in slices)
                 if key not in known:
-                    known[key] = _all_kraus(program, row)
+                    known[key] = every_kraus(program, row)
                 kraus.append(known[key])
         alike = all(one is kraus[0] for one in kraus)
         streams = None if request.streams is None else request.streams[unit.begin : unit.end]
@@ -100,13 +100,6 @@ def _mixed(number: int) -> int:
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     number = (number ^ number >> 27) * 0x94D049BB133111EB & _WORD
     return number ^ number >> 31
-
-
-def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
-    """Return the matrices of all choices; equal channels of a circuit share their operands."""
-    channels, of = channels_of(program)
-    found = [kraus_of(channel, operands) for channel in channels]
-    return [found[number] for number in of]
 
 
 def _channels(program: Program) -> list[slice]:

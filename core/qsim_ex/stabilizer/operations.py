@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.bits import gathered, spread
 from qsim_ex.circuit.ops import ALWAYS, Channel, Op, Permutation, When, mask_of, wires_of
 from qsim_ex.stabilizer.cliffords import MOST_WIRES, Images, Matrix, Pauli, images_of, pauli_channel
 
@@ -116,9 +117,9 @@ def _matrix(op: Op, wires: int, operands: NDArray[np.complex128]) -> Matrix:
         if row & op.when.mask != op.when.value:
             continue
         block = sum(((row & read).bit_count() & 1) << k for k, read in enumerate(op.reads))
-        of_mixes = sum((row >> wire & 1) << k for k, wire in enumerate(op.mixes))
+        of_mixes = gathered(row, op.mixes)
         kept = row & ~mask_of(op.mixes)
         for column in range(size):
-            at = kept | sum((column >> k & 1) << wire for k, wire in enumerate(op.mixes))
+            at = kept | spread(column, op.mixes)
             found[row, at] = entries[block, of_mixes, column]
     return found

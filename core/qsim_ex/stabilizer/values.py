@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.saves import Save, What
+from qsim_ex.circuit.saves import Save, SaveValues, What
 from qsim_ex.stabilizer.cliffords import Pauli
 from qsim_ex.stabilizer.gates import pauli_string, stim_module
 from qsim_ex.stabilizer.parities import Parity
@@ -59,7 +59,7 @@ class SavedPoint:
     tableau: NDArray[np.uint8] | None = None
     signs: tuple[int, ...] = ()
 
-    def of(self, samples: Samples) -> NDArray[Any]:
+    def of(self, samples: Samples) -> SaveValues:
         """Return the value in each shot, [shots, …]; samples: uint8 [records, shots]."""
         if self.tableau is not None:
             found = np.repeat(self.tableau[None], samples.shape[1], axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from qsim_ex.placement.base import Amplitudes
+from qsim_ex.precision import Amplitudes
 
 
 class AmplitudeSlice(NamedTuple):

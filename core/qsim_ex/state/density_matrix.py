@@ -28,6 +28,7 @@ from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.bits import unpack
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.state import basis
 from qsim_ex.state.vector import StateVector
 
@@ -87,7 +88,7 @@ class DensityMatrix:
         return self._state.where
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The dtype of the entries: complex64 or complex128."""
         return self._state.dtype
 
@@ -185,13 +186,13 @@ class DensityMatrix:
     @overload
     def expectation(self, observable: PauliSum) -> float | complex: ...
     @overload
-    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[Any]: ...
-    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[Any]:
+    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[np.inexact]: ...
+    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[np.inexact]:
         """Return tr(Hρ) of one Pauli sum, or of several; real if all coefficients are. Raises `WireError`."""
         sums = (observable,) if isinstance(observable, PauliSum) else tuple(observable)
         expectation.fit(sums, self.num_wires)
         with self._rows() as rows:
-            found: NDArray[Any] = rows.expectations(sums)[0][0]
+            found: NDArray[np.inexact] = rows.expectations(sums)[0][0]
         if all(complex(term.coefficient).imag == 0 for one in sums for term in one.terms):
             found = np.ascontiguousarray(found.real)
         return found[0].item() if isinstance(observable, PauliSum) else found

@@ -118,7 +118,7 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
 
 
-def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> Assignment:
+def fresh(num_wires: int, options: Options, stream: object, allocator: object) -> Assignment:
     """Return the place of a new state, checked for memory, with the caller's stream and allocator if given."""
     where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
@@ -193,7 +193,7 @@ def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
     return array
 
 
-def row_values(values: Any, num_wires: int, name: str) -> NDArray[np.int64]:
+def row_values(values: object, num_wires: int, name: str) -> NDArray[np.int64]:
     """Return basis values of some wires, one for each state, as int64; raises `CircuitError` with invalid states."""
     array = np.asarray(values)
     if len(bad := np.flatnonzero((array < 0) | (array >= 1 << num_wires))):

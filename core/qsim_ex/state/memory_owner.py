@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from qsim_ex.comm import connection
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import StateError
 from qsim_ex.later import later
 from qsim_ex.options import Options
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.state.guard import Guard, GuardOfRanks
 from qsim_ex.steps.layout import Layout
 
@@ -58,7 +59,7 @@ class MemoryOwner(ABC):
         return self.where.device
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AmplitudeDtype:
         """The amplitudes' dtype: complex64 or complex128."""
         return self.options.dtype
 
@@ -88,7 +89,7 @@ class MemoryLender(MemoryOwner):
 
     @property
     @abstractmethod
-    def array(self) -> Any:
+    def array(self) -> Buffer:
         """The amplitudes as they are stored, without a copy: NumPy or CuPy."""
 
     @abstractmethod
@@ -108,14 +109,14 @@ class MemoryLender(MemoryOwner):
         return np.array(self._shared(), dtype=dtype, copy=copy)
 
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
+    def __cuda_array_interface__(self) -> dict[str, object]:
         """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
         if self.device.in_host_memory:
             raise AttributeError("a state on the CPU has no CUDA array interface; use NumPy.")
-        found: dict[str, Any] = self._shared().__cuda_array_interface__
+        found: dict[str, object] = self._shared().__cuda_array_interface__
         return found
 
-    def __dlpack__(self, **keywords: Any) -> Any:
+    def __dlpack__(self, **keywords: object) -> Any:
         """Return the amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
         return self._shared().__dlpack__(**keywords)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assignment import Assignment
+from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import StateError
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.base import Placement
 from qsim_ex.placement.bits import pack, unpack
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.index_map import IndexMap
@@ -57,7 +58,7 @@ class Questions(MemoryOwner):
         return state_bytes(self.num_wires, self.dtype)
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Buffer:
         """The amplitudes as they are stored, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
         with self._guard:
             found = self._placement.array
@@ -82,8 +83,8 @@ class Questions(MemoryOwner):
     @overload
     def expectation(self, observable: PauliSum) -> float | complex: ...
     @overload
-    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[Any]: ...
-    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[Any]:
+    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[np.inexact]: ...
+    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[np.inexact]:
         """<ψ|H|ψ> of one Pauli sum, or of several, which share passes over memory.
 
         Real (float64) if all coefficients are real, complex otherwise. Raises `WireError`.
@@ -118,7 +119,9 @@ class Questions(MemoryOwner):
 
     # --- amplitudes and shots ----------------------------------------------------------------------------------------
 
-    def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
+    def amplitudes(
+        self, values: Sequence[int | str] | NDArray[np.generic], wires: Sequence[int] | None = None
+    ) -> Amplitudes:
         """Return the amplitudes of basis values, in their order.
 
         Bit k of an integer is wire ``wires[k]``; in a string the leftmost character is the last of `wires`. `wires`

@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import StateError
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.divided.near import NearSubState
@@ -119,7 +119,7 @@ class SubStateVectors:
                 self._visit, self._staged = _first(self._placement.visit_one(int(index)))
             self._guard.pending, self._exposed = self._hide, True
 
-    def sub_state_vector(self, index: int) -> Any:
+    def sub_state_vector(self, index: int) -> Buffer:
         """Return the amplitudes of a staged sub state vector, without a copy: NumPy or CuPy, [2^local].
 
         Bit k of the array's index is index bit k, the number of the sub state vector has the bits above, and
@@ -128,7 +128,7 @@ class SubStateVectors:
         with self._guard.aside():
             return self._near(index).buffer[: 1 << self._placement.levels.local]
 
-    def slice(self, index: int, number: int) -> Any:
+    def slice(self, index: int, number: int) -> Buffer:
         """Return one slice of an unstaged sub state vector after `expose`, without a copy: [2^slice].
 
         A slice in host memory is a NumPy array that the device can read; a slice that is still on the device is the

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, Unpack
+from typing import Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,9 +67,9 @@ class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
         *,
         options: Options | None = None,
         initial: int | ArrayLike | None = None,
-        array: Any = None,
-        stream: Any = None,
-        allocator: Any = None,
+        array: object = None,
+        stream: object = None,
+        allocator: object = None,
         where: Assignment | None = None,
         **changes: Unpack[OptionKeywords],
     ) -> None:

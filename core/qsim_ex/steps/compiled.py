@@ -389,7 +389,7 @@ class PlannedSweep(Sweep):
         """Return the hash of its fields."""
         return hash(_fields(self))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Copy and pickle it as a plain sweep, since another process has none of the plan's arrays."""
         return Sweep, _fields(self)
 
@@ -413,7 +413,7 @@ def key_of(sweep: Sweep) -> Key:
     return sweep
 
 
-def _fields(sweep: Sweep) -> tuple[Any, ...]:
+def _fields(sweep: Sweep) -> tuple[object, ...]:
     return sweep.tile, sweep.register_blocks, sweep.numbers, sweep.tables, sweep.fresh, sweep.store, sweep.load
 
 
@@ -466,7 +466,7 @@ class NativeCoefficients(Coefficients):
         object.__setattr__(self, "arrays", None)
         object.__setattr__(self, "_packed", packed)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Copy and pickle them as plain numbers, as `PlannedSweep` is."""
         return Coefficients, (self.num_operands, self.program, self.packed)
 

@@ -104,7 +104,7 @@ class Levels:
         """Return the number of migration bits of a state."""
         return num_wires - self.local - self.peers - self.ranks
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         names = ("local", "peers", "slice", "network", "ranks")
         return {name: getattr(self, name) for name in names} | {"layers": [layer.to_json() for layer in self.layers]}

@@ -125,7 +125,7 @@ class Plan:
     coefficients: Coefficients
     shape: Shape
     num_gates: int
-    made_from: tuple[Any, ...]
+    made_from: tuple[object, ...]
     levels: Levels
     fresh: int = 0
     left: int = 0
@@ -148,7 +148,7 @@ class Plan:
         """The steps that are sweeps."""
         return tuple(step for step in self.steps if isinstance(step, Sweep))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the plan as plain lists, numbers and strings."""
         import dataclasses
 

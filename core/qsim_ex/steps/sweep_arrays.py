@@ -26,8 +26,10 @@ class SweepArrays:
     handle: the struct PlanSteps in native code. bytes: what the arrays take.
     """
 
+    _owned = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, sweeps: Sequence[Sweep]) -> None:
-        self._free, self._owned = function("sweeps_free"), 0
+        self._free = function("sweeps_free")
         self.sweep_places = {number: number for number in range(len(sweeps))}
         written = _Written()
         for sweep in sweeps:
@@ -40,7 +42,8 @@ class SweepArrays:
         self.bytes = sum(array.nbytes for array in arrays)
 
     def __del__(self) -> None:
-        self._free(self._owned)
+        if self._owned:
+            self._free(self._owned)
 
 
 class _Written:

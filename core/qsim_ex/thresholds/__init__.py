@@ -43,6 +43,15 @@ def depends(cache: Kept) -> Kept:
     return cache
 
 
+def pieces(size: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield where pieces of a range begin and end, of `most` numbers each, a row's; the last one may have fewer."""
+    if 0 < size <= most:
+        yield 0, size
+        return
+    for first in range(0, size, most):
+        yield first, min(first + int(most), size)
+
+
 def tell() -> None:
     """Tell native code its own; the library has those of `Native` when it is loaded."""
     numbers = np.array(astuple(now.native), dtype=np.int64)

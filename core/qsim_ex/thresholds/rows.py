@@ -18,7 +18,7 @@ class OfReading:
     native_wires: the most wires of circuits whose wires native code has as masks, which have 64 bits.
     tabled_angles: the fewest angles whose phases are made from a table.
     angles_at_once: angles whose phases are made at a time, so that all arrays fit in a processor's cache.
-    written_parts: the most parts of a tuple whose text Python makes, and written_bytes: of a piece of native code's.
+    written_parts: the most parts of a tuple whose text Python makes.
     checked_rows: the most rows of matrices that are checked together; NumPy multiplies larger ones faster.
     kept_pattern: the most entries of a matrix whose pattern is kept; larger ones are seldom.
     kept_bytes: the most bytes of operands of all bindings that are kept; others are computed when they are needed.
@@ -35,7 +35,6 @@ class OfReading:
     tabled_angles: int = 256
     angles_at_once: int = 4096
     written_parts: int = 64
-    written_bytes: int = 1 << 22
     checked_rows: int = 32
     kept_pattern: int = 64
     kept_bytes: int = 1 << 20
@@ -60,10 +59,14 @@ class OfPlanning:
         a method.
     plan_parts: the most parts of a plan: a checkpoint may be written after each, and each is prepared by itself.
     large_plan: the most instructions of a plan of which many are kept; each takes about half a KiB.
-    coefficients_at_once: instructions whose coefficients are made between two looks whether the run is cancelled.
     packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
+    written_microseconds: the least predicted time of a run for which it is tried whether what is written out of the
+        circuit's form is faster. written_nanoseconds: for each gate, since that is about what finding the form takes.
+    written_percent: the most that this may take of the time of the circuit as it came; 0: it is never tried.
+    gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
+        is good. 0 stands for no limit.
     """
 
     jointly: int = 10
@@ -72,10 +75,13 @@ class OfPlanning:
     method_work: int = 1 << 20
     plan_parts: int = 256
     large_plan: int = 1 << 13
-    coefficients_at_once: int = 1 << 16
     packed_at_once: int = 1 << 16
     packed_by_numpy: int = 1 << 10
     operands_at_once: int = 1 << 20
+    written_microseconds: int = 2000
+    written_nanoseconds: int = 1000
+    written_percent: int = 80
+    gates_of_a_rotation: int = 3
 
 
 @dataclass(frozen=True)
@@ -146,8 +152,6 @@ class OfObserving:
     divided_marginal_wires: those of a state in parts: 512 MiB on the host; shots of 38 wires need one visit for the
         highest wires.
     marginal_group: the wires of one marginal of many.
-    mapped_wires: the fewest wires that are drawn from the amplitudes of a state with an index map; their sums take less
-        time than those of a marginal over them. mapped_at_once: the most of its amplitudes that are gathered at a time.
     amplitudes_at_once: the amplitudes that are gathered at a time: their indices take 8 MiB.
     copied_at_once: the most amplitudes that are copied over the host at a time: 256 MiB in complex128.
     strings_together: the most wires of a state in the host's memory whose Pauli strings are one request of the device.
@@ -163,8 +167,6 @@ class OfObserving:
     marginal_wires: int = 22
     divided_marginal_wires: int = 26
     marginal_group: int = 16
-    mapped_wires: int = 6
-    mapped_at_once: int = 1 << 20
     amplitudes_at_once: int = 1 << 20
     copied_at_once: int = 1 << 24
     strings_together: int = 12
@@ -195,8 +197,9 @@ class OfPlacing:
     queued_work: the most work that is queued on a device before the host waits.
     first_bytes: the bytes of a value, with its size, that ranks gather by one message; what is longer needs a second.
         A divided run gathers five short values, and each message takes 20 to 50 µs.
-    reached_at_once: the bytes of another process's memory that are swapped at a time: on two cores 256 and 512 KiB were
-        fastest, which stay in a core's cache. reached_runs: the most runs of one call, 1,024 or fewer (IOV_MAX).
+    reached_at_once: the bytes of another process's memory that are swapped at a time, a multiple of 16: on two cores
+        256 and 512 KiB were fastest, which stay in a core's cache. reached_runs: the most runs of one call, 1,024 or
+        fewer (IOV_MAX).
     file_piece: the amplitudes of a piece of a file; fewer where a sub state vector has fewer.
     """
 
@@ -235,12 +238,11 @@ class OfCpu:
     sum_alone: the most amplitudes of a state for whose sums threads are never worth it.
     sum_masks: the most Z-masks that share a pass: their totals of a block are 4 MiB.
     product_bytes: the bytes of each of the matrices of a product.
+    large_bytes: the fewest bytes of a buffer whose memory is kept, since the allocator of the C library does well with
+        less; and of one that processes share.
     unasked_bytes: the bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state.
     chunk_bits: log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C.
-    slice_microseconds: how long a call of the native library may last between two checks for Ctrl-C.
     amplitudes_alone: the number of amplitudes below which waking a thread does not pay.
-    past_caches: the bytes above which a growing state is written past the caches; 0 stands for those of the machine's
-        last cache, and for 64 MiB at least.
     """
 
     sum_block_bits: int = 10
@@ -248,15 +250,28 @@ class OfCpu:
     sum_alone: int = 1 << 12
     sum_masks: int = 256
     product_bytes: int = 32 << 20
+    large_bytes: int = 1 << 22
     unasked_bytes: int = 1 << 24
     chunk_bits: int = 18
-    slice_microseconds: int = 50_000
     amplitudes_alone: int = 1 << 15
-    past_caches: int = 0
 
 
 @dataclass(frozen=True)
-class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu):
+class OfCirq:
+    """Those of the adapter of Cirq.
+
+    halved_qubits: the fewest qubits for which two small states and their product are faster than one state.
+    resolved_bytes, resolved_points: the most bytes of states, and points, that are computed together before a sweep
+        yields their results.
+    """
+
+    halved_qubits: int = 18
+    resolved_bytes: int = 256 << 20
+    resolved_points: int = 1024
+
+
+@dataclass(frozen=True)
+class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu, OfCirq):
     """All of them; `native` has those that native code asks for."""
 
     native: Native = field(default_factory=Native)

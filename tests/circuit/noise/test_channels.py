@@ -15,6 +15,7 @@ from support.strategies import random_unitary
 
 from qsim_ex import errors
 from qsim_ex.circuit import check
+from qsim_ex.circuit.known_channels import are_scaled_unitaries
 from qsim_ex.circuit.noise import channels as noise
 
 chances = st.floats(0, 1)
@@ -60,9 +61,9 @@ def test_every_channel_keeps_the_trace(p: float, q: float, time: float, ratio: f
 def test_what_is_a_mixture_stays_one(p: float) -> None:
     """A channel that is a mixture of unitary operations consists of scaled unitary matrices."""
     for kraus in (noise.bit_flip(p), noise.phase_damping(p), noise.depolarizing(p, 2), noise.uniform_pauli(p, 2)):
-        assert check.are_scaled_unitaries(kraus)
-    assert not check.are_scaled_unitaries(noise.amplitude_damping(p))
-    assert check.are_scaled_unitaries(noise.thermal_relaxation(math.inf, 20, 10 * p))
+        assert are_scaled_unitaries(kraus)
+    assert not are_scaled_unitaries(noise.amplitude_damping(p))
+    assert are_scaled_unitaries(noise.thermal_relaxation(math.inf, 20, 10 * p))
 
 
 @pytest.mark.parametrize("num_wires", [1, 2])
@@ -144,7 +145,7 @@ def test_simplified_finds_the_mixture() -> None:
     """Phase damping as textbooks write it becomes a mixture of unitary operations."""
     taught = [np.diag([1, 0.8]), np.diag([0, 0.6])]
     found = noise.simplified(taught)
-    assert check.are_scaled_unitaries(found)
+    assert are_scaled_unitaries(found)
     assert applied(found, mixed_state(2)) == pytest.approx(applied(taught, mixed_state(2)))
 
 

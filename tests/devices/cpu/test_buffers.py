@@ -11,8 +11,9 @@ import pytest
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels import host
+from qsim_ex.thresholds import Thresholds
 
-SIZE = buffers.LARGE
+SIZE = Thresholds.large_bytes
 
 pytestmark = pytest.mark.skipif(not hasattr(mmap, "MADV_FREE"), reason="a system that cannot take back kept pages")
 

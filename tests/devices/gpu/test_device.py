@@ -19,7 +19,8 @@ from support.plain_device import PlainDevice
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu.device import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan

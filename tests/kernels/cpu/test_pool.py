@@ -14,8 +14,8 @@ from support.held import Hold
 from qsim_ex.circuit.ops import ALWAYS, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import copies
+from qsim_ex.native.thresholds import Native
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
-from qsim_ex.thresholds import Thresholds
 
 NUM_BITS = 18
 TURN = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
@@ -79,7 +79,7 @@ def test_copies_of_any_arrays() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 1 << 12])
-@pytest.mark.parametrize("slice_", [1, Thresholds.slice_microseconds])
+@pytest.mark.parametrize("slice_", [1, Native().slice_microseconds])
 def test_copies_of_rows(hold: Hold, rows: int, slice_: int) -> None:
     """Rows of a larger array are copied between other rows, whatever their length, and nothing beside them."""
     hold(slice_microseconds=slice_)

@@ -9,7 +9,7 @@ import pytest
 
 from qsim_ex import CircuitBuilder, StateVector
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu import sweep
+from qsim_ex.kernels.cpu import encoded_plan
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.precision import Precision
 from qsim_ex.steps import Layout
@@ -39,7 +39,7 @@ def test_amplitudes_are_the_same_past_the_caches(
     """All amplitudes are bit for bit the same whether a growing state is written through the caches or past them."""
     through = grown(precision, threads)
     written = []
-    monkeypatch.setattr(sweep, "cached_bytes", lambda: written.append(1) or 0)
+    monkeypatch.setattr(encoded_plan, "cached_bytes", lambda: written.append(1) or 0)
     past = grown(precision, threads)
     assert written
     np.testing.assert_array_equal(past, through)
@@ -48,7 +48,7 @@ def test_amplitudes_are_the_same_past_the_caches(
 
 def test_a_small_state_stays_in_the_caches() -> None:
     """The bytes from which states are written past the caches are those of the last cache, and 64 MiB at least."""
-    assert sweep.cached_bytes() >= 1 << 26
+    assert encoded_plan.cached_bytes() >= 1 << 26
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

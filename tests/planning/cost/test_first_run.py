@@ -10,9 +10,9 @@ import pytest
 
 from qsim_ex import CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.planning.cost.first_run import first_run
-from qsim_ex.planning.cost.stage_cost import H200
+from qsim_ex.planning.cost.rates import H200
 from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan

@@ -14,7 +14,8 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import OptionError
 from qsim_ex.options.network import Layer, layers_of
-from qsim_ex.planning.cost.stage_cost import H200, stage_costs
+from qsim_ex.planning.cost.rates import H200
+from qsim_ex.planning.cost.stage_cost import stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan

@@ -17,7 +17,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported, OptionError, PlanError
 from qsim_ex.planning import compiled
-from qsim_ex.planning.cost.stage_cost import H200, stage_costs
+from qsim_ex.planning.cost.rates import H200
+from qsim_ex.planning.cost.stage_cost import stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan

@@ -12,7 +12,7 @@ import sympy
 
 import qsim_ex
 from qsim_ex import errors, reference
-from qsim_ex_cirq import QsimExSimulator, resolvers
+from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_cirq.translation import gates
 from qsim_ex_cirq.translation.circuits import translate
 from qsim_ex_cirq.translation.sweep import translate_sweep
@@ -297,16 +297,16 @@ def test_batches_of_programs(make, spy):
         simulator.run_batch([turn, cirq.Circuit(cirq.X(A))], repetitions=2)
 
 
-def test_sweeps_come_in_pieces(simulator, spy, monkeypatch):
+def test_sweeps_come_in_pieces(simulator, spy, hold):
     """An endless sweep gives its results a piece at a time, and pieces do not change them."""
     circuit = circuit_of(PARTS["rotations"]) + cirq.measure(*Q, key="m")
-    monkeypatch.setattr(resolvers, "CHUNK_POINTS", 3)
+    hold(resolved_points=3)
     iterator = simulator.simulate_sweep_iter(circuit[:-1], points(8))
     next(iterator)
     assert spy == [3]
     assert len(list(iterator)) == 7
     assert spy == [3, 3, 2]
-    monkeypatch.setattr(resolvers, "CHUNK_BYTES", 2 * 8 * 8)
+    hold(resolved_bytes=2 * 8 * 8)
     spy.clear()
     assert len(simulator.run_sweep(circuit, points(4), repetitions=2)) == 4
     assert spy in ([2, 2], [])  # two states of complex64 at a time, one of complex128, which runs alone

@@ -239,6 +239,7 @@ Int fill(const Planner& plan, Buffer& numbers, const Complex* roots, Int begin, 
                        numbers.at(fold.start));
         }
     }
+    thresholds.coefficients_at_once.met(last < end);
     return static_cast<Int>(end - last);
 }
 

@@ -2,8 +2,6 @@
 
 #include "planner/form/form.hpp"
 
-#include <time.h>
-
 #include <cmath>
 
 #include "base/export.hpp"
@@ -198,23 +196,13 @@ namespace {
 using qx::Owned;
 using qx::form::Form;
 
-qx::Int now() {  // in milliseconds
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-// Goes on for about so many milliseconds; returns what `form_advance` does.
-qx::Int advanced(Form& made, qx::Int milliseconds) {
-    for (const qx::Int end = now() + milliseconds;;) {
-        switch (made.advance()) {
-            case Form::State::done: return 0;
-            case Form::State::read: return 2;
-            case Form::State::refused: return -1;
-            case Form::State::add:
-            case Form::State::again: break;
-        }
-        if (now() >= end) return 1;
+// Takes a step; returns what `form_advance` does.
+qx::Int advanced(Form& made) {
+    switch (made.advance()) {
+        case Form::State::done: return 0;
+        case Form::State::read: return 2;
+        case Form::State::refused: return -1;
+        default: return 1;
     }
 }
 
@@ -240,7 +228,8 @@ QX_EXPORT(form_read, (qx::Int form)) {
 // Goes on for about so many milliseconds; returns 0 when the form is done, 1 while it is not, 2 if it waits for `form_read`,
 // -1 if an instruction makes a state.
 QX_EXPORT(form_advance, (qx::Int form, qx::Int milliseconds)) {
-    return Owned<Form>::change(form, [&](Form& made) { return advanced(made, milliseconds); });
+    return Owned<Form>::change(form,
+                               [&](Form& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });
 }
 
 // Writes of a form that is done the number of rotations, blocks and generators, and its key.

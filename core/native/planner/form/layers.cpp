@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
+#include "thresholds/table.hpp"
+
 namespace qx::form {
 
 namespace {
-
-constexpr std::size_t looked_at = 4096;  // layers; a rotation that commutes with more stays behind them
-constexpr std::size_t near = 8;  // layers that are asked before a look where there may be others
-constexpr std::size_t moved_at_once = 64;  // items that a rewritten turn may have behind it
 
 std::uint64_t hash(const Pauli& pauli) { return plan::mixed(pauli.x) ^ plan::mixed(pauli.z + 0x9e3779b97f4a7c15ull); }
 
@@ -33,9 +31,8 @@ bool meets(const Pauli& a, const Pauli& b) { return (a.x & b.x) | (a.z & b.z); }
 }  // namespace
 
 void Layers::Layer::extend(Pauli pauli) {
-    constexpr std::size_t few = 32;  // strings, which are asked faster than they are reduced
     all.x |= pauli.x, all.z |= pauli.z;
-    if (span.size() < few && !reduced) return span.push_back({pauli, {}});
+    if (!reduced && span.size() < thresholds.layer_strings) return span.push_back({pauli, {}});
     if (!reduced) {
         reduced = true;
         const std::vector<Generator> found = std::move(span);
@@ -78,8 +75,9 @@ bool Layers::blocks(std::size_t layer, const Pauli& pauli, Index but) const {
 // Returns the first layer behind all of the first `end` that have something that does not commute with a string.
 std::size_t Layers::depth(const Pauli& pauli, std::size_t end, Index but) const {
     std::size_t layer = end;
-    for (std::size_t looked = 0; layer && looked < looked_at; --layer, ++looked) {
-        if (looked == near) layer = std::min(layer, highest(pauli));
+    bool skipped = false;  // the layers in which everything commutes
+    for (std::size_t looked = 0; layer && looked < thresholds.layers_looked_at; --layer, ++looked) {
+        if (!skipped && looked >= thresholds.layers_asked) skipped = true, layer = std::min(layer, highest(pauli));
         if (!layer || blocks(layer - 1, pauli, but)) return layer;
     }
     return layer;
@@ -230,7 +228,7 @@ bool Layers::find_run(const Pauli& pauli, double angle, std::size_t layer, Run& 
 bool Layers::move_away(std::size_t from, Index but) {
     std::size_t size = 0;
     for (std::size_t layer = from; layer < layers_.size(); ++layer) size += layers_[layer].members.size();
-    if (size > moved_at_once) return false;
+    if (size > thresholds.items_moved) return false;
     for (std::size_t layer = from; layer < layers_.size(); ++layer)
         for (const Index member : layers_[layer].members)
             if (member != but) moved_.push_back(items_[member]);

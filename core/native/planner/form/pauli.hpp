@@ -7,9 +7,12 @@
 
 namespace qx::form {
 
+using plan::below;
 using plan::count;
 using plan::each;
+using plan::highest;
 using plan::Index;
+using plan::lowest;
 using plan::Mask;
 using plan::unit;
 

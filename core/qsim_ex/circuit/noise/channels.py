@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.known_channels import are_products, are_scaled_unitaries
 from qsim_ex.errors import NoiseError
 
 Kraus = NDArray[np.complex128]
@@ -28,9 +28,6 @@ PAULI = {
     "Y": np.array([[0, -1j], [1j, 0]], dtype=np.complex128),
     "Z": np.diag([1, -1]).astype(np.complex128),
 }
-
-ROUNDING = 1e-12
-"""Largest error of probabilities that is taken for rounding."""
 
 LEADING = 1e-3
 """Where matrices of norm 1 are compared, the first entry with a modulus above this fixes the phase of a matrix."""
@@ -54,7 +51,7 @@ def mixed_unitary(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus
     wires = max(matrices.shape[1].bit_length() - 1, 0)
     checked = np.array([check.unitary(matrix, wires, "mixed_unitary", None) for matrix in matrices])
     rest = _rest("mixed_unitary", probabilities)
-    if abs(rest) > ROUNDING:
+    if abs(rest) > check.ROUNDING:
         raise NoiseError(
             f"mixed_unitary: expected probabilities that add up to 1, got {list(probabilities)}, which add up to "
             f"{1 - rest:.12g}; divide them by their sum."
@@ -101,7 +98,7 @@ def depolarizing(probability: float, num_wires: int = 1) -> Kraus:
     """
     size = _products("depolarizing", num_wires)
     most = size / (size - 1)
-    if not 0 <= probability <= most + ROUNDING:
+    if not 0 <= probability <= most + check.ROUNDING:
         raise NoiseError(
             f"depolarizing: expected a probability from 0 to {most:.9g} on {num_wires} wires, got {probability!r}; "
             "pass one of that range."
@@ -156,7 +153,7 @@ def thermal_relaxation(t1: float, t2: float, time: float, excited_population: fl
             raise NoiseError(f"thermal_relaxation: expected {name} > 0, got {value!r}; pass a time, or math.inf.")
     if not 0 <= time < math.inf:
         raise NoiseError(f"thermal_relaxation: expected a finite time >= 0, got {time!r}; pass it in the unit of t1.")
-    if t2 > 2 * t1 * (1 + ROUNDING):
+    if t2 > 2 * t1 * (1 + check.ROUNDING):
         raise NoiseError(f"thermal_relaxation: expected t2 <= 2·t1, got t2={t2!r} and t1={t1!r}; pass a smaller t2.")
     _rest("thermal_relaxation", [excited_population])
     return _relaxation(-math.expm1(-time / t1), excited_population, math.exp(-time / t2))
@@ -209,12 +206,12 @@ def simplified(kraus: ArrayLike) -> Kraus:
     where that is better. Products of matrices on one wire each are kept, since they are cheaper to apply.
     """
     given = _together(_nonzero(np.asarray(kraus, dtype=np.complex128)))
-    if check.are_scaled_unitaries(given):
+    if are_scaled_unitaries(given):
         return given
     orthogonal = _orthogonal(given)
-    if check.are_scaled_unitaries(orthogonal):
+    if are_scaled_unitaries(orthogonal):
         return orthogonal
-    if given.shape[-1] > 2 and check.are_products(given):
+    if given.shape[-1] > 2 and are_products(given):
         return given
     singular = _least(given) <= check.ROUNDING  # these add nothing to the sum, so mixing them costs nothing
     if np.count_nonzero(singular) > 1:
@@ -253,7 +250,7 @@ def _orthogonal(kraus: Kraus) -> Kraus:
     return _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
 
 
-def _mixture(probabilities: Sequence[float], unitaries: NDArray[Any]) -> Kraus:
+def _mixture(probabilities: Sequence[float], unitaries: NDArray[np.generic]) -> Kraus:
     weights = np.sqrt(np.maximum(np.asarray(probabilities, dtype=np.float64), 0))
     return _nonzero(weights[:, None, None] * unitaries)
 
@@ -279,7 +276,7 @@ def _rest(name: str, probabilities: Sequence[float]) -> float:
         if not 0 <= value <= 1:  # not so for NaN either
             raise NoiseError(f"{name}: expected a probability from 0 to 1, got {value!r}; pass one of that range.")
     total = math.fsum(probabilities)
-    if total > 1 + ROUNDING:
+    if total > 1 + check.ROUNDING:
         raise NoiseError(
             f"{name}: expected probabilities that add up to 1 at most, got {list(probabilities)}, which add up to "
             f"{total:.12g}; pass smaller ones."

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.bits import gathered
 from qsim_ex.errors import NoiseError
 
 READOUT_BITS = 10
@@ -63,7 +64,7 @@ def without(errors: ReadoutErrors, clbits: AbstractSet[int]) -> ReadoutErrors:
             found.append(error)
         elif kept:
             values, mask = range(len(error.matrix)), sum(1 << k for k in kept)
-            read = [sum((value >> k & 1) << place for place, k in enumerate(kept)) for value in values]
+            read = [gathered(value, kept) for value in values]
             matrix = error.matrix[[value for value in values if not value & ~mask]] @ np.eye(1 << len(kept))[read]
             found.append(replace(error, clbits=tuple([error.clbits[k] for k in kept]), matrix=matrix))
     return tuple(found)

@@ -114,7 +114,7 @@ def _unitary(matrices: NDArray[np.complex128]) -> None:
         )
 
 
-def numbered(num_wires: int, ops: tuple[Op, ...], entries: NDArray[Any]) -> tuple[Circuit, Operands]:
+def numbered(num_wires: int, ops: tuple[Op, ...], entries: NDArray[np.generic]) -> tuple[Circuit, Operands]:
     """Return a circuit of operations whose entries [rows, all of them] are consecutive from operand 2 on."""
     operands = np.zeros((len(entries), 2 + entries.shape[1]), dtype=np.complex128)
     operands[:, ONE_AT] = 1
@@ -122,7 +122,9 @@ def numbered(num_wires: int, ops: tuple[Op, ...], entries: NDArray[Any]) -> tupl
     return Circuit(num_wires, 0, ops, operands[:1]), operands
 
 
-def on_wires(num_wires: int, wires: Sequence[int], of: Pattern, matrices: NDArray[Any]) -> tuple[Circuit, Operands]:
+def on_wires(
+    num_wires: int, wires: Sequence[int], of: Pattern, matrices: NDArray[np.generic]
+) -> tuple[Circuit, Operands]:
     """Return any matrices [rows, wires, 4], one on each of some wires of each state; of: classes of their entries."""
     ops = tuple(Op((wire,), (), ALWAYS, of, 2 + 4 * k, "matrix", unitary=False) for k, wire in enumerate(wires))
     return numbered(num_wires, ops, matrices.reshape(len(matrices), -1))

@@ -34,9 +34,8 @@ class Bindings:
         if self.made_of is not None:
             yield from self.made_of()
             return
-        step = thresholds.now.bindings_at_once
-        for begin in range(0, self.count, step):
-            yield np.ascontiguousarray(self.operands(begin, min(begin + step, self.count))).tobytes()
+        for begin, end in thresholds.pieces(self.count, thresholds.now.bindings_at_once):
+            yield np.ascontiguousarray(self.operands(begin, end)).tobytes()
 
     @classmethod
     def of(cls, operands: ArrayLike) -> Bindings:

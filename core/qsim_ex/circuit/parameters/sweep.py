@@ -161,7 +161,7 @@ def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Op
     return Bindings.of(operands(0, count)) if few and count else Bindings(count, operands)
 
 
-def real_values(found: Any, count: int, named: object) -> Values:
+def real_values(found: object, count: int, named: object) -> Values:
     """Return the values of the parameter `named` as float64 [count]; raises `ParameterError` if one is not real."""
     array = np.asarray(found)
     if np.iscomplexobj(array):
@@ -185,12 +185,12 @@ class SweptOperandBuilder(OperandBuilder):
                 if which:
                     swept.append(name, [offsets[k] for k in which], [parameters[k] for k in which], of_factors)
 
-    def _given(self, rows: list[Sequence[Any]]) -> Values:
+    def _given(self, rows: list[Sequence[object]]) -> Values:
         """Return the parameters of some gates, with 0 for each array."""
         return super()._given([[0.0 if isinstance(p, np.ndarray) else p for p in given] for given in rows])
 
 
-def _has_array(parameters: Sequence[Any]) -> bool:
+def _has_array(parameters: Sequence[object]) -> bool:
     return any(isinstance(parameter, np.ndarray) for parameter in parameters)
 
 

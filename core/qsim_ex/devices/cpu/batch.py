@@ -19,10 +19,9 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu import sums, sweeps
 from qsim_ex.kernels.cpu.pool import in_chunks
+from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.step import Step, Sweep, ZeroFill
-
-Buffer = NDArray[np.complexfloating[Any, Any]]
 
 
 class CpuBatches(Batches):
@@ -33,20 +32,20 @@ class CpuBatches(Batches):
     @abstractmethod
     def run(
         self,
-        buffer: Buffer,
+        buffer: Amplitudes,
         num_bits: int,
         step: Step,
         numbers: NDArray[np.complex128],
-        prepared: Any = None,
+        prepared: object = None,
         high: int = 0,
     ) -> None:
         """Apply one step in place, as `Device.run`."""
 
-    def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:  # noqa: ARG002  (the protocol's)
+    def load_batch(self, prepared: object, numbers: Bound) -> Iterable[object]:  # noqa: ARG002  (the protocol's)
         """Return the numbers of each step as they are in host memory."""
         return numbers
 
-    def run_batch(self, buffer: Buffer, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
+    def run_batch(self, buffer: Amplitudes, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
         """Apply one step to every row in place."""
         size = 1 << num_bits
         match step:
@@ -59,11 +58,11 @@ class CpuBatches(Batches):
                     own = numbers[row if len(numbers) > 1 else 0]
                     self.run(buffer[row * size : row * size + size], num_bits, step, own, prepared)
 
-    def begin_batch(self, buffer: Buffer, num_bits: int) -> None:
+    def begin_batch(self, buffer: Amplitudes, num_bits: int) -> None:
         """Set amplitude 0 of every row to 1; the others are unchanged."""
         buffer[:: 1 << num_bits] = 1
 
-    def take_rows(self, to: Buffer, source: Buffer, num_bits: int, rows: NDArray[np.int64]) -> None:
+    def take_rows(self, to: Amplitudes, source: Amplitudes, num_bits: int, rows: NDArray[np.int64]) -> None:
         """Copy rows, long rows in pieces."""
         size = 1 << num_bits
         piece = min(size, 1 << thresholds.now.chunk_bits)
@@ -76,12 +75,12 @@ class CpuBatches(Batches):
 
         in_chunks(len(pieces), self.threads, work, piece)
 
-    def marginals(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+    def marginals(self, buffer: Amplitudes, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
         """Return for each row the sums of |amplitude|² where `when` holds, for each value of `bits`: [rows, 2^bits]."""
         return sums.marginals(buffer, num_bits, bits, when, self.threads)
 
     def paulis(
-        self, buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
+        self, buffer: Amplitudes, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
     ) -> NDArray[np.complex128]:
         """Return for each row the sum of every Pauli string: complex128 [rows, all z of all parts in their order]."""
         return sums.paulis(buffer, num_bits, parts, self.threads)

@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.kernels import fork, host
 
 Bytes = NDArray[np.uint8]
-
-LARGE = 1 << 22
-"""The bytes from which memory is kept; the allocator of the C library does well with less."""
 
 HUGE = 1 << 21
 """The bytes of a huge page of x86-64, and of aarch64 with the usual pages."""
@@ -44,7 +42,7 @@ def take(size: int) -> Bytes:
 
     Raises `MemoryError` if the system refuses.
     """
-    if not hasattr(mmap, "MADV_FREE") or size < LARGE:
+    if not hasattr(mmap, "MADV_FREE") or size < thresholds.now.large_bytes:
         return np.empty(size, np.uint8)
     with _lock:
         at = next((k for k in range(len(kept) - 1, -1, -1) if kept[k][0] == size), None)

@@ -16,14 +16,13 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu.sums import offsets_of
 from qsim_ex.kernels.cpu import blocks
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
-Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
 
 
-def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: int, threads: int) -> None:
+def wide(buffer: Amplitudes, num_bits: int, step: DenseMatrix, numbers: Any, high: int, threads: int) -> None:
     """Apply a matrix by one product for every chunk of columns, or one for each block that reads select there."""
     size = 1 << len(step.bits)
     matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
@@ -46,7 +45,7 @@ def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: i
     _columns(buffer, num_bits, step.bits, when, work)
 
 
-def shuffle(buffer: Buffer, num_bits: int, step: BasisPermutation, threads: int) -> None:
+def shuffle(buffer: Amplitudes, num_bits: int, step: BasisPermutation, threads: int) -> None:
     """Gather, and scatter to other rows. A permutation of all bits needs a second copy of the state."""
     offsets = offsets_of(step.bits)
     targets = offsets[np.array(step.to, dtype=np.int64)]
@@ -57,7 +56,7 @@ def shuffle(buffer: Buffer, num_bits: int, step: BasisPermutation, threads: int)
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
 
 
-def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any, threads: int) -> None:
+def spread(buffer: Amplitudes, num_bits: int, step: InitialAmplitudes, numbers: Any, threads: int) -> None:
     """Apply an outer product, in place."""
     offsets = offsets_of(step.bits)
     amplitudes = numbers.astype(buffer.dtype)
@@ -68,7 +67,7 @@ def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any,
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
 
 
-def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) -> NDArray[np.complex128]:
+def density(buffer: Amplitudes, num_bits: int, bits: Sequence[int], threads: int) -> NDArray[np.complex128]:
     """Return the reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
     offsets = offsets_of(bits)
     out = np.zeros((len(offsets), len(offsets)), dtype=np.complex128)
@@ -81,7 +80,7 @@ def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) ->
     return out
 
 
-def move(buffer: Buffer, num_bits: int, when: When, to: int, threads: int) -> None:
+def move(buffer: Amplitudes, num_bits: int, when: When, to: int, threads: int) -> None:
     """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""
     if to == when.value:
         return
@@ -94,7 +93,7 @@ def move(buffer: Buffer, num_bits: int, when: When, to: int, threads: int) -> No
 
 
 def _columns(
-    buffer: Buffer,
+    buffer: Amplitudes,
     num_bits: int,
     bits: Sequence[int],
     when: When,

@@ -15,16 +15,17 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Copies, CopyQueue, Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
-from qsim_ex.devices.memory import Amplitudes, kept_bytes, memory_of_host, pageable
+from qsim_ex.devices.memory import kept_bytes, memory_of_host, pageable
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.later import later
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 else:
     passes = later("qsim_ex.kernels.cpu.passes")
 
-Buffer = NDArray[np.complexfloating]
 
 _TILE_BYTES = 1 << 15
 """Of a tile: an L1 cache, or two thirds of one. The same on every processor, so that its plans are."""
@@ -48,14 +48,14 @@ _KEPT, _KEPT_BYTES = 256, 256 << 20
 class HostCopyQueue:
     """A queue whose copies are done when the call returns, so marks are None and waiting is free."""
 
-    def copy(self, to: Buffer, source: Buffer) -> None:
+    def copy(self, to: Amplitudes, source: Amplitudes) -> None:
         """Copy between arrays of one shape."""
         np.copyto(to, source)
 
     def mark(self) -> None:
         """Return no mark, since everything is done already."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Return at once, since nothing is pending."""
 
     def synchronize(self) -> None:
@@ -72,10 +72,10 @@ class HostCopies(Copies):
     def mark(self) -> None:
         """Return no mark, since everything is done already."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Return at once, since nothing is pending."""
 
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Return at once, since nothing is pending."""
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
@@ -93,12 +93,17 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     in_host_memory = True
     interprets = False
     grows = True
+    writes_anew = True
     name = "cpu"
-    shares_from = buffers.LARGE
+
+    @property
+    def shares_from(self) -> int:
+        """Return the bytes from which memory is kept."""
+        return thresholds.now.large_bytes
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
-        self._prepared: OrderedDict[tuple[Any, ...], EncodedSweeps] = OrderedDict()
+        self._prepared: OrderedDict[tuple[object, ...], EncodedSweeps] = OrderedDict()
         self._prepared_bytes = 0
         self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
@@ -138,7 +143,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
     memory = staticmethod(memory_of_host)
 
-    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Amplitudes:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         if size <= thresholds.now.unasked_bytes:
@@ -163,7 +168,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         shared.fill(found, self.threads)
         return SharedBuffer(found, file, shared.KIND, "")
 
-    def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
+    def map_shared(self, handle: Handle, num_amplitudes: int, dtype: DTypeLike) -> Amplitudes:
         """Return the buffer of another process of this host; raises `DeviceError`."""
         assert isinstance(handle, int)
         try:
@@ -171,38 +176,38 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         except OSError as error:
             raise DeviceError(str(error)) from error
 
-    def swap_half(self, mine: Buffer, theirs: Buffer, half: int) -> None:
+    def swap_half(self, mine: Amplitudes, theirs: Amplitudes, half: int) -> None:
         """Swap one half of a view with that of another process, which swaps the other."""
         where = _half(mine.shape, half)
         copies.swap(mine[where], theirs[where], self.threads)
         shared.unload(theirs[where])
 
-    def pull(self, mine: Buffer, theirs: Buffer) -> None:
+    def pull(self, mine: Amplitudes, theirs: Amplitudes) -> None:
         """Copy a view of another process."""
         copies.copy(mine, theirs, self.threads)
         shared.unload(theirs)
 
-    def set_basis(self, buffer: Buffer, index: int) -> None:
+    def set_basis(self, buffer: Amplitudes, index: int) -> None:
         """Set all amplitudes to 0 except the one at `index`, which is 1."""
         copies.clear(buffer, self.threads)
         buffer[index] = 1
 
-    def begin(self, buffer: Buffer) -> None:
+    def begin(self, buffer: Amplitudes) -> None:
         """Set amplitude 0 to 1; the others are unchanged."""
         buffer[0] = 1
 
-    def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
+    def write(self, buffer: Amplitudes, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
         copies.copy(buffer[start : start + len(values)], values, self.threads)
 
-    def read(self, buffer: Buffer, start: int, stop: int) -> NDArray[np.complexfloating]:
+    def read(self, buffer: Amplitudes, start: int, stop: int) -> NDArray[np.complexfloating]:
         """Copy ``buffer[start:stop]`` to a new array."""
         source = buffer[start:stop]
         out = np.empty_like(source)
         copies.copy(out, source, self.threads)
         return out
 
-    def copy(self, to: Buffer, source: Buffer) -> None:
+    def copy(self, to: Amplitudes, source: Amplitudes) -> None:
         """Overwrite amplitudes with others."""
         self.write(to, 0, source)
 
@@ -228,7 +233,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
     def run(
         self,
-        buffer: Buffer,
+        buffer: Amplitudes,
         num_bits: int,
         step: Step,
         numbers: NDArray[np.complex128],
@@ -250,27 +255,27 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
             case _:
                 assert_never(step)
 
-    def _clear(self, buffer: Buffer, fresh: int) -> None:
+    def _clear(self, buffer: Amplitudes, fresh: int) -> None:
         """Write zeros where nothing was written; memory there may hold NaN, so it cannot be scaled."""
         blocks.clear(buffer, fresh, self.threads)
 
-    def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
+    def permute(self, buffer: Amplitudes, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
         for tile, moves, turn in passes.passes(tuple(sources), flip):
             free = ((1 << num_bits) - 1) & ~mask_of(tile)
             bits, origin = np.array(tile, dtype=np.int64), np.array(moves, dtype=np.int64)
             blocks.permute_tiles(buffer, bits, origin, turn, free, self.threads)
 
-    def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
+    def gather(self, buffer: Amplitudes, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
         """Return the amplitudes at chosen indices."""
         return buffer[np.asarray(indices, dtype=np.int64)]
 
-    def marginal(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+    def marginal(self, buffer: Amplitudes, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
         """Return the sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits]."""
         return np.asarray(sums.marginals(buffer, num_bits, bits, when, self.threads)[0])
 
     def marginal_along(
-        self, buffer: Buffer, base: int, directions: Sequence[int], rest: Sequence[int]
+        self, buffer: Amplitudes, base: int, directions: Sequence[int], rest: Sequence[int]
     ) -> NDArray[np.float64]:
         """Return the sums of |amplitude|² over all indices along `rest`, for each value of `directions`."""
         return sums.marginal_along(buffer, base, directions, rest, self.threads)
@@ -282,7 +287,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
 
     def search(
         self,
-        buffer: Buffer,
+        buffer: Amplitudes,
         bits: Sequence[int],
         bases: NDArray[np.int64],
         runs: NDArray[np.int64],
@@ -291,27 +296,27 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         """Return the value of `bits` that each target falls on."""
         return sums.search(buffer, bits, bases, runs, targets, self.threads)
 
-    def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
+    def norms(self, buffer: Amplitudes, blocks: int) -> NDArray[np.float64]:
         """Return |amplitude|² summed over contiguous blocks: the marginal of the highest bits."""
         num_bits = buffer.size.bit_length() - 1
         top = blocks.bit_length() - 1
         return self.marginal(buffer, num_bits, range(num_bits - top, num_bits), ALWAYS)
 
-    def inner(self, left: Buffer, right: Buffer) -> complex:
+    def inner(self, left: Amplitudes, right: Amplitudes) -> complex:
         """Return Σ conj(left)·right."""
         return sums.inner(left, right, self.threads)
 
-    def pauli(self, buffer: Buffer, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+    def pauli(self, buffer: Amplitudes, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """Return for each mask z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; 256 masks share a pass."""
         return np.asarray(sums.paulis(buffer, num_bits, [(x, zs)], self.threads)[0])
 
-    def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
+    def density(self, buffer: Amplitudes, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """Return the reduced density matrix of some bits."""
         return columns.density(buffer, num_bits, bits, self.threads)
 
     def scale(
         self,
-        buffer: Buffer,
+        buffer: Amplitudes,
         num_bits: int,  # noqa: ARG002  (the protocol's)
         when: When,
         inside: float,
@@ -320,7 +325,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
         blocks.scale(buffer, when.mask, when.value, inside, outside, self.threads)
 
-    def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
+    def move(self, buffer: Amplitudes, num_bits: int, when: When, to: int) -> None:
         """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""
         columns.move(buffer, num_bits, when, to, self.threads)
 
@@ -328,7 +333,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         """Return at once, since nothing is pending."""
 
 
-def _require(num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+def _require(num_amplitudes: int, dtype: AmplitudeDtype) -> None:
     """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
     size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
     free, total = host.memory()

@@ -83,7 +83,7 @@ def _mapped(file: int, size: int) -> NDArray[np.uint8]:
     return np.ndarray((size,), np.uint8, memory)
 
 
-def fill(memory: NDArray[Any], threads: int) -> None:
+def fill(memory: NDArray[np.generic], threads: int) -> None:
     """Give memory that was just made its huge pages, as far as the system has some; threads share the work."""
     bytes_ = memory.view(np.uint8)
 
@@ -94,7 +94,7 @@ def fill(memory: NDArray[Any], threads: int) -> None:
     pool.share(work, -(-bytes_.size // _FILLED), threads)
 
 
-def unload(view: NDArray[Any]) -> None:
+def unload(view: NDArray[np.generic]) -> None:
     """Forget the pages of another process around a view until it is used again: else they count as this one's too.
 
     Of memory that is not mapped here this would destroy the contents, so nothing is done to it.

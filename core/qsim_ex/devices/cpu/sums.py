@@ -19,14 +19,13 @@ from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.along import Along, along
 from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, Amplitudes
 
-Buffer = NDArray[np.complexfloating[Any, Any]]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
+def marginals(buffer: Amplitudes, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
     """Return for each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
     width = min(num_bits, thresholds.now.sum_block_bits)
     chosen = sum([bit >= width for bit in bits])  # bits that name a group of blocks
@@ -37,7 +36,7 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
 
 
 def marginal_along(
-    buffer: Buffer, base: int, directions: Sequence[int], rest: Sequence[int], threads: int
+    buffer: Amplitudes, base: int, directions: Sequence[int], rest: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
     """Return the sums of |amplitude|² along directions, float64 [2^directions]."""
     how = along(tuple(directions), tuple(rest), thresholds.now.sum_block_bits)
@@ -45,7 +44,7 @@ def marginal_along(
     return how.in_order(_run_along(buffer, base, how, share, threads).sum(axis=1).reshape(-1))
 
 
-def inner(left: Buffer, right: Buffer, threads: int) -> complex:
+def inner(left: Amplitudes, right: Amplitudes, threads: int) -> complex:
     """Return Σ conj(left)·right."""
     if left.dtype != right.dtype:
         raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
@@ -55,13 +54,13 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
 
 
 def paulis(
-    buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
+    buffer: Amplitudes, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
 ) -> NDArray[np.complex128]:
     """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
     if buffer.size == 1 << num_bits <= thresholds.now.sum_alone:
         return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
     most = thresholds.now.sum_masks
-    passes = [(x, zs[k : k + most]) for x, zs in parts for k in range(0, len(zs), most)]
+    passes = [(x, zs[first:end]) for x, zs in parts for first, end in thresholds.pieces(len(zs), most)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
     for x, zs in passes:
@@ -70,7 +69,9 @@ def paulis(
     return out
 
 
-def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArray[np.complex128], threads: int) -> None:
+def _pauli(
+    buffer: Amplitudes, num_bits: int, x: int, zs: Sequence[int], out: NDArray[np.complex128], threads: int
+) -> None:
     """Compute one pass of `paulis`, into complex128 [rows, len(zs)]."""
     rows, units = buffer.size >> num_bits, _units(1 << num_bits)
     results = _run_paulis(buffer, num_bits, x, tuple(zs), units, threads).view(np.complex128)
@@ -78,7 +79,7 @@ def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArra
 
 
 def search(
-    buffer: Buffer,
+    buffer: Amplitudes,
     bits: Sequence[int],
     bases: NDArray[np.int64],
     runs: NDArray[np.int64],
@@ -101,12 +102,13 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
 
 def _unit_bits() -> int:
     """Return log2 of the least amplitudes of a unit, which has whole blocks."""
-    return thresholds.now.sum_block_bits + thresholds.now.sum_unit_blocks
+    return thresholds.now.sum_unit_blocks + thresholds.now.sum_block_bits
 
 
 def _units(size: int) -> int:
     """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
-    return max(1, min(256, size >> _unit_bits()))
+    bits = _unit_bits()
+    return 1 if size < 1 << bits else min(256, size >> bits)
 
 
 # --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------
@@ -118,7 +120,7 @@ _Search = structure("bits bases runs targets num_bits")
 
 
 def _run_marginals(
-    state: Buffer, num_bits: int, width: int, share: int, bits: Sequence[int], when: When, units: int, threads: int
+    state: Amplitudes, num_bits: int, width: int, share: int, bits: Sequence[int], when: When, units: int, threads: int
 ) -> Floats:
     """Return sums of |amplitude|² of all rows of a batch, float64 [rows, 2^share, 2^bits].
 
@@ -134,7 +136,7 @@ def _run_marginals(
     return out
 
 
-def _run_along(state: Buffer, base: int, how: Along, share: int, threads: int) -> Floats:
+def _run_along(state: Amplitudes, base: int, how: Along, share: int, threads: int) -> Floats:
     """Return sums of |amplitude|² for each group, each of 2^share parts, and each lane that is not summed over."""
     units, lanes = (
         1 << len(how.groups) + share,
@@ -148,7 +150,7 @@ def _run_along(state: Buffer, base: int, how: Along, share: int, threads: int) -
     return out
 
 
-def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int) -> Floats:
+def _run_inner(left: Amplitudes, right: Amplitudes, width: int, units: int, threads: int) -> Floats:
     """Return Σ conj(left)·right of units, whole blocks of `width`, float64 [units, 2]."""
     out = np.empty((units, 2), dtype=np.float64)
     size = left.size // units
@@ -157,7 +159,7 @@ def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int
     return out
 
 
-def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units: int, threads: int) -> Floats:
+def _run_paulis(state: Amplitudes, num_bits: int, x: int, zs: tuple[int, ...], units: int, threads: int) -> Floats:
     """Return Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] of units for each z of `zs`, float64 [all units, zs, 2].
 
     A row has 2^num_bits amplitudes; units: the ranges of i in a row.
@@ -170,7 +172,7 @@ def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units
 
 
 def _run_small_paulis(
-    state: Buffer, num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]
+    state: Amplitudes, num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]
 ) -> NDArray[np.complex128]:
     """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
     pointers, count, _ = _small_paulis_forms(num_bits, parts)
@@ -203,7 +205,7 @@ def _paulis_form(num_bits: int, x: int, zs: tuple[int, ...], units: int) -> tupl
 
 
 def _run_search(
-    state: Buffer, bits: Sequence[int], bases: Integers, runs: Integers, targets: Floats, threads: int
+    state: Amplitudes, bits: Sequence[int], bases: Integers, runs: Integers, targets: Floats, threads: int
 ) -> Integers:
     """Return the value of the searched bits of each target; see `Device.search`."""
     out, named = np.empty(len(targets), dtype=np.int64), np.array(bits, dtype=np.int64)
@@ -213,5 +215,5 @@ def _run_search(
     return out
 
 
-def _single(state: Buffer) -> bool:
+def _single(state: Amplitudes) -> bool:
     return BY_DTYPE[state.dtype].storage.native_single

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, encoded_plan
-from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
+from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, NativeSweep, encoded_plan, run_of
 from qsim_ex.later import later
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, Storage
+from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 else:
     sweep_arrays = later("qsim_ex.steps.sweep_arrays")
 
-Buffer = NDArray[np.complexfloating[Any, Any]]
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
 _WORK = 4  # a sweep does 4 times as much work on an amplitude as a sum does
@@ -38,7 +37,7 @@ class EncodedSweeps:
     of their plan.
     """
 
-    def __init__(self, num_bits: int, dtype: np.dtype[Any], chosen: str = "") -> None:
+    def __init__(self, num_bits: int, dtype: AmplitudeDtype, chosen: str = "") -> None:
         self.num_bits = num_bits
         self.dtype = dtype
         self.chosen = chosen
@@ -75,7 +74,13 @@ class EncodedSweeps:
 
 
 def run_sweep(
-    buffer: Buffer, num_bits: int, step: Sweep, numbers: Any, prepared: EncodedSweeps | None, high: int, threads: int
+    buffer: Amplitudes,
+    num_bits: int,
+    step: Sweep,
+    numbers: object,
+    prepared: EncodedSweeps | None,
+    high: int,
+    threads: int,
 ) -> None:
     """Run a sweep on all rows of a batch; threads share their tiles.
 
@@ -90,10 +95,10 @@ def run_sweep(
     program.run(buffer.ctypes.data, buffer.size >> num_bits, floats, high, pool.worth(_WORK * buffer.size, threads))
 
 
-def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def aligned(count: int, dtype: AmplitudeDtype) -> NDArray[Any]:
     """Return an array whose first element is on a cache line; see `buffers`."""
     size = STORAGE[dtype].nbytes(count)
-    if size >= buffers.LARGE:
+    if size >= thresholds.now.large_bytes:
         return buffers.take(size).view(dtype)
     raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
@@ -101,7 +106,7 @@ def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=2)
-def checked_storage(dtype: np.dtype[Any]) -> Storage:
+def checked_storage(dtype: AmplitudeDtype) -> Storage:
     """Return how amplitudes of a dtype are stored; raises `InvalidInput` unless amplitudes have this dtype."""
     if (row := BY_DTYPE.get(dtype)) is None:
         raise InvalidInput(f"expected amplitudes in {DTYPES}, got {dtype}; convert them.")

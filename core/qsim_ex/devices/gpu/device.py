@@ -7,17 +7,19 @@ one; several threads may use several devices, or one device on streams of their 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Handle, LoadsNumbers, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.batch import GpuBatches
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.devices.gpu.streams import copies_of
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed
@@ -25,9 +27,8 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
-from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
 from qsim_ex.later import later
-from qsim_ex.precision import BY_DTYPE, PRECISIONS, Precision
+from qsim_ex.precision import BY_DTYPE, PRECISIONS, Amplitudes, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -36,16 +37,6 @@ if TYPE_CHECKING:
     from qsim_ex.kernels.cuda.fixed import wide
 else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
-
-_BLOCK_MADE = 24
-"""2^24 multiply-adds take 0.8 µs. The host needs 2 µs for a block's matrix, but beside other sweeps (one H200: 2^24 and
-2^26 were compared at 24 wires)."""
-
-_SEEN = 0.2
-"""The share of the shorter time of a sweep, of memory and arithmetic, that is seen; as in `cost.Rates`."""
-
-_START = 20
-"""A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
 class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
@@ -63,8 +54,11 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     in_host_memory = False
     interprets = True
     grows = True
+    writes_anew = False  # until a GPU has timed them
 
-    def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
+    def __init__(
+        self, device_id: int = 0, stream: object = None, allocator: Callable[[int], Any] | None = None
+    ) -> None:
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # Any first run on a machine needs these kernels; meanwhile circuits are read and planned.
@@ -111,12 +105,12 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Set amplitude 0 to 1; the others are unchanged."""
         fixed.begin(self._runtime, buffer)
 
-    def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
+    def write(self, buffer: Array, start: int, values: Amplitudes) -> None:
         """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
         if len(values):
             self._runtime.copy_in(buffer[start : start + len(values)], np.asarray(values, dtype=buffer.dtype))
 
-    def read(self, buffer: Array, start: int, stop: int) -> NDArray[np.complexfloating[Any, Any]]:
+    def read(self, buffer: Array, start: int, stop: int) -> Amplitudes:
         """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
         return self._runtime.download(buffer[start:stop])
 
@@ -145,7 +139,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Send all numbers of a run to the device in one transfer, and return them."""
         return prepared.load(self._runtime, numbers)
 
-    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool, at_once: int) -> Iterator[None] | None:
+    def queue(self, buffer: Array, loaded: Iterable[object], begin: bool, at_once: int) -> Iterator[None] | None:
         """Queue all steps, if they are laid out so: see `kernels.cuda.launch.launches`."""
         return loaded.queue(buffer, begin, at_once) if isinstance(loaded, Loaded) else None
 
@@ -175,7 +169,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Move index bits in place: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
         fixed.permute(self._runtime, buffer, num_bits, sources, flip)
 
-    def gather(self, buffer: Array, indices: NDArray[np.int64]) -> NDArray[np.complexfloating[Any, Any]]:
+    def gather(self, buffer: Array, indices: NDArray[np.int64]) -> Amplitudes:
         """Return the amplitudes at chosen indices."""
         return fixed.take(self._runtime, buffer, indices)
 
@@ -249,23 +243,23 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
         """Return a new queue of copies, on a stream of its own."""
         return self._copies.copy_queue()
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all work that is queued so far."""
         return self._copies.mark()
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later work begin after a copy queue's mark."""
         self._copies.wait(mark)
 
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Wait on the host until all work before a mark is done."""
         self._copies.reach(mark)
 
-    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
         """Return page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
         return self._copies.host_memory(num_amplitudes, dtype)
 
-    def lock(self, memory: NDArray[Any]) -> str:
+    def lock(self, memory: NDArray[np.generic]) -> str:
         """Lock host memory where the system allows it, and return its kind."""
         return self._copies.lock(memory)
 
@@ -284,32 +278,3 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     def pull(self, mine: Buffer, theirs: Buffer) -> None:
         """Queue a copy of a view of another process."""
         fixed.trade_parts(self._runtime, mine, theirs, None)
-
-
-@cache
-def shape_of(precision: Precision, tensor: bool = False) -> Shape:
-    """Return the limits of a GPU for amplitudes of a precision; tensor: whether blocks on tensor cores pay."""
-    costs = precision.costs
-    return Shape(
-        tile=precision.geometry.tile_bits,
-        registers=REGISTERS,
-        low=LANES,
-        edge=LANES,
-        most_blocks=None,
-        dense=REGISTERS,
-        start=_START,
-        balance=costs.pass_work,
-        block=costs.block_work if tensor else None,
-        block_made=_BLOCK_MADE,
-        floats=True,
-        linear=True,
-        elsewhere=0.0,
-        cx_ratio=1.0,  # the adder, which gains, has 1.02
-        cx_ratio_there=1.0,
-        seen=_SEEN,
-        transposed=costs.permuted_work,
-        counted=costs.counted_work,
-        exchanged=costs.exchange_work,
-        fewer=costs.fewer_lows,
-        scattered=costs.scattered,
-    )

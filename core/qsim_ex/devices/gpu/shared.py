@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Handle, SharedBuffer
+from qsim_ex.devices.sharing import Handle, SharedBuffer
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -72,7 +72,7 @@ def _driver() -> Any:
     return ctypes.CDLL("libcuda.so.1")
 
 
-def _call(name: str, *arguments: Any) -> None:
+def _call(name: str, *arguments: object) -> None:
     """Call a function of the driver; raise `OutOfMemory`, or `DeviceError` with the driver's word for the error."""
     status = getattr(_driver(), name)(*arguments)
     if status == 0:

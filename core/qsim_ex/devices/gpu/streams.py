@@ -9,11 +9,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue
-from qsim_ex.devices.memory import Amplitudes, pageable
+from qsim_ex.devices.memory import pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
 from qsim_ex.later import later
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, Amplitudes
 
 if TYPE_CHECKING:
     from qsim_ex.devices.cpu import device as cpu_device
@@ -51,7 +51,7 @@ class CudaCopyQueue:
                 runtime.memcpyDefault, self._stream.ptr,
             )  # fmt: skip
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return an event behind all copies that are queued so far."""
         return _event(self._cupy, self._device, self._stream)
 
@@ -77,16 +77,16 @@ class CudaCopies(Copies):
         """Return a queue on a stream of its own."""
         return CudaCopyQueue(self._cupy, self._device)
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return an event behind all work that is queued on the device's stream so far."""
         return self._runtime.mark()
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Let later work on the device's stream begin after the event."""
         with self._device:  # CUDA's default stream is that of the current device
             self._runtime.queue().wait_event(mark)
 
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Wait on the host until all work before the event is done."""
         self._runtime.reach(mark)
 
@@ -100,7 +100,7 @@ class CudaCopies(Copies):
             return pageable(num_amplitudes, dtype), self._unlocked()
         return memory[:size].view(dtype), "pinned"
 
-    def lock(self, memory: NDArray[Any]) -> str:
+    def lock(self, memory: NDArray[np.generic]) -> str:
         """Lock memory that other processes may have mapped; if that fails, it is pageable, which some GPUs read."""
         try:
             with self._device:

@@ -6,16 +6,13 @@ done by `core/native/kernels/blocks.cpp`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import address, function, unchecked
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, Amplitudes
 
-Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
 
 
@@ -26,7 +23,7 @@ def bases(free: int, fixed: int, first: int, count: int) -> Places:
     return out
 
 
-def gather(state: Buffer, offsets: Places, columns: Places, threads: int) -> Buffer:
+def gather(state: Amplitudes, offsets: Places, columns: Places, threads: int) -> Amplitudes:
     """Return ``out[r, c] = state[offsets[r] + columns[c]]``."""
     out = np.empty((len(offsets), len(columns)), dtype=state.dtype)
     given = address(offsets), len(offsets), address(columns), address(out)
@@ -34,36 +31,38 @@ def gather(state: Buffer, offsets: Places, columns: Places, threads: int) -> Buf
     return out
 
 
-def scatter(state: Buffer, offsets: Places, columns: Places, values: Buffer, threads: int) -> None:
+def scatter(state: Amplitudes, offsets: Places, columns: Places, values: Amplitudes, threads: int) -> None:
     """Set ``state[offsets[r] + columns[c]] = values[r, c]``."""
     assert values.dtype == state.dtype
     given = address(offsets), len(offsets), address(columns), address(values)
     _share("scatter", state, given, len(columns), len(offsets), threads)
 
 
-def spread(state: Buffer, offsets: Places, held: int, columns: Places, amplitudes: Buffer, threads: int) -> None:
+def spread(
+    state: Amplitudes, offsets: Places, held: int, columns: Places, amplitudes: Amplitudes, threads: int
+) -> None:
     """Set every row to its amplitude times row `held`."""
     assert amplitudes.dtype == state.dtype
     given = address(offsets), len(offsets), int(offsets[held]), address(columns), address(amplitudes)
     _share("spread", state, given, len(columns), len(offsets), threads)
 
 
-def scale(state: Buffer, mask: int, value: int, inside: float, outside: float, threads: int) -> None:
+def scale(state: Amplitudes, mask: int, value: int, inside: float, outside: float, threads: int) -> None:
     """Multiply amplitudes by `inside` where bits under `mask` are `value`, else by `outside`."""
     _share("scale", state, (mask, value, inside, outside), state.size, 1, threads)
 
 
-def clear(state: Buffer, mask: int, threads: int) -> None:
+def clear(state: Amplitudes, mask: int, threads: int) -> None:
     """Write zeros to the amplitudes at which a bit under `mask` is 1."""
     _share("clear_bits", state, (mask,), state.size, 1, threads)
 
 
-def exchange(state: Buffer, columns: Places, here: int, there: int, threads: int) -> None:
+def exchange(state: Amplitudes, columns: Places, here: int, there: int, threads: int) -> None:
     """Exchange the amplitudes at column + `here` and at column + `there`."""
     _share("exchange", state, (address(columns), here, there), len(columns), 2, threads)
 
 
-def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free: int, threads: int) -> None:
+def permute_tiles(state: Amplitudes, tile: Places, sources: Places, flip: int, free: int, threads: int) -> None:
     """Move bits inside tiles: new bit k is old bit ``sources[k]``, XOR bit k of `flip`.
 
     tile: index bits of a tile, ascending, which are numbered in this order; free: mask of all others.
@@ -72,7 +71,7 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
     _share("permute_tiles", state, given, state.size >> len(tile), 1 << len(tile), threads)
 
 
-def _share(name: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
+def _share(name: str, state: Amplitudes, given: tuple[object, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; given: its other arguments."""
     before = address(state), BY_DTYPE[state.dtype].storage.native_single
     in_ranges(unchecked(name), *before, *given, size=size, each=each, threads=threads)

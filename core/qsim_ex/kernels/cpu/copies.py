@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from qsim_ex import thresholds
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.native.library import function
-
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
+from qsim_ex.precision import Amplitudes
 
 
 def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
@@ -30,7 +24,7 @@ def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     run = function("copy")
     where = target.ctypes.data, source.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
-    while chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds):
+    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
         pass
 
 
@@ -45,7 +39,7 @@ def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     rows, width = target.shape
     where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
     chunk, threads = 0, pool.worth(target.size, threads)
-    while target.size and (chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds)):
+    while target.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
         pass
 
 
@@ -54,7 +48,7 @@ def clear(target: Amplitudes, threads: int) -> None:
     run = function("clear")
     where = target.ctypes.data, target.nbytes
     chunk, threads = 0, pool.worth(target.size, threads)
-    while chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds):
+    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
         pass
 
 
@@ -65,5 +59,5 @@ def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
     stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
     where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
     chunk, threads = 0, pool.worth(mine.size, threads)
-    while mine.size and (chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds)):
+    while mine.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
         pass

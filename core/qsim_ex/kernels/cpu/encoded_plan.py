@@ -1,4 +1,4 @@
-"""Sweeps as the arrays of integers that core/native/kernels/sweep.cpp interprets.
+"""Sweeps as the arrays of integers that core/native/kernels/sweep.cpp interprets, and the interpreter.
 
 Native code writes them (`Writer` in core/native/planner/encode). Only structure is encoded, so it is done once for a
 plan; numbers are looked up when a sweep runs.
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
+from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
 from qsim_ex.steps.compiled import Memory, PlanArrays
 
 if TYPE_CHECKING:
@@ -27,6 +29,11 @@ NUM_INSTRUCTIONS = 1
 
 _SLICE = 50
 """Milliseconds for which native code encodes before it returns to Python."""
+
+Run = Callable[..., int]
+
+LEAST_CACHED = 1 << 26
+"""The bytes that a last cache has at least, as far as writing past it is concerned."""
 
 
 @lru_cache(maxsize=2)
@@ -47,6 +54,8 @@ class EncodedPlan:
     from time to time while they are encoded, and may raise. bytes: what they take.
     """
 
+    _handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(
         self,
         arrays: PlanArrays | SweepArrays,
@@ -55,7 +64,7 @@ class EncodedPlan:
         real_bytes: int,
         check: Callable[[], None] | None = None,
     ) -> None:
-        self._free, self._handle = function("plan_free_encoded"), 0
+        self._free = function("plan_free_encoded")
         encode = unchecked("plan_encode")
         self._handle = function("plan_encode_begin")(arrays.handle, num_bits, lane_bits, real_bytes)
         while state := encode(self._handle, _SLICE):
@@ -77,4 +86,47 @@ class EncodedPlan:
         return Memory(self, self.program(number), PROGRAM, "i8").array()
 
     def __del__(self) -> None:
-        self._free(self._handle)
+        if self._handle:
+            self._free(self._handle)
+
+
+@lru_cache(maxsize=8)
+def run_of(dtype: AmplitudeDtype, chosen: str = "") -> Run:
+    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `native.library.function`."""
+    found: Run = unchecked(f"run_sweep_{BY_DTYPE[dtype].name}", chosen)
+    return found
+
+
+@thresholds.depends
+@lru_cache(maxsize=1)
+def cached_bytes() -> int:
+    """Return the bytes above which a growing state is written past the caches.
+
+    To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
+    wires on 16 cores.
+    """
+    return thresholds.now.native.past_caches or max(LEAST_CACHED, function("last_cache")())
+
+
+class NativeSweep:
+    """An encoded sweep as the interpreter takes it.
+
+    run_it: of `run_of`. program: the address of its program, see `PROGRAM`. owner: keeps what is there.
+    """
+
+    __slots__ = ("_address", "_run", "owner")
+
+    def __init__(self, run_it: Run, program: int, owner: object) -> None:
+        self._run, self._address, self.owner = run_it, program, owner
+
+    def run(self, state: int, rows: int, numbers: NDArray[np.float64], high: int, threads: int) -> None:
+        """Run the sweep on states that follow each other in memory, from the address `state` on.
+
+        numbers: real and imaginary parts in turn, [1, count] for all states together or [rows, count].
+        high: the value of all index bits outside the states. Raises `OutOfMemory` before anything is changed.
+        """
+        chunk = 0
+        where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
+        while chunk := self._run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+            if chunk == REFUSED:
+                raise refusal(self._run)

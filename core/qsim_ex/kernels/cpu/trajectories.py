@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.native.library import address, function, structure
-from qsim_ex.precision import BY_DTYPE
+from qsim_ex.precision import BY_DTYPE, Amplitudes
 
 _Request = structure(
     "num_wires num_steps num_channels num_blocks num_order columns most first shots single "
@@ -29,7 +29,7 @@ class TrajectoryTables:
     that differ between the shots of the binding.
     """
 
-    def __init__(self, numbers: dict[str, int], arrays: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, numbers: dict[str, int], arrays: dict[str, NDArray[np.generic]]) -> None:
         counts = {f"num_{name}": len(arrays[name]) for name in ("steps", "channels", "blocks", "order")}
         self._kept = arrays
         self.fields = _Request(**counts, **numbers, **{name: address(array) for name, array in arrays.items()})
@@ -46,7 +46,7 @@ class ShotRange(NamedTuple):
 
 def run(
     parts: Sequence[ShotRange],
-    states: NDArray[np.complexfloating[Any, Any]],
+    states: Amplitudes,
     shots: NDArray[np.int64],
     counts: NDArray[np.int64],
     outcomes: NDArray[np.uint8],
@@ -73,7 +73,7 @@ def run(
     groups = np.zeros(len(parts), dtype=np.int64)
     first, call, to = 0, function("trajectories"), address(groups)
     while first < len(parts):
-        after = call(ctypes.addressof(every), len(parts), to, first, threads, thresholds.now.slice_microseconds)
+        after = call(ctypes.addressof(every), len(parts), to, first, threads, thresholds.now.native.slice_microseconds)
         done(first, after)
         first = after
     return groups.tolist()

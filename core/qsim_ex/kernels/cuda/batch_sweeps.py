@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
-from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.kernel import Kernel
@@ -61,7 +61,7 @@ class CompiledBatchSweep:
     """A sweep that runs as its own kernel."""
 
     kernel: Kernel
-    function: Any
+    function: LoadedKernel
 
     @property
     def take(self) -> Places:
@@ -83,7 +83,7 @@ class InterpretedBatchSweep:
 
     program: SweepProgram
     words: Array
-    function: Any
+    function: LoadedKernel
     threads: int
 
     @property
@@ -109,7 +109,9 @@ class BatchNumberLoader:
     launches: for each step the launch of its sweep, None if it is no sweep.
     """
 
-    def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Coefficients, real: Any) -> None:
+    def __init__(
+        self, launches: Sequence[BatchSweepLaunch | None], numbers: Coefficients, real: type[np.floating]
+    ) -> None:
         self.numbers = numbers
         self._launches = launches
         size = numbers.size()
@@ -154,7 +156,7 @@ class PreparedBatch:
     """Steps ready to run over rows: for each sweep, by the object's identity, its launch."""
 
     steps: tuple[Step, ...]
-    real: Any
+    real: type[np.floating]
     launches: dict[int, BatchSweepLaunch]
     settled: bool
     changes: int | None = None
@@ -186,7 +188,7 @@ class BatchSweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._choosing = KernelChooser(runtime, emit_rows)
-        self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
+        self._plans: OrderedDict[tuple[object, ...], PreparedBatch] = OrderedDict()
         self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedBatchSweep] = OrderedDict()
         self._lock = fork.reentrant_lock()
 

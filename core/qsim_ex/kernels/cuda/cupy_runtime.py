@@ -20,7 +20,8 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.launch.arguments import frame
-from qsim_ex.kernels.cuda.runtime import TENSOR, Array, KernelText
+from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelText, LoadedKernel
+from qsim_ex.precision import AmplitudeDtype
 
 KEPT_KERNELS = 2048
 """The number of loaded kernels of a process; the least recently used are unloaded."""
@@ -73,14 +74,16 @@ class CupyRuntime:
     allocator: as for `cupy.cuda.set_allocator`; CuPy's current one if None.
     """
 
-    def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
+    def __init__(
+        self, device_id: int = 0, stream: object = None, allocator: Callable[[int], Any] | None = None
+    ) -> None:
         self.cupy = self._cupy = find_gpu(device_id)
         self.device = self._device = self._cupy.cuda.Device(device_id)
         self._stream = stream
         self._allocator = allocator
         self._arch = self._device.compute_capability
         self._launch = self._cupy.cuda.driver.launchKernel
-        self._loaded: OrderedDict[KernelText, Any] = OrderedDict()
+        self._loaded: OrderedDict[KernelText, LoadedKernel] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
         self._background = Background()
         self._lock = fork.lock()
@@ -113,7 +116,7 @@ class CupyRuntime:
         with self._here():
             return self._taken(count, np.dtype(dtype))
 
-    def _taken(self, count: int, dtype: np.dtype[Any]) -> Array:
+    def _taken(self, count: int, dtype: AmplitudeDtype) -> Array:
         nbytes = count * dtype.itemsize
         try:
             pointer = (self._allocator or self._cupy.cuda.alloc)(max(nbytes, 1))
@@ -130,7 +133,7 @@ class CupyRuntime:
         with self._here() as stream:
             array.data.memset_async(0, array.nbytes, stream)
 
-    def upload(self, host: NDArray[Any]) -> Array:
+    def upload(self, host: NDArray[np.generic]) -> Array:
         """Return a copy on the device, through page-locked memory, so that it does not wait for the queue."""
         host = np.ascontiguousarray(host)
         array = self.empty(host.size, host.dtype)
@@ -149,14 +152,14 @@ class CupyRuntime:
                 self._staged.popleft()
         return array
 
-    def download(self, array: Array) -> NDArray[Any]:
+    def download(self, array: Array) -> HostArray:
         """Return a copy on the host."""
         with self._here() as stream:
-            host: NDArray[Any] = array.get(stream=stream)
+            host: HostArray = array.get(stream=stream)
             stream.synchronize()
         return host
 
-    def copy_in(self, array: Array, host: NDArray[Any]) -> None:
+    def copy_in(self, array: Array, host: NDArray[np.generic]) -> None:
         """Overwrite a contiguous array with a host array of the same length and dtype."""
         with self._here() as stream:
             array.set(np.ascontiguousarray(host), stream=stream)
@@ -175,7 +178,7 @@ class CupyRuntime:
         """Start to compile kernels that are needed soon, in the background."""
         compilation.begin([text.code for text in texts], self._arch)
 
-    def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
+    def kernels(self, texts: Sequence[KernelText]) -> list[LoadedKernel]:
         """Compile kernels, where needed at the same time, and load them."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
@@ -201,7 +204,7 @@ class CupyRuntime:
         """Do some work in the background, one after another."""
         self._background.later(work)
 
-    def _load(self, text: KernelText, code: bytes) -> Any:
+    def _load(self, text: KernelText, code: bytes) -> LoadedKernel:
         """Load machine code; if the driver refuses code of the package, compile here, which the doctor reports.
 
         Such a driver is older than the compiler that the package was built with; the installed compiler fits it.
@@ -213,7 +216,7 @@ class CupyRuntime:
                 raise
         return self._function(text, compilation.machine_code(text.code, self._arch))
 
-    def _function(self, text: KernelText, code: bytes) -> Any:
+    def _function(self, text: KernelText, code: bytes) -> LoadedKernel:
         module = self._cupy.cuda.Module()
         module.load(code)
         function = module.get_function(text.name)
@@ -221,7 +224,7 @@ class CupyRuntime:
         driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr)  # else it is loaded when it first runs
         return function
 
-    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
+    def launch(self, kernel: LoadedKernel, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.
 
         This calls the driver directly: a GPU with a small state waits for every microsecond spent here.
@@ -234,7 +237,7 @@ class CupyRuntime:
             with self._device:
                 self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
 
-    def handle(self, kernel: Any) -> int:
+    def handle(self, kernel: LoadedKernel) -> int:
         """Return a kernel's handle in the driver."""
         return int(kernel.ptr)
 
@@ -246,7 +249,7 @@ class CupyRuntime:
         """Return the handle of the queue at this moment."""
         return int(self.queue().ptr)
 
-    def natively(self, work: Callable[..., int], *arguments: Any) -> None:
+    def natively(self, work: Callable[..., int], *arguments: object) -> None:
         """Call ``work(driver, stream, *arguments)``, which queues kernels itself and returns the driver's status."""
         stream = self.queue().ptr
         if self._current():
@@ -269,7 +272,7 @@ class CupyRuntime:
             frame.has_context = True
         return current == int(self._device.id)
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return an event behind all work that is queued so far."""
         with self._device:
             event = self._cupy.cuda.Event(disable_timing=True)
@@ -290,7 +293,7 @@ class CupyRuntime:
                 stream.synchronize()
 
 
-def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:
+def _stage(to: NDArray[np.generic], source: NDArray[np.generic]) -> None:
     """Copy host memory on several threads, since one core copies at a fifth of the speed of the link to the GPU."""
     step = max(1, _STAGED // source.itemsize)
     if source.size <= 2 * step:
@@ -340,7 +343,7 @@ class _Lost:
     def __getattr__(self, name: str) -> NoReturn:
         raise fork.cuda_lost()
 
-    def __call__(self, *_: Any) -> NoReturn:
+    def __call__(self, *_: object) -> NoReturn:
         raise fork.cuda_lost()
 
 

@@ -14,6 +14,11 @@ from numpy.typing import DTypeLike, NDArray
 Array = Any
 """A CuPy array (or that of an emulator)."""
 
+LoadedKernel = Any
+"""A loaded kernel of CuPy (or what an emulator runs for it)."""
+
+HostArray = NDArray[Any]
+"""An array of NumPy, of any type of elements that a kernel takes."""
 
 TENSOR: tuple[str, ...] = ("90",)
 """Compute capabilities of GPUs whose dense blocks run on tensor cores: those on which whole runs were measured.
@@ -25,7 +30,7 @@ than their other units. See decision 0008."""
 class ByValue(NamedTuple):
     """A kernel's argument that is a struct: the bytes of a contiguous array, and their address if that is known."""
 
-    array: NDArray[Any]
+    array: HostArray
     address: int = 0
 
 
@@ -53,13 +58,13 @@ class Runtime(Protocol):
     def clear(self, array: Array) -> None:
         """Set all elements to 0."""
 
-    def upload(self, host: NDArray[Any]) -> Array:
+    def upload(self, host: HostArray) -> Array:
         """Return a copy on the device; `host` may be changed at once."""
 
-    def download(self, array: Array) -> NDArray[Any]:
+    def download(self, array: Array) -> HostArray:
         """Return a copy on the host."""
 
-    def copy_in(self, array: Array, host: NDArray[Any]) -> None:
+    def copy_in(self, array: Array, host: HostArray) -> None:
         """Overwrite a contiguous array with a host array of the same length and dtype."""
 
     def copy(self, array: Array, source: Array) -> None:
@@ -68,16 +73,16 @@ class Runtime(Protocol):
     def at_hand(self, text: KernelText) -> bool:
         """Return whether a kernel is loaded or on disk."""
 
-    def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
+    def kernels(self, texts: Sequence[KernelText]) -> list[LoadedKernel]:
         """Compile kernels, where needed at the same time, and load them."""
 
     def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""
 
-    def launch(self, kernel: object, blocks: int, threads: int, *arguments: Any) -> None:
+    def launch(self, kernel: LoadedKernel, blocks: int, threads: int, *arguments: object) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
 
-    def handle(self, kernel: object) -> int:
+    def handle(self, kernel: LoadedKernel) -> int:
         """Return a kernel's handle in the driver."""
 
     def address(self, array: Array) -> int:
@@ -86,13 +91,13 @@ class Runtime(Protocol):
     def stream(self) -> int:
         """Return the handle of the queue at this moment."""
 
-    def natively(self, work: Callable[..., int], *arguments: Any) -> None:
+    def natively(self, work: Callable[..., int], *arguments: object) -> None:
         """Call ``work(driver, stream, *arguments)``, which queues kernels itself and returns the driver's status.
 
         driver: the address of `cuLaunchKernel`. stream: the queue's handle.
         """
 
-    def mark(self) -> Any:
+    def mark(self) -> object:
         """Return a mark behind all work that is queued so far."""
 
     def reach(self, mark: object) -> None:

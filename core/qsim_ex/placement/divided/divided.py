@@ -10,24 +10,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes, NormCheck, Pieces, Placement
+from qsim_ex.placement.base import NormCheck, Pieces, Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, sums
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.wires import held_values
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -65,7 +65,7 @@ class Divided(ABC):
     layout: Layout
     levels: Levels
     fresh: int
-    dtype: np.dtype[Any]
+    dtype: AmplitudeDtype
     devices: Sequence[Device]
 
     @property
@@ -93,7 +93,7 @@ class Divided(ABC):
         """
 
     @abstractmethod
-    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+    def run(self, plan: Plan, work: Sequence[object], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `work` has one entry for each device."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class Divided(ABC):
                 ends += [done] * stages
         return ends
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return an empty report; a placement that moves amplitudes overrides this."""
         return {}
 
@@ -271,7 +271,7 @@ class Divided(ABC):
         """Write the zeros of fresh index bits."""
         self.write_zeros()
 
-    def slice_at(self, number: int) -> Any:
+    def slice_at(self, number: int) -> Buffer:
         """Raise `StateError`, unless a kind has slices in host memory."""
         raise StateError(
             f"slice {number}: a state of kind {self.kind!r} has no slices in host memory; use sub_state_vector()."

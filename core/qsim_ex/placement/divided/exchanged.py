@@ -19,6 +19,7 @@ from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.lockstep import clear, shares_of, work_on
 from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import ALIKE_BITS, Exchange, Migration, Plan, Stage, begins_alike, fresh_after
 
@@ -29,7 +30,7 @@ class TradedParts(Protocol):
     layout: Layout
     levels: Levels
     fresh: int
-    dtype: np.dtype[Any]
+    dtype: AmplitudeDtype
 
     @property
     def num_wires(self) -> int:
@@ -214,7 +215,7 @@ def permute(state: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
 class Exchanges:
     """What a divided state does by the functions of this file."""
 
-    def run(self: TradedParts, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+    def run(self: TradedParts, plan: Plan, work: Sequence[object], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
         work: for each device of the caller's list, its prepared steps, and the numbers of all steps.

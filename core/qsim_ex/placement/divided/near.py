@@ -15,8 +15,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.layout import Layout
 
 
@@ -129,8 +129,7 @@ def copy_range(near: NearSubState, start: int, stop: int, wires: Sequence[int], 
         bits = at.index_bits(near.layout, [inside[k] for k in places])
         flipped = stored.value ^ near.layout.flip & sum(1 << bit for bit in bits)
         contiguous = flipped == stored.value and bits == tuple(range(len(bits)))
-        for first in range(0, 1 << len(places), thresholds.now.amplitudes_at_once):
-            last = min(first + thresholds.now.amplitudes_at_once, 1 << len(places))
+        for first, last in thresholds.pieces(1 << len(places), thresholds.now.amplitudes_at_once):
             values = np.arange(first, last, dtype=np.int64)
             if contiguous:
                 found = near.device.read(near.buffer, stored.value + first, stored.value + last)

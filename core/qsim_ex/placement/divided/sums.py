@@ -150,8 +150,7 @@ def inner(near: NearSubState, other: Visited) -> complex:
         if same.device is near.device:
             total += near.device.inner(near.buffer, same.buffer)
             continue
-        for first in range(0, 1 << near.local, thresholds.now.copied_at_once):
-            last = min(first + thresholds.now.copied_at_once, 1 << near.local)
+        for first, last in thresholds.pieces(1 << near.local, thresholds.now.copied_at_once):
             left, right = (sub.device.read(sub.buffer, first, last) for sub in (near, same))
             total += dot(left, right)
     return total

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Protocol
 
 from qsim_ex.devices.base import Device
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
 
 
@@ -21,7 +20,7 @@ class Visited(Protocol):
     layout: Layout
     levels: Levels
     fresh: int
-    dtype: np.dtype[Any]
+    dtype: AmplitudeDtype
     devices: Sequence[Device]
 
     @property

@@ -22,11 +22,12 @@ from qsim_ex import thresholds
 from qsim_ex.comm import descriptors, nccl
 from qsim_ex.comm.nccl import NcclRanks
 from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
-from qsim_ex.devices.base import Buffer, CopyQueue, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer, CopyQueue
+from qsim_ex.devices.sharing import SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Levels
 
 MESSAGE_BYTES = 1 << 23
@@ -80,7 +81,7 @@ class RankLinks:
     words; empty for devices that share none, and for small states. queues: a queue of copies for each device.
     """
 
-    def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
+    def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: AmplitudeDtype) -> None:
         self._ranks = ranks
         self._devices = tuple(devices)
         self._storage = storage = STORAGE[dtype]
@@ -104,7 +105,7 @@ class RankLinks:
         self.sent: Counter[tuple[int, int]] = Counter()
 
     def buffer(
-        self, k: int, num_amplitudes: int, dtype: np.dtype[Any], unshared: Callable[[], Buffer] | None = None
+        self, k: int, num_amplitudes: int, dtype: AmplitudeDtype, unshared: Callable[[], Buffer] | None = None
     ) -> PeerBuffer:
         """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`.
 
@@ -133,7 +134,7 @@ class RankLinks:
             self._staging.append((out, into))
         return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
 
-    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> bool:
+    def begin(self, num_amplitudes: int, dtype: AmplitudeDtype) -> bool:
         """Take memory that was kept from the last state, where devices share theirs; all ranks call it first.
 
         Return whether all have taken such memory, so that none can lack room for a sub state vector.
@@ -143,7 +144,7 @@ class RankLinks:
             self.how = "" if self._mapped is None else self._mapped.how
         return self._mapped is not None
 
-    def reach_others(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+    def reach_others(self, num_amplitudes: int, dtype: AmplitudeDtype) -> None:
         """Map the memory of other ranks, where devices share it; all ranks call it, when all have their buffers."""
         if self._shares and self._mapped is None:
             offers, self._offers = self._offers, []
@@ -152,7 +153,7 @@ class RankLinks:
         if self._mapped is not None and not self._mapped.complete:
             self._connect_gpus(bool(self._mapped.buffers), dtype)
 
-    def _connect_gpus(self, seated: bool, dtype: np.dtype[Any]) -> None:
+    def _connect_gpus(self, seated: bool, dtype: AmplitudeDtype) -> None:
         """Use NCCL where ranks do not map each other's memory, if they can; all ranks call it."""
         device = self._devices[0]
         number = None if device.in_host_memory else int(device.name.partition(":")[2])
@@ -302,7 +303,7 @@ class RankLinks:
                         queue.copy(here, part.laid_out(into))
 
     def _start(
-        self, end: PeerBuffer, message: _Message, staged: NDArray[Any], arriving: NDArray[Any]
+        self, end: PeerBuffer, message: _Message, staged: NDArray[np.generic], arriving: NDArray[np.generic]
     ) -> Callable[[], None]:
         """Start one message each way, and return a function that waits for it and copies what came to its place."""
         part, other, sends, gets = message
@@ -343,6 +344,6 @@ def messages(part: Part, most: int) -> Iterator[Part]:
             yield Part(part.start + row * part.stride + first, min(rows, part.rows - row), width, part.stride)
 
 
-def _flat(array: NDArray[Any]) -> NDArray[Any]:
+def _flat(array: NDArray[np.generic]) -> NDArray[Any]:
     """Return a contiguous array in one dimension."""
     return array.reshape(-1)

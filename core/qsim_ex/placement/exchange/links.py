@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Levels
 
 
@@ -80,7 +78,7 @@ class Links:
         self,
         devices: Sequence[Device],
         levels: Levels,
-        dtype: np.dtype[Any],
+        dtype: AmplitudeDtype,
         piece_bytes: int | None = None,
         reach: Callable[[Device, Device], Link] = link,
     ) -> None:
@@ -105,7 +103,7 @@ class Links:
         """Return the staging bytes that one device holds in its own memory, and in host memory."""
         return staging(place, self.levels, self._storage, self.kinds, self.piece_bytes)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the kind of each link, and the bytes sent over it so far, as JSON values."""
         pairs = sorted(self.kinds)
         names = [f"{a}>{b}" for a, b in pairs]

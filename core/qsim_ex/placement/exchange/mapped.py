@@ -18,7 +18,8 @@ import numpy as np
 from qsim_ex import thresholds
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.protocol import Communicator, StartsExchanges
-from qsim_ex.devices.base import Buffer, Handle, SharedBuffer, SharesMemory
+from qsim_ex.devices.base import Buffer
+from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part
@@ -164,7 +165,7 @@ class MappedMemory:
             _kept.pop(ranks, None)
 
     @staticmethod
-    def kept_token(ranks: Communicator, *devices: Sequence[Any]) -> bytes | None:
+    def kept_token(ranks: Communicator, *devices: Sequence[object]) -> bytes | None:
         """Return the token of the memory that is kept here, for `agree`; None if there is none on such devices.
 
         devices: those that the next state may be on. Other ranks cannot know that this one uses others now.
@@ -186,7 +187,7 @@ class MappedMemory:
                 found.agreed = list(tokens) == [found.token] * len(tokens)
 
     @staticmethod
-    def kept_bytes(ranks: Communicator, device: Any) -> int:
+    def kept_bytes(ranks: Communicator, device: object) -> int:
         """Return the bytes of a device that are kept, which the next state gets, or which are let go before it."""
         with suppress(TypeError):
             if (found := _kept.get(ranks)) is not None:

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Index
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype
 
 _SHARE = 6
 """A message is at most 1/2^6 of a rank's part, unless a slice is more."""
@@ -44,7 +43,7 @@ class SliceTrades:
         self._staging: tuple[NDArray[Any], NDArray[Any]] | None = None
         self.sent: Counter[tuple[int, int]] = Counter()
 
-    def allocate(self, device: Any, dtype: np.dtype[Any]) -> None:
+    def allocate(self, device: Any, dtype: AmplitudeDtype) -> None:
         """Allocate the staging memory; raises `OutOfMemory`."""
         size = STORAGE[dtype].count(self._at_once * self._slice_bytes)
         out, into = (device.host_memory(size, dtype)[0] for _ in range(2))

@@ -133,7 +133,7 @@ class HomeWindows:
     the part of one rank. bytes_in, bytes_out: bytes copied so far to each device, and from it. Raises `OutOfMemory`.
     """
 
-    def __init__(self, home: Any, num_bits: int, links: Links, num_frames: int, carried_bytes: int) -> None:
+    def __init__(self, home: object, num_bits: int, links: Links, num_frames: int, carried_bytes: int) -> None:
         self.home = home
         self.num_bits = num_bits
         self.levels = links.levels

@@ -16,7 +16,7 @@ from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Scenario
-from qsim_ex.precision import STORAGE, Storage
+from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.plan import Plan
 
 _PLENTY = 1 << 62
@@ -40,7 +40,7 @@ def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Co
     return CopiedBytes(state.bytes_in, state.bytes_out)
 
 
-def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
+def rehearsed(deployment: Deployment, plan: Plan, dtype: AmplitudeDtype) -> CopiedBytes | None:
     """Return the bytes that a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
     return rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
 
@@ -51,7 +51,7 @@ class _Nothing:
     def __init__(self, size: int, storage: Storage) -> None:
         self.size, self.nbytes = size, storage.nbytes(size)
 
-    def __getitem__(self, _: Any) -> _Nothing:
+    def __getitem__(self, _: object) -> _Nothing:
         return self
 
     def reshape(self, *_: int) -> _Nothing:
@@ -61,13 +61,13 @@ class _Nothing:
 class _IdleCopyQueue:
     """A queue of copies that are never made."""
 
-    def copy(self, to: Any, source: Any) -> None:
+    def copy(self, to: object, source: object) -> None:
         """Do nothing."""
 
     def mark(self) -> None:
         """Do nothing."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Do nothing."""
 
     def synchronize(self) -> None:
@@ -86,10 +86,10 @@ class _Idle(Copies):
     def mark(self) -> None:
         """Do nothing."""
 
-    def wait(self, mark: Any) -> None:
+    def wait(self, mark: object) -> None:
         """Do nothing."""
 
-    def reach(self, mark: Any) -> None:
+    def reach(self, mark: object) -> None:
         """Do nothing."""
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Any, str]:
@@ -98,10 +98,10 @@ class _Idle(Copies):
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> _Nothing:
         return _Nothing(num_amplitudes, STORAGE[np.dtype(dtype)])
 
-    def begin(self, buffer: Any) -> None:
+    def begin(self, buffer: object) -> None:
         """Do nothing."""
 
-    def run(self, *_: Any) -> None:
+    def run(self, *_: object) -> None:
         """Do nothing."""
 
     def synchronize(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from qsim_ex.devices.base import Buffer, Device
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.windows.slots import Slots
 from qsim_ex.placement.windows.window import Index, MigratedMemory, Window
+from qsim_ex.precision import Amplitudes
 
 
 class Slices(Divided):

@@ -25,7 +25,7 @@ from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import human, memory_of_host
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement.bits import completed, move_bits
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
 
 Index = NDArray[np.int64]
@@ -164,7 +164,7 @@ class MigratedMemory:
 
     num_wires: int
     levels: Levels
-    dtype: np.dtype[Any]
+    dtype: AmplitudeDtype
     slots: int
     scenario: Scenario
     spare: int
@@ -205,7 +205,7 @@ class MigratedMemory:
 def room(
     num_wires: int,
     levels: Levels,
-    dtype: np.dtype[Any],
+    dtype: AmplitudeDtype,
     *,
     slots: int = 3,
     scenario: Scenario = "whole",

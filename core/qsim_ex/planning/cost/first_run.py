@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from qsim_ex.planning.cost.stage_cost import H200, Rates, seconds, seconds_beside_copies, stage_costs
+from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Plan
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from qsim_ex.planning.cost.stage_cost import (
-    H200,
-    Rates,
-    StageCost,
-    seconds,
-    seconds_beside_copies,
-    stage_costs,
-)
+from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.planning.cost.stage_cost import StageCost, seconds, seconds_beside_copies, stage_costs
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Exchange, Migration, Plan
 
-__all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", "stage_costs", "step_cost", "summary"]
+__all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "stage_costs", "step_cost", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ class PlanSummary:
             **{name: getattr(self, name) + getattr(other, name) for name in names},
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the summary as plain numbers and strings."""
         return asdict(self)
 
@@ -84,12 +78,6 @@ def _sums(one: tuple[Figure, ...], other: tuple[Figure, ...]) -> tuple[Figure, .
 
 
 NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
-
-
-def plan_cost(plan: Plan, precision: Precision) -> Cost:
-    """Return the bytes that all devices read and write in their memories, and their multiply-adds; no motions."""
-    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, precision, block=plan.shape.block)
-    return Cost(sum(cost.memory for cost in costs), sum(cost.fma for cost in costs))
 
 
 def summary(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.saves import Save
+from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.density.branching import in_blocks
 from qsim_ex.density.doubled import Doubled
 from qsim_ex.density.questions import DensityRows, read
@@ -77,7 +77,7 @@ class DensityCollector(Collector):
     def _rows(self, states: States) -> DensityRows:
         return DensityRows(states, self._circuit.num_wires, self._circuit.bits)
 
-    def read(self, states: States, save: Save) -> NDArray[Any]:
+    def read(self, states: States, save: Save) -> SaveValues:
         """Return the values of a save, [rows, 2^bits, …] for each value of the bit wires on which it depends."""
         given = self._given(save)
         return read(self._rows(states), save, self._circuit.num_wires, given)
@@ -87,7 +87,7 @@ class DensityCollector(Collector):
         return sorted({*self._circuit.saved.get(save.label, {}).values()})
 
     def save(
-        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+        self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of a save; every value of the classical bits is a branch of its own."""
         given = self._given(save)

@@ -27,6 +27,7 @@ from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.kraus import STEP, channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
@@ -81,7 +82,7 @@ class TrajectoryMachine:
     def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
         self.where = where
         self.run_seconds = 0.0
-        self.dtype: np.dtype[Any] = options.dtype
+        self.dtype: AmplitudeDtype = options.dtype
         self.num_wires = where.deployment.num_wires
         each = (16 << self.num_wires) + len(program.choices) + program.readings
         self.rows = max(STEP, min(states, thresholds.now.shots_at_once, thresholds.now.unit_bytes // each))
@@ -194,7 +195,7 @@ class _Groups(NamedTuple):
     binding: NDArray[np.int64]
 
     @classmethod
-    def empty(cls, states: NDArray[Any], columns: int) -> _Groups:
+    def empty(cls, states: NDArray[np.generic], columns: int) -> _Groups:
         """Return room for as many groups as there are states; memory that is not used costs nothing."""
         shots, counts, binding = (np.empty(len(states), dtype=np.int64) for _ in range(3))
         return cls(states, shots, counts, np.empty((len(states), columns), dtype=np.uint8), binding)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +11,14 @@ from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assignment import Assignment
+from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
-from qsim_ex.precision import STORAGE
+from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
@@ -58,7 +57,7 @@ class BatchedQuestions(MemoryOwner):
         return self.rows * state_bytes(self.num_wires, self.dtype)
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Buffer:
         """The amplitudes as they are stored, without a copy: NumPy or CuPy, [rows, 2^n], to be read by `layout`."""
         with self._guard:
             return self._states.buffer[: self.rows << self.num_wires].reshape(self.rows, self.stride)
@@ -83,7 +82,7 @@ class BatchedQuestions(MemoryOwner):
         with self._guard:
             return np.asarray(np.sqrt(self._states.marginals(())[:, 0]))
 
-    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> NDArray[Any]:
+    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> NDArray[np.inexact]:
         """Return <ψ|H|ψ> of each state: [rows] for one Pauli sum, [rows, sums] for several, which share passes.
 
         Real (float64) if all coefficients are real, complex otherwise. Raises `WireError`.
@@ -130,7 +129,9 @@ class BatchedQuestions(MemoryOwner):
 
     # --- amplitudes and shots ----------------------------------------------------------------------------------------
 
-    def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
+    def amplitudes(
+        self, values: Sequence[int | str] | NDArray[np.generic], wires: Sequence[int] | None = None
+    ) -> Amplitudes:
         """Return amplitudes of basis values in each state, [rows, values]; arguments as of `StateVector.amplitudes`."""
         with self._guard:
             wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)

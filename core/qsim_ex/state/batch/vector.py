@@ -182,7 +182,7 @@ class BatchedStateVector(BatchedWork, BatchedQuestions, MemoryLender):
         if mode == "reset":
             self._touched &= ~mask_of(tuple(wires))
 
-    def _one_each(self, given: NDArray[Any], name: str, what: str) -> NDArray[Any]:
+    def _one_each(self, given: NDArray[np.generic], name: str, what: str) -> NDArray[Any]:
         """Return a number for each state; raises `CircuitError` for another shape."""
         if given.shape not in ((), (self.rows,)):
             raise CircuitError(f"{name}: expected {self.rows} {what}, or one for all states, got shape {given.shape}.")

@@ -14,7 +14,7 @@ from support.cuda.random_sweeps import random_state
 from support.strategies import random_unitary
 
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.planning import compiled as planning
 from qsim_ex.planning.compiled import compiled_plan

@@ -10,7 +10,8 @@ from support.cuda.emulated_runtime import EmulatedRuntime
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.devices.gpu.device import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram
 from qsim_ex.planning.coefficients.binding import fill_batch

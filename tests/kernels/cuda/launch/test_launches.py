@@ -12,7 +12,8 @@ import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.devices.gpu.device import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS

@@ -7,12 +7,13 @@
 
 #include "planner/form/gates/local_clifford.hpp"
 #include "planner/form/gates/weyl.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 
 namespace {
 
-constexpr std::size_t most_selectors = 5, most_separate = 2;
+constexpr std::size_t most_separate = 2;
 constexpr int most_mixed = 5;
 constexpr double pi = 3.14159265358979323846;
 constexpr std::array<int, 3> z_first{2, 0, 1};
@@ -67,7 +68,7 @@ class Finder {
         const Blocks whole = of;
         if (of.selectors.empty() && of.mixed.size() > 1 && clifford(of)) return true;
         while (read_one(of));
-        if (of.selectors.size() > most_selectors) return false;
+        if (of.selectors.size() > thresholds.selectors) return false;
         if (of.mixed.empty()) return diagonal(phases(of), of.selectors), true;
         if (of.mixed.size() == 1 && one_axis(of)) return true;
         if (whole.mixed.size() == 2 && whole.selectors.empty()) return two_wires(whole), true;
@@ -294,8 +295,7 @@ class Finder {
 
 bool find_product(const Operation& operation, double tolerance, Product& out) {
     out.rotations.clear(), out.phase = 0;
-    if (operation.reads + operation.controls > static_cast<int>(most_selectors) || operation.mixes > most_mixed)
-        return false;
+    if (operation.reads + operation.controls > thresholds.selectors || operation.mixes > most_mixed) return false;
     return Finder(tolerance, out).find(blocks_of(operation));
 }
 

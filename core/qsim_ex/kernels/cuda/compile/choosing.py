@@ -121,7 +121,7 @@ def text_of(kernel: Kernel) -> KernelText:
     return KernelText(kernel.code, NAME)
 
 
-def remember(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = KEPT) -> None:
+def remember(store: OrderedDict[Any, Any], key: object, value: object, most: int = KEPT) -> None:
     """Put a value into a store that drops its oldest value."""
     store[key] = value
     store.move_to_end(key)

@@ -7,14 +7,13 @@ Results are made for as many rows at a time as `WORKSPACE` holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, THREADS, bits_of, launch, over
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, Runtime
 from qsim_ex.precision import BY_DTYPE
 
 WORKSPACE = 64 << 20
@@ -117,11 +116,11 @@ def _pieces(rows: int, each: int) -> Iterator[tuple[int, int]]:
         yield first, min(most, rows - first)
 
 
-def _folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) -> NDArray[Any]:
+def _folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) -> HostArray:
     """Return the sum of the parts of each row, [rows, width], on the host."""
     if parts > 1:
         total = runtime.empty(rows * width, np.float64)
         over(runtime, "fold_rows", OF_SUMS, rows * width, sums, total, rows * width, parts, width)
         sums = total
-    found: NDArray[Any] = runtime.download(sums).reshape(rows, width)
+    found: HostArray = runtime.download(sums).reshape(rows, width)
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.along import along
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, KernelText, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, KernelText, Runtime
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE, Precision
 
 THREADS = 256
@@ -106,14 +105,14 @@ def first(precision: Precision, names: tuple[str, ...] = FIRST) -> list[KernelTe
     return [text(_FILES[name], name, precision) for name in names]
 
 
-def launch(runtime: Runtime, name: str, precision: Precision, blocks: int, threads: int, *arguments: Any) -> None:
+def launch(runtime: Runtime, name: str, precision: Precision, blocks: int, threads: int, *arguments: object) -> None:
     """Queue a fixed kernel; whole numbers among the arguments are passed as 64-bit indices."""
     kernel = runtime.kernels([text(_FILES[name], name, precision)])[0]
     plain = [np.uint64(argument) if isinstance(argument, int) else argument for argument in arguments]
     runtime.launch(kernel, blocks, threads, *plain)
 
 
-def over(runtime: Runtime, name: str, precision: Precision, size: int, *arguments: Any) -> None:
+def over(runtime: Runtime, name: str, precision: Precision, size: int, *arguments: object) -> None:
     """Queue a kernel whose threads share `size` pieces of work."""
     launch(runtime, name, precision, _blocks(size), THREADS, *arguments)
 
@@ -292,7 +291,7 @@ def move(runtime: Runtime, buffer: Array, when: When, to: int) -> None:
         over(runtime, "move", BY_DTYPE[buffer.dtype], size, buffer, size, when.mask, when.value, to)
 
 
-def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray[Any]:
+def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> HostArray:
     """Return the amplitudes at chosen indices; needs 8 bytes and an amplitude for each."""
     size = len(indices)
     if not size:

@@ -60,7 +60,7 @@ class Columns:
         for first in range(0, self.count, count):
             yield first, count
 
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self) -> tuple[object, ...]:
         """Return the arguments of `gather` and `scatter` in columns.cu between the row bits and the chunk."""
         raw = np.zeros(25, dtype=np.uint64)
         raw[: len(self.masks)] = self.masks

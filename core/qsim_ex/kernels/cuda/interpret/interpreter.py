@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.runtime import TENSOR, KernelText
@@ -56,7 +56,7 @@ def source(precision: Precision, capacity: Capacity | None = FEW) -> str:
     """
     cuda, geometry = precision.storage.cuda, precision.geometry
     blocks = _BLOCKS if capacity else _BLOCKS_FROM_MEMORY
-    constants: dict[str, Any] = {"TILE": geometry.tile_bits, "BOUNDS": f"{geometry.threads}, {blocks}"}
+    constants: dict[str, object] = {"TILE": geometry.tile_bits, "BOUNDS": f"{geometry.threads}, {blocks}"}
     constants["TOGETHER"] = precision.tensor.loops
     if capacity:
         constants |= {"WORDS": capacity.words, "NUMBERS": capacity.numbers // 16}

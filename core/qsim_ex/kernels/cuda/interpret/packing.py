@@ -7,12 +7,12 @@ or double precision. A *take* is an array of positions in ``[re 0, im 0, re 1, i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry
+from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.steps.step import NUMBERED
 
@@ -63,7 +63,7 @@ def full(pattern: bytes, at: int, packed: int) -> list[int]:
     return places
 
 
-def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: Any) -> NDArray[Any]:
+def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: type[np.floating]) -> HostArray:
     """Return the real numbers of a kernel, in its precision."""
     parts_of = np.concatenate([np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64), CONSTANTS])
     return parts_of[take].astype(real, copy=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
+from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.later import later
 from qsim_ex.native.library import function
 from qsim_ex.precision import Precision
@@ -46,9 +46,11 @@ class SweepPrograms:
     tensor cores.
     """
 
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool) -> None:
         self.arrays, self.precision = arrays, precision
-        self._free, self.handle = function("plan_free_programs"), 0
+        self._free = function("plan_free_programs")
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
         sizes = precision.storage.real_bytes, precision.tensor.depth
         self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, MANY.words, out.ctypes.data)
@@ -64,8 +66,9 @@ class SweepPrograms:
         return SweepProgram(words[a], shared[b], tables[c], threads, skipped_bits)
 
     @cached_property
-    def _parts(self) -> list[NDArray[Any]]:
+    def _parts(self) -> list[HostArray]:
         return arrays_at(self, _ARRAYS, self._found)
 
     def __del__(self) -> None:
-        self._free(self.handle)
+        if self.handle:
+            self._free(self.handle)

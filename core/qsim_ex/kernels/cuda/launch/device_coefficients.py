@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class DeviceCoefficientProgram:
         for (name, _, shape, size), places in zip(self._work, self._sent, strict=True):
             if size:
                 count = rows * shape[-1]
-                common: tuple[Any, ...] = (given, made, width, self._others, np.uint32(self._known), places)
+                common: tuple[object, ...] = (given, made, width, self._others, np.uint32(self._known), places)
                 fixed.over(runtime, name, DOUBLE, count, *common, *shape, at, count)
             at += size
         return DeviceNumbers(given, made, 2 * width, 2 * self._others, 2 * self._known)

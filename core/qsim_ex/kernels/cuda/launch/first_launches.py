@@ -63,9 +63,12 @@ def _text(number: int, precision: Precision) -> KernelText:
 class _KeptLaunches:
     """Launches in native code, and the programs that they point to."""
 
+    _handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
     def __init__(self, handle: int, programs: SweepPrograms) -> None:
-        self._handle, self._programs = handle, programs
         self._free = function("plan_free_launches")
+        self._handle, self._programs = handle, programs
 
     def __del__(self) -> None:
-        self._free(self._handle)
+        if self._handle:
+            self._free(self._handle)

@@ -8,7 +8,7 @@ plan whose kernels are settled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class LaunchList:
         runtime: Runtime,
         words: NDArray[np.int64],
         places: NDArray[np.int32],
-        kept: Sequence[Any],
+        kept: Sequence[object],
         room: int,
         constants: int,
         tables: int,

@@ -59,7 +59,9 @@ class SweepNumbers:
     on_device: Array | None
 
 
-def give(runtime: Runtime, takes: NumberTakes, numbers: NDArray[np.complex128], real: Any) -> SweepNumbers:
+def give(
+    runtime: Runtime, takes: NumberTakes, numbers: NDArray[np.complex128], real: type[np.floating]
+) -> SweepNumbers:
     """Gather, cast and send the numbers of one sweep."""
     values = np.zeros(max(1, takes.room, takes.by_value.size))
     values[: takes.by_value.size] = pack(numbers, takes.by_value, np.float64)
@@ -94,7 +96,7 @@ class Loaded:
         self._then = then
         self._steps: list[Any] | None = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         self._end()
         if self._steps is None:
             self._steps = self._loader()(self._runtime, self._numbers)

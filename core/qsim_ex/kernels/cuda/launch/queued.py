@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qsim_ex.kernels.cuda.launch.run_words import KEPT, PLAIN, STATE, STRUCT, TABLES
+from qsim_ex.kernels.cuda.runtime import LoadedKernel
 
 
 class LaunchArgument(NamedTuple):
@@ -18,7 +19,7 @@ class LaunchArgument(NamedTuple):
 class Queued(NamedTuple):
     """A kernel of the runtime, its blocks and their threads, and its arguments."""
 
-    kernel: Any
+    kernel: LoadedKernel
     blocks: int
     threads: int
     arguments: Sequence[LaunchArgument]

@@ -1,0 +1,191 @@
+// A form written out as gates.
+
+#include "planner/form/writer.hpp"
+
+#include "base/export.hpp"
+#include "base/owned.hpp"
+#include "thresholds/table.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+bool is_diagonal(const Pauli& of) { return !of.x; }
+
+// Whether a diagonal string commutes with all that flip so.
+bool commutes(Mask z, const std::vector<Mask>& flips) {
+    for (const Mask x : flips)
+        if (is_odd(x & z)) return false;
+    return true;
+}
+
+// Lets a gate act on a state, and returns its phase beside that of quarter turns, in eighths of a turn.
+int act(const Gate& gate, StabilizerState& on) {
+    int out = 0;
+    const auto turn = [&](Mask x, Mask z, int quarters) { on.turn({x, z}, quarters & 7); };
+    each(gate.mask, [&](int wire) {
+        const Mask own = unit(wire), control = unit(gate.wire);
+        switch (gate.kind) {
+            case Gate::h: turn(0, own, 1), turn(own, 0, 1), turn(0, own, 1), out += 2; break;
+            case Gate::s: turn(0, own, 1), out += 1; break;
+            case Gate::sdg: turn(0, own, -1), out -= 1; break;
+            case Gate::x: turn(own, 0, 2), out += 2; break;
+            case Gate::z: turn(0, own, 2), out += 2; break;
+            case Gate::cx: turn(0, control, 1), turn(own, 0, 1), turn(own, control, -1), out += 1; break;
+            case Gate::cz: turn(0, control, 1), turn(0, own, 1), turn(0, control | own, -1), out += 1; break;
+            case Gate::phase: break;
+        }
+    });
+    return out;
+}
+
+}  // namespace
+
+Writer::Writer(const Form& form) : phase(form.phase) {
+    for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle});
+    const Tableau& tableau = form.tableau();
+    for (int wire = 0; wire < tableau.wires(); ++wire) {
+        const Mask *x = tableau.x_row(wire), *z = tableau.z_row(wire);
+        x_.push_back({{x[0], x[1]}, tableau.x_negative(wire)});
+        z_.push_back({{z[0], z[1]}, tableau.z_negative(wire)});
+    }
+}
+
+bool Writer::advance() {
+    run();
+    if (choose()) return true;
+    finish();
+    return false;
+}
+
+std::size_t Writer::looked_at() const {
+    return begin_ +
+           static_cast<std::size_t>(thresholds.rotations_looked_at.at_most(static_cast<Int>(waiting_.size() - begin_)));
+}
+
+// Writes all diagonal rotations that nothing is in the way of, of those that are looked at. What is in the way flips wires,
+// so it stays itself.
+void Writer::run() {
+    for (std::size_t ran = 1; ran;) {
+        std::size_t to = looked_at();
+        for (std::size_t k = to; k-- > begin_;) {  // from the end, so that what stays lies together
+            const Waiting one = waiting_[k];
+            const Pauli& own = one.string.pauli;
+            bool free = is_diagonal(own);
+            for (std::size_t j = begin_; free && j < k; ++j) free = !is_odd(waiting_[j].string.pauli.x & own.z);
+            if (free) gates.push_back({Gate::phase, 0, own.z, one.string.negative ? -one.angle : one.angle});
+            else waiting_[--to] = one;
+        }
+        ran = to - begin_;
+        begin_ = to;
+    }
+}
+
+// Changes the frame; returns whether there was a need.
+bool Writer::choose() {
+    if (begin_ == waiting_.size()) return false;
+    ways_.clear();
+    int found = 0;
+    for (std::size_t k = begin_; k < looked_at() && found < thresholds.strings_tried; ++k) {
+        bool first = true;
+        for (std::size_t j = begin_; first && j < k; ++j)
+            first = !anticommute(waiting_[j].string.pauli, waiting_[k].string.pauli);
+        if (first) ways(waiting_[k].string.pauli), ++found;
+    }
+    const Way* best = nullptr;
+    double most = -1;
+    for (const Way& way : ways_) {
+        const double own = score(way);
+        if (own > most || (own == most && way.size() < best->size())) best = &way, most = own;
+    }
+    for (const Gate& gate : *best) write(gate);
+    return true;
+}
+
+// Adds ways to make a string diagonal.
+void Writer::ways(const Pauli& string) {
+    Way turned;
+    if (const Mask y = string.x & string.z) turned.push_back({Gate::sdg, 0, y, 0});
+    ways_.push_back(turned);
+    ways_.back().push_back({Gate::h, 0, string.x, 0});
+    if (count(string.x) == 1) return;
+    Mask pivots = unit(highest(string.x));
+    int left = 3;
+    each(string.x, [&](int wire) {
+        if (left-- > 0) pivots |= unit(wire);
+    });
+    each(pivots, [&](int wire) {
+        ways_.push_back(turned);
+        ways_.back().push_back({Gate::cx, wire, string.x & ~unit(wire), 0});
+        ways_.back().push_back({Gate::h, 0, unit(wire), 0});
+    });
+}
+
+// How many rotations would run behind some gates, for each H.
+double Writer::score(const Way& way) const {
+    std::vector<Mask> blocked;
+    int found = 0;
+    for (std::size_t k = begin_; k < looked_at(); ++k) {
+        SignedPauli string = waiting_[k].string;
+        for (const Gate& gate : way) pass(gate, string);
+        if (is_diagonal(string.pauli)) found += commutes(string.pauli.z, blocked);
+        else if (static_cast<Int>(blocked.size()) < thresholds.strings_in_the_way) blocked.push_back(string.pauli.x);
+    }
+    return found / (count(way.back().mask) + 0.5);
+}
+
+void Writer::write(const Gate& gate) {
+    gates.push_back(gate);
+    for (std::size_t k = begin_; k < waiting_.size(); ++k) pass(gate, waiting_[k].string);
+    for (SignedPauli& image : x_) pass(gate, image);
+    for (SignedPauli& image : z_) pass(gate, image);
+}
+
+// Writes the operator at the end. What it is to do to |0…0⟩ tells the phase.
+void Writer::finish() {
+    StabilizerState state(static_cast<int>(x_.size()));
+    const std::vector<Gate> last = clifford_gates(std::move(x_), std::move(z_));
+    gates.insert(gates.end(), last.begin(), last.end());
+    int eighths = 0;
+    for (const Gate& gate : gates) eighths += act(gate, state);
+    phase = std::remainder(phase - (eighths + state.first_phase()) * (pi / 4), 2 * pi);
+}
+
+}  // namespace qx::form
+
+// --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
+
+// Returns a writer of a form that is done, which has no blocks.
+QX_EXPORT(writer_begin, (qx::Int form)) {
+    return qx::Owned<qx::form::Writer>::make([&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form)); });
+}
+
+// Writes on for a while; returns 1 while more is left, 0 when all is written.
+QX_EXPORT(writer_advance, (qx::Int writer, qx::Int milliseconds)) {
+    return qx::Owned<qx::form::Writer>::change(writer, [&](qx::form::Writer& made) {
+        return qx::worked_for(milliseconds, [&] { return qx::Int{made.advance()}; });
+    });
+}
+
+// Returns how many gates are written.
+QX_EXPORT(writer_count, (qx::Int writer)) {
+    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).gates.size());
+}
+
+// Writes kind, wire and mask of each gate, and the angles of all, and then the phase.
+QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    for (const qx::form::Gate& gate : made.gates) {
+        for (const qx::Int number : {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask)}) *numbers++ = number;
+        *angles++ = gate.angle;
+    }
+    *angles = made.phase;
+    return 0;
+}
+
+QX_EXPORT(writer_free, (qx::Int writer)) {
+    qx::Owned<qx::form::Writer>::drop(writer);
+    return 0;
+}

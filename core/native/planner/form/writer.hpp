@@ -1,0 +1,63 @@
+// A form written out as gates: phases of parities in a Clifford frame that changes, and at the end what is left of C.
+//
+// A rotation about a diagonal string is a phase of a parity. A string that flips wires becomes diagonal when it is first
+// used, by H on all of these, or by CX of one onto the others and one H; what takes it there stays, so later strings are
+// others. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the next
+// rotations run for each H.
+#pragma once
+
+#include "planner/form/form.hpp"
+
+namespace qx::form {
+
+// A gate that is written. cx: X on the wires of `mask` under the control of `wire`; cz likewise; phase: exp(-i angle/2 Z) of
+// the parity of `mask`; h, s, sdg, x, z: on each wire of `mask`.
+struct Gate {
+    enum Kind : Int { h, s, sdg, x, z, cx, cz, phase };
+    Kind kind;
+    Int wire;
+    Mask mask;
+    double angle;
+};
+
+// Replaces P by G P G†, for a gate that is no phase.
+void pass(const Gate& gate, SignedPauli& string);
+
+// Returns gates CX, CZ, S, H, X and Z that make up a Clifford operator, but for a phase, with H on as few wires as there can
+// be. x, z: C† X C and C† Z C for each wire.
+std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedPauli> z);
+
+class Writer {
+  public:
+    // A form without blocks.
+    explicit Writer(const Form& form);
+
+    // Does a bounded amount of work; returns whether more is left.
+    bool advance();
+
+    // What is there when it is done: gates, and a phase.
+    std::vector<Gate> gates;
+    double phase;
+
+  private:
+    struct Waiting {
+        SignedPauli string;
+        double angle;
+    };
+    using Way = std::vector<Gate>;
+
+    std::size_t looked_at() const;
+    void run();
+    bool choose();
+    void ways(const Pauli& string);
+    double score(const Way& way) const;
+    void write(const Gate& gate);
+    void finish();
+
+    std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
+    std::size_t begin_ = 0;
+    std::vector<SignedPauli> x_, z_;  // of C
+    std::vector<Way> ways_;
+};
+
+}  // namespace qx::form

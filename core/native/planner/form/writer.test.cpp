@@ -1,0 +1,84 @@
+// Tests of what a form is written out of: gates that pass strings, and the gates of Clifford operators.
+
+#include "planner/form/writer.hpp"
+
+#include "planner/form/naive.test.hpp"
+
+using namespace qx::form;
+using namespace qx::form::naive;
+
+namespace {
+
+State acted(const Gate& gate, State to) {
+    constexpr double half = 0.70710678118654752440;
+    each(gate.mask, [&](int wire) {
+        State out(to.size());
+        for (std::size_t k = 0; k < to.size(); ++k) {
+            const bool set = k >> wire & 1, held = k >> gate.wire & 1;
+            const std::size_t other = k ^ unit(wire);
+            switch (gate.kind) {
+                case Gate::h: out[k] = half * (set ? to[other] - to[k] : to[other] + to[k]); break;
+                case Gate::s: out[k] = set ? to[k] * std::complex<double>(0, 1) : to[k]; break;
+                case Gate::sdg: out[k] = set ? to[k] * std::complex<double>(0, -1) : to[k]; break;
+                case Gate::x: out[k] = to[other]; break;
+                case Gate::z: out[k] = set ? -to[k] : to[k]; break;
+                case Gate::cx: out[k] = held ? to[other] : to[k]; break;
+                case Gate::cz: out[k] = held && set ? -to[k] : to[k]; break;
+                case Gate::phase: break;
+            }
+        }
+        to = out;
+    });
+    return to;
+}
+
+Gate drawn_gate(Drawn& drawn) {
+    for (;;) {
+        Gate gate{static_cast<Gate::Kind>(drawn.below(7)), static_cast<qx::Int>(drawn.below(drawn.wires)),
+                  1 + drawn.below(unit(drawn.wires) - 1), 0};
+        if (gate.kind >= Gate::cx) gate.mask &= ~unit(static_cast<int>(gate.wire));
+        if (gate.mask) return gate;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a string that has passed a gate does behind it what it did before") {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        Drawn drawn(seed, 2 + static_cast<int>(seed % 4));
+        const Gate gate = drawn_gate(drawn);
+        const State state = drawn.state();
+        SignedPauli string{drawn.pauli(), drawn.below(2) == 1};
+        const State first = acted(gate, applied(string, state));
+        pass(gate, string);
+        CHECK(distance(first, applied(string, acted(gate, state))) < 1e-12);
+    }
+}
+
+TEST_CASE("the gates of a Clifford operator have its images, with no more H than it flips strings") {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        Drawn drawn(seed, 2 + static_cast<int>(seed % 5));
+        std::vector<SignedPauli> x, z;
+        for (int wire = 0; wire < drawn.wires; ++wire) x.push_back({{unit(wire), 0}}), z.push_back({{0, unit(wire)}});
+        for (std::size_t k = 0; k < seed % 31; ++k) {
+            const Gate gate = drawn_gate(drawn);
+            for (auto* images : {&x, &z})
+                for (SignedPauli& image : *images) pass(gate, image);
+        }
+        std::vector<SignedPauli> left_x = x, left_z = z;
+        int num_h = 0;
+        for (const Gate& gate : clifford_gates(x, z)) {
+            for (auto* images : {&left_x, &left_z})
+                for (SignedPauli& image : *images) pass(gate, image);
+            num_h += gate.kind == Gate::h;
+        }
+        for (int wire = 0; wire < drawn.wires; ++wire) {
+            const SignedPauli &of_x = left_x[static_cast<std::size_t>(wire)], &of_z = left_z[static_cast<std::size_t>(wire)];
+            CHECK((of_x.pauli == Pauli{unit(wire), 0} && !of_x.negative));
+            CHECK((of_z.pauli == Pauli{0, unit(wire)} && !of_z.negative));
+        }
+        Mask flips = 0;
+        for (const SignedPauli& one : z) flips |= one.pauli.x;
+        CHECK(num_h <= count(flips));
+    }
+}

@@ -1,0 +1,80 @@
+"""Tests of forms that are written out as gates: they do what the circuit does, and are one circuit for all bases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import strategies
+from support.held import Hold
+
+from benchmarks.forms import transpiled
+from benchmarks.written_out import row
+from qsim_ex import reference, thresholds
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
+from qsim_ex.planning.form import written_out
+from tools.golden_counts import FAMILIES
+
+BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
+
+
+def distance(circuit: Circuit, written: Circuit) -> float:
+    """Return how far apart two circuits are on a random state, their phases included."""
+    rng = np.random.default_rng(1)
+    psi = rng.normal(size=1 << circuit.num_qubits) + 1j * rng.normal(size=1 << circuit.num_qubits)
+    psi /= np.linalg.norm(psi)
+    return float(np.abs(reference.simulate(written, psi) - reference.simulate(circuit, psi)).max())
+
+
+@settings(max_examples=60)
+@given(
+    strategies.circuits().filter(lambda circuit: circuit.structure.only_gates),
+    st.sampled_from([1, 3, 200]),
+    st.sampled_from([1, 6]),
+    st.sampled_from([0, 1, 20]),
+)
+def test_what_is_written_out_is_the_circuit(circuit: Circuit, looked_at: int, tried: int, in_the_way: int) -> None:
+    """Drawn gates do the same when they are written out, however far is looked; with a block there is nothing."""
+    numbers = {"rotations_looked_at": looked_at, "strings_tried": tried, "strings_in_the_way": in_the_way}
+    with thresholds.instead(**numbers):
+        written = written_out(circuit)
+    assert written is None or distance(circuit, written) < 1e-11
+
+
+@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"grover", "walk", "three_wires"}))
+def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> None:
+    """Each family of the benchmarks, in a basis of machines, is what is written of it, phase included."""
+    hold(rotations_looked_at=20)
+    circuit = transpiled(FAMILIES[name](8), 8, BASES[len(name) % len(BASES)], 1)
+    written = written_out(circuit)
+    assert written
+    assert distance(circuit, written) < 1e-10
+
+
+@pytest.mark.parametrize("name", ["hubbard", "uccsd", "adder", "kernel", "surface_code"])
+def test_one_circuit_is_written_for_all_bases(name: str) -> None:
+    """Whatever basis a circuit is given in, the same gates are written of it, with the same angles."""
+    gates = FAMILIES[name](8)
+    written = [written_out(transpiled(gates, 8, basis, 1)) for basis in BASES]
+    first = written[0]
+    assert first
+    for other in written:
+        assert other
+        assert [one._replace(operand=0) for one in other.instructions if isinstance(one, Op)] == [
+            one._replace(operand=0) for one in first.instructions if isinstance(one, Op)
+        ]
+        np.testing.assert_allclose(other.operands, first.operands, atol=1e-9)
+
+
+def test_a_block_is_not_written_out() -> None:
+    """A dense matrix on three wires has no rotations, so there is nothing to write."""
+    assert written_out(CircuitBuilder(3).unitary(strategies.random_unitary(8, 1), (0, 1, 2)).build()) is None
+
+
+def test_the_benchmark_prices_both() -> None:
+    """A row has a prediction for the circuit and one for what is written of it, in each basis."""
+    assert list(row("ghz", 8, ["cz"])) == [text for text in row("ghz", 8, ["cz"]) if " → " in text]
+    assert next(row("three_wires", 8, [])).endswith("blocks")

@@ -1,0 +1,100 @@
+"""The kind about the form of a circuit: it is the circuit, and the same however Clifford gates are written."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from tools.fuzz import compare, programs
+from tools.fuzz.case import Case
+from tools.fuzz.engine import filled, truth_of
+from tools.fuzz.form_oracle import apply_form
+from tools.fuzz.kinds import Kind
+from tools.fuzz.numbers import vector
+from tools.fuzz.oracle import Oracle
+
+_QUARTER = np.pi / 2
+
+_OTHERWISE: dict[str, tuple[tuple[str, tuple[int, ...], float | None], ...]] = {
+    "h": (("rz", (0,), _QUARTER), ("sx", (0,), None), ("rz", (0,), _QUARTER)),
+    "s": (("rz", (0,), _QUARTER),),
+    "sdg": (("rz", (0,), -_QUARTER),),
+    "x": (("sx", (0,), None), ("sx", (0,), None)),
+    "sx": (("rx", (0,), _QUARTER),),
+    "cx": (("h", (1,), None), ("cz", (0, 1), None), ("h", (1,), None)),
+    "cz": (("h", (1,), None), ("cx", (0, 1), None), ("h", (1,), None)),
+    "swap": (("cx", (0, 1), None), ("cx", (1, 0), None), ("cx", (0, 1), None)),
+}
+"""How Clifford gates are written otherwise: gates, on which of the wires, and their angles; but for a phase."""
+
+
+class _Rewriting:
+    """A builder that is given Clifford gates in another way than they are called."""
+
+    def __init__(self, builder: Any) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._builder, name)
+
+    def gate(self, name: str, wires: Any, *angles: float, **controls: Any) -> _Rewriting:
+        """A gate, which is written otherwise if it has no controls."""
+        for own, on, angle in () if controls else _OTHERWISE.get(name, ()):
+            self._builder.gate(own, [wires[k] for k in on], *(() if angle is None else (angle,)))
+        if controls or name not in _OTHERWISE:
+            self._builder.gate(name, wires, *angles, **controls)
+        return self
+
+
+class _Draw(programs.Draw):
+    """Draws no many gates at once, which a builder is given in another way."""
+
+    def unitary_line(self) -> str:
+        """A statement; more Clifford gates than elsewhere."""
+        if self.random.random() < 0.5:
+            return super().unitary_line()
+        count = self.random.randint(1, min(2, self.wires))
+        names = [name for name, parts in _OTHERWISE.items() if (name in ("cx", "cz", "swap")) == (count == 2)]
+        return f"b.gate({self.random.choice(names)!r}, {self.on(self.some(count))})"
+
+    def bulk(self) -> list[Any]:
+        """A single line."""
+        return [programs.Line(self.unitary_line())]
+
+
+def draw_form(random: Random) -> Case:
+    """A unitary program on few wires, since a block is many strings."""
+    wires = random.choice([1, 2, 3, 3, 4])
+    draw = _Draw(random, wires, 0)
+    lines = programs.unitary(draw, random.choice([8, 25]), prepared=False)
+    return Case("form", wires, 0, tuple(lines), {}, {"seed": random.randrange(50)})
+
+
+def check_form(case: Case) -> str | None:
+    """The form does what the gates do by definition, written out or not, and is one in other words."""
+    from qsim_ex import CircuitBuilder, reference
+    from qsim_ex.planning.form import form_of, written_out
+
+    made = filled(CircuitBuilder(case.wires), case).build()
+    found, start, oracle = form_of(made), vector(case.wires, case.ask["seed"]), Oracle(case.wires)
+    oracle.branches[0] = start[:, None].copy()
+    expected = truth_of(case, oracle=oracle).vector()
+    wrong = compare.arrays("form", apply_form(start, found, made), expected, 1e-9)
+    if not wrong and (written := written_out(made)):
+        wrong = compare.arrays("written out", reference.simulate(written, start), expected, 1e-9)
+    if wrong:
+        return wrong
+    other = form_of(filled(_Rewriting(CircuitBuilder(case.wires)), case).build())
+    if found.blocks or other.blocks:  # a matrix of many wires is one, and what it is written out as is none
+        return None
+    strings = [[(one.pauli.x, one.pauli.z) for one in form.rotations] for form in (found, other)]
+    if strings[0] != strings[1] or found.clifford != other.clifford:
+        return f"written otherwise: {len(strings[0])} rotations, then {len(strings[1])}: {strings}"
+    return compare.arrays(
+        "angles written otherwise", [one.angle for one in other.rotations], [one.angle for one in found.rotations], 1e-9
+    )
+
+
+KINDS = [Kind("form", draw_form, check_form)]
