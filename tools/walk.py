@@ -145,7 +145,7 @@ CASES = {
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=67, hops=458),
     "saved": Case("the same, `save_statevector`", _saved, files=66, hops=233),
     "condition": Case("the same, with a condition", _condition, files=58, hops=222),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=81, hops=470),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=80, hops=466),
     "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=294),
 }
 
