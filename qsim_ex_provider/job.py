@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -14,7 +16,7 @@ from weakref import WeakSet
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
-from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
+from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
 from qsim_ex.errors import Cancelled, QsimExError
 from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, submitted_in_turn
 
@@ -84,7 +86,23 @@ class OneThread(concurrent.futures.Executor):
         """Schedule a call; it begins when those before it have ended."""
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
-        return self._pool.submit(fn, *args, **kwargs)
+        with uninterrupted():
+            return self._pool.submit(fn, *args, **kwargs)
+
+
+_SLICE = 0.1
+"""The seconds for which Ctrl-C is held back at most, while a job is waited for."""
+
+
+def _waited(futures: Sequence[concurrent.futures.Future[BatchResult]], timeout: float | None) -> bool:
+    """Wait for futures, at most `timeout` seconds; return whether any has not ended."""
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        left = max(0.0, end - time.monotonic())
+        with uninterrupted():
+            waiting = concurrent.futures.wait(futures, min(left, _SLICE)).not_done
+        if not waiting or left <= _SLICE:
+            return bool(waiting)
 
 
 def in_turn(options: Options) -> OneThread | None:
@@ -181,7 +199,7 @@ class QsimExJob(JobV1):
         """
         if self._result is None:
             try:
-                waiting = concurrent.futures.wait(self._submitted(), timeout).not_done
+                waiting = _waited(self._submitted(), timeout)
             except KeyboardInterrupt:
                 self.cancel()
                 raise

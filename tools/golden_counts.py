@@ -26,7 +26,7 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.options.network import Layer
-from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.planning.cost.rates import H200, Rates, cpu_rates
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, SINGLE, Precision
@@ -61,8 +61,8 @@ class Machine:
 
 def _cpu() -> Machine:
     """Sixteen cores; a pass takes as long as `Shape.balance` multiply-adds, and only ratios of its times mean much."""
-    shape, memory = CpuDevice().shape("complex64"), 1e11
-    return Machine(shape, rates=Rates(memory=memory, fma=shape.balance * memory / 16, seen=shape.seen, launch=1e-5))
+    shape = CpuDevice().shape("complex64")
+    return Machine(shape, rates=cpu_rates(shape, threads=16))
 
 
 _SLICE = 16

@@ -13,6 +13,7 @@ from typing import Any
 from qiskit.primitives import PrimitiveJob
 from qiskit.providers import JobError, JobStatus
 
+from qsim_ex import uninterrupted
 from qsim_ex_provider.job import OneThread
 
 _MOST = 1024  # jobs at a time; a job has a thread of its own unless one is idle
@@ -91,12 +92,13 @@ class _Background:
 
     def submit(self, work: _Work) -> None:
         """Begin the work after one or two pauses, unless somebody else does before."""
-        with self._lock:
-            self._submitted.append(work)
-            if self._watched:
-                return
-            self._watched = True
-        self._threads.submit(self._watch)
+        with uninterrupted():
+            with self._lock:
+                self._submitted.append(work)
+                if self._watched:
+                    return
+                self._watched = True
+            self._threads.submit(self._watch)
 
     def _watch(self) -> None:
         """Begin work that has waited for a whole pause, until no more comes."""

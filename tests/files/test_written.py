@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -156,3 +158,30 @@ def test_the_error_says_what_to_do(tmp_path: Path, number: int, todo: str) -> No
     path = tmp_path / "a"
     with pytest.raises(SavedStateError, match=f"a cannot be written: {os.strerror(number)}. {todo}."), written(path):
         raise OSError(number, os.strerror(number))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files that Ctrl-C has closed
+def test_ctrl_c_at_any_moment_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever Ctrl-C comes while a file is written, the earlier file or the new one is there, and no other."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    path, left, events = tmp_path / "a", 0, 0
+    path.write_text("before")
+
+    def interrupt(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal left
+        left -= event in ("call", "c_return")  # where Python looks for signals
+        if left == 0:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    while left <= 0:
+        events += 1
+        left = events
+        with suppress(KeyboardInterrupt):
+            sys.setprofile(interrupt)
+            with written(path) as file:
+                file.write(b"new")
+            sys.setprofile(None)
+        assert listed(tmp_path) == ["a"], events
+        assert path.read_text() in ("before", "new")
+    assert events > 50

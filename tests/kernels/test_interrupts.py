@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
+import cirq
 import pytest
 from support.paths import ROOT
+
+from qsim_ex.frameworks import cirq_reader
+from qsim_ex_cirq.translation.circuits import translate
 
 FIRST = {
     "qsim_ex": """
@@ -81,3 +87,69 @@ def test_after_ctrl_c_the_process_works(name: str, calls: int, tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[0] == "[0, 3] True"
+
+
+SHARED = """
+import signal, sys
+from qsim_ex.kernels.cpu import pool
+
+def share():
+    done = []
+    pool.share(done.append, 4, 2)
+    assert sorted(done) == [0, 1, 2, 3]
+
+share()
+events = left = 0
+while left <= 0:
+    events += 1
+    left, came = events, False
+    def count(frame, event, argument):
+        global left
+        left -= 1
+        if left == 0:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+    try:
+        sys.setprofile(count)
+        share()
+        sys.setprofile(None)
+    except KeyboardInterrupt:
+        came = True
+    assert came == (left <= 0), events
+    share()
+print(events)
+"""
+
+
+def test_after_ctrl_c_the_threads_work(tmp_path: Path) -> None:
+    """After Ctrl-C at any event of work that threads share, it is raised, and the next work is done."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHARED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in (ROOT / "core", ROOT))},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
+def test_ctrl_c_in_a_property_of_a_gate_of_cirq_is_raised() -> None:
+    """Ctrl-C is raised if it comes while native code asks a gate for its exponent, for which it tries another way."""
+    circuit = cirq.Circuit(cirq.X(qubit) ** 0.3 for qubit in cirq.LineQubit.range(20))
+
+    def interrupt(frame: FrameType, event: str, _argument: object) -> None:
+        asked_by = frame.f_back and frame.f_back.f_code.co_filename
+        if (event, frame.f_code.co_name, asked_by) == ("call", "exponent", cirq_reader.__file__):
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            translate(circuit)
+        assert sys.getprofile() is None
+    finally:
+        sys.setprofile(None)

@@ -71,3 +71,19 @@ def test_what_is_no_norm(found: float) -> None:
     """NaN, infinity and zero are refused as norms."""
     with pytest.raises(DeviceError):
         check_norm(found, 10, np.complex128)
+
+
+def test_wrong_amplitudes_of_several_plans_are_told_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a run has several plans, the error names the first and says how many more there are."""
+    monkeypatch.setattr("qsim_ex.placement.executor.norm_bound", lambda *_: -1.0)
+    builder = CircuitBuilder(6)
+    for _ in range(2):
+        for wire in range(6):
+            builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 1) % 6])
+        builder.save(f"p{_}", "probabilities", wires=[0])
+    circuit, simulator = builder.gate("h", [3]).build(), Simulator(device="cpu", virtual_peers=4)
+    with pytest.raises(DeviceError) as raised:
+        simulator.run_batch(circuit, seeds=[7])
+    plans = simulator.plans(circuit)
+    assert len(plans) > 1
+    assert f"the plan's key {plans[0].key} and {len(plans) - 1} more; " in str(raised.value)

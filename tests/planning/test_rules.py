@@ -116,3 +116,21 @@ def test_names_of_rules() -> None:
     assert mask_of_rules(()) == 0
     with pytest.raises(OptionError, match=r"got 'magic'; choose from relabel,"):
         mask_of_rules(["relabel", "magic"])
+
+
+@pytest.mark.parametrize("indices", [(0, 1), (0, 1, 2, 3)])
+def test_a_permutation_that_moves_nothing_is_no_work(indices: tuple[int, ...]) -> None:
+    """Also where layouts stay, one between two H is nothing, and no X."""
+    shape, wires = replace(GPU, left_out=("relabel",)), range(len(indices) // 2)
+    plans = []
+    for there in (False, True):
+        builder = CircuitBuilder(2).gate("ry", [0], 0.3).gate("h", [0])
+        if there:
+            builder.permutation(indices, wires)
+        circuit = builder.gate("h", [0]).build()
+        plans.append(make_plan(circuit.instructions, 2, Layout.identity(2), shape, 0))  # type: ignore[arg-type]
+    items = [
+        [type(item) for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
+        for plan in plans
+    ]
+    assert items[0] == items[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.measured_often import parting_everything, teleportations
+from support.measured_often import measured_often, parting_everything, teleportations
 from support.noisy_circuits import random_noisy
 
 from qsim_ex import thresholds
@@ -416,3 +416,17 @@ def test_what_is_said_of_a_separation() -> None:
     assert separated(CircuitBuilder(3).gate("h", [0])).describe() == (
         "2 of 3 wires are idle and take no memory; 1 are simulated"
     )
+
+
+@pytest.mark.parametrize("seed", [0, 7, 9])
+def test_a_live_range_begins_in_its_part(seed: int) -> None:
+    """Where wires take turns, the beginning of a live range counts for the part of the first work on its wire."""
+    with parting_everything():
+        separator = _Separator(measured_often(np.random.default_rng(seed)).structure, False, ())
+        sequence, numbers = separator._sequence, separator._numbers
+    begun = [place for place, one in enumerate(sequence) if isinstance(one, Begin)]
+    assert begun
+    for place in begun:
+        wire = separator._instruction(sequence[place]).acted
+        works = (k for k in range(place + 1, len(sequence)) if separator._instruction(sequence[k]).acted & wire)
+        assert numbers[place] == numbers[next(works)]

@@ -14,6 +14,8 @@ from support.noisy_circuits import KINDS
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import NotSupported, OutOfMemory
+from qsim_ex.observe.joint import ProbabilityTable
+from qsim_ex.run import joint
 
 WIRES = 7
 
@@ -295,3 +297,13 @@ def test_a_correction_that_reads_twelve_bits(values: Sequence[int]) -> None:
     read = apart[:, :12] @ (1 << np.arange(12))
     assert np.array_equal(apart[:, 12], np.isin(read, list(values)))
     assert 0 < apart[:, 12].sum() < 500
+
+
+@pytest.mark.parametrize(("size", "tables"), [(4, 1), (3, 0)])
+def test_small_parts_are_read_from_a_table(size: int, tables: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of two wires, which have 4 probabilities each, are read from one table if that may have so many."""
+    made: list[ProbabilityTable] = []
+    monkeypatch.setattr(joint, "ProbabilityTable", lambda: made.append(ProbabilityTable()) or made[-1])
+    with thresholds.instead(table_size=size):
+        Simulator(device="cpu").run(bell_pairs(2), shots=10, seed=1)
+    assert len(made) == tables

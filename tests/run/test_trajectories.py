@@ -214,3 +214,10 @@ def test_explain_says_that_no_plan_is_followed() -> None:
     assert "compiled trajectories" in Simulator(device="cpu").explain(builder.measure([0, 1], [0, 1]).build())
     plain = CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
     assert "compiled trajectories" not in Simulator(device="cpu").explain(plain)
+
+
+def test_averages_take_a_thousand_trajectories() -> None:
+    """Where nobody says how many trajectories, an average takes 1,000: of a save without observables too."""
+    noisy = CircuitBuilder(1).gate("h", [0]).channel(noise.amplitude_damping(0.3), [0])
+    circuit = noisy.save("p", "probabilities", wires=[0], how="average").build()
+    assert Simulator(device="cpu").run(circuit, seed=1).metadata()["trajectories"] == 1000

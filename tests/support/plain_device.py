@@ -58,6 +58,7 @@ class PlainDevice(Batches):
     in_host_memory = True
     interprets = False
     grows = True
+    writes_anew = True
     name = "plain"
     description = "NumPy by definition"
 

@@ -80,7 +80,7 @@ def test_cpp_is_changed_where_it_computes() -> None:
 
 
 def test_the_nearest_tests_come_first() -> None:
-    """A mutant gets the tests of its line, first those of the same name; one that runs on import those of its file."""
+    """A mutant gets the tests of its line, those of its name first; on import, those of the file."""
     path = "core/qsim_ex/run/methods.py"
     near, far, other = "tests/run/test_methods.py::a", "tests/state/test_x.py::b", "tests/run/test_y.py::c"
     reach = Reach({far: 0.1, other: 0.5, near: 0.9}, {path: {7: [far, near], 9: [other]}})

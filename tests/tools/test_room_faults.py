@@ -138,14 +138,13 @@ def a_number_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def exchanged_pairs(patch: pytest.MonkeyPatch) -> None:
-    """Where bindings with different observables are several groups, the pairs of each come backwards."""
-    right = observable_group.observable_groups
+    """The values of an estimator's observables belong to each other's bindings."""
 
-    def wrong(*given: Any) -> Any:
-        found = right(*given)
-        return [replace(one, pairs=one.pairs[::-1]) for one in found] if len(found) > 1 else found
+    def wrong(right: Any, self: Any, bindings: Any) -> Any:
+        pairs, rows, columns = right(self, bindings)
+        return pairs, rows, columns[::-1]
 
-    instead(patch, right, wrong)
+    method(patch, observable_group.ObservableGroup, "of", wrong)
 
 
 def exchanged_halves(patch: pytest.MonkeyPatch) -> None:
@@ -161,19 +160,19 @@ def exchanged_halves(patch: pytest.MonkeyPatch) -> None:
 
 FAULTS = [
     Fault("signs of strings", unsigned_strings, ("state", "values")),
-    Fault("a unit that is not added", lost_unit, ("state",)),
-    Fault("nothing left of a number", nothing_left, ("shots", "state")),
+    Fault("a unit that is not added", lost_unit, ("state",), seed=2056),
+    Fault("nothing left of a number", nothing_left, ("shots", "state"), seed=116),
     Fault("bits above a part", low_parts_alone, ("state",)),
-    Fault("memory that is lent twice", lent_twice, ("state",)),
+    Fault("memory that is lent twice", lent_twice, ("state",), seed=38),
     Fault("the first half twice", first_half_twice, ("ranks",)),
     Fault("a piece that is left", late_half, ("swaps",)),
     Fault("a window more", one_slot_more, ("rehearsed",)),
     Fault("signs of the Clifford operator", forgotten_signs, ("form",)),
     Fault("Pauli gates in every shot", unconditional_paulis, ("stabilizer",), "stim"),
-    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim"),
-    Fault("a number that is used up", a_number_again, ("density",)),
-    Fault("bindings in another order", exchanged_pairs, ("qiskit-binds",), "qiskit"),
-    Fault("halves in the wrong order", exchanged_halves, ("cirq-state",), "cirq"),
+    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=60),
+    Fault("a number that is used up", a_number_again, ("density",), seed=1870),
+    Fault("observables of another binding", exchanged_pairs, ("qiskit-binds",), "qiskit"),
+    Fault("halves in the wrong order", exchanged_halves, ("cirq-state",), "cirq", seed=955),
 ]
 
 

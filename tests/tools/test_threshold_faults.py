@@ -116,18 +116,18 @@ def wrong_second_piece(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_group(patch: pytest.MonkeyPatch) -> None:
-    """Of measurements that are too many for one table, the second group is given the outcomes of nobody."""
+    """Of choices that are too many for one table, the second group is not made."""
     right = branch_points._groups
     patch.setattr(branch_points, "_groups", lambda choices: [*right(choices)[:1], *right(choices)[2:]])
 
 
 FAULTS = [
-    Fault("a second number of a row", second_number, ("qiskit-state", "cirq-state"), "qiskit", seed=115),
+    Fault("a second number of a row", second_number, ("qiskit-state", "cirq-state"), "qiskit", seed=38),
     Fault("a constant that is not filled", unfilled_constant, ("qiskit-state", "cirq-state"), "qiskit"),
     Fault("a tolerance that grows with the angle", growing_tolerance, ("state",), seed=893),
     Fault("signs lost in bulk", half_of_the_turns, ("qiskit-state",), "qiskit"),
     Fault("the second piece of a sweep", wrong_second_piece, ("bindings",)),
-    Fault("a lost group of measurements", lost_group, ("chance",), seed=659),
+    Fault("a lost group of choices", lost_group, ("machine",), seed=1712),
 ]
 
 

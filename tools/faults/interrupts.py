@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -188,7 +189,8 @@ def _heard() -> Iterator[list[BaseException | None]]:
 
 
 def _threads() -> set[str]:
-    return {thread.name for thread in threading.enumerate()}
+    """Return the names of all threads, where those of one pool, which last, have one name."""
+    return {re.sub(r"_\d+$", "", thread.name) for thread in threading.enumerate()}
 
 
 def _open_files() -> set[str]:

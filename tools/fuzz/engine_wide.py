@@ -13,7 +13,16 @@ import numpy as np
 from tools.fuzz import compare
 from tools.fuzz.case import Case, Line
 from tools.fuzz.channels import Noise
-from tools.fuzz.engine import FEW, has_conditions, measurements, misread_groups, pauli_sum, readout_of, values_of
+from tools.fuzz.engine import (
+    FEW,
+    has_conditions,
+    measurements,
+    misread_groups,
+    one_number,
+    pauli_sum,
+    readout_of,
+    values_of,
+)
 from tools.fuzz.kinds import Kind
 from tools.fuzz.numbers import NAMES, misread
 from tools.fuzz.options import NARROW, options, tolerance
@@ -185,6 +194,8 @@ class _Runs:
         if case.options.get("precision", "double") != "double":
             return None
         if case.wires <= NARROW:
+            if not one_number(case):
+                return None
             whole = self.run(FEW, seed, separate=False)[self.k].packed
             return compare.equal("bits with separate=False", found, whole)
         return compare.equal("bits with other tables", found, self.run(FEW, seed, tables=False)[self.k].packed)

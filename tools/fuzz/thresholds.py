@@ -29,6 +29,10 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "method_work": (0, 300),
     "plan_parts": (1, 2, 3),
     "large_plan": (0, 5),
+    "written_microseconds": (0,),
+    "written_nanoseconds": (0,),
+    "written_percent": (0, 1 << 40),
+    "gates_of_a_rotation": (0, 1),
     "coefficients_at_once": (1, 3),
     "packed_at_once": (1, 5),
     "packed_by_numpy": (0, 4),
@@ -166,6 +170,17 @@ _OFTEN = {
 """How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
 
 
+WRITTEN = {
+    "method_work": 0,
+    "written_microseconds": 0,
+    "written_nanoseconds": 0,
+    "written_percent": 1 << 40,
+    "gates_of_a_rotation": 0,
+}
+"""Those with which what is written out of a form runs in place of its circuit."""
+
+
 def drawn(random: Random) -> dict[str, int]:
-    """Some of the numbers, each with another value than its own."""
-    return {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`."""
+    found = {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
+    return found | (WRITTEN if random.random() < 0.15 else {})

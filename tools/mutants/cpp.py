@@ -23,7 +23,7 @@ from tools.room import NATIVE, OF_NATIVE
 
 ROOMS = ("planner", "kernels", "readers", "base")
 
-WHOLE = ("tests/run/", "tests/test_simulator.py", "tests/placement/")
+WHOLE = ("tests/circuit/", "tests/run/", "tests/test_simulator.py", "tests/placement/")
 """Tests in Python that run whatever native code there is."""
 
 OBJECTS = f"build/native/{platform.machine()}"

@@ -10,6 +10,21 @@ _ENGINE = "core/qsim_ex/"
 
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
+    (
+        f"{_ENGINE}planning/coefficients/binding.py",
+        "rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 0])",
+        "rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 1])",
+    ): "the last number says where the incidences of a table begin, and native code reads it of tables alone",
+    (
+        f"{_ENGINE}run/loop_traversal.py",
+        "if branches.in_place and len(branches) == group.states.rows:",
+        "if branches.in_place and len(branches) >= group.states.rows:",
+    ): "branches in place have rows 0, 1, …, which are rows of the states, so there are never more of them",
+    (
+        f"{_ENGINE}run/pipeline.py",
+        "return result_of(run, collector, workers, seeds, (planned - began, ended - began))",
+        "return result_of(run, collector, workers, seeds, (planned % began, ended - began))",
+    ): "times count from when the machine started, and planning takes less time than it has run",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 

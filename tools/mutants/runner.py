@@ -136,9 +136,10 @@ def outcome(
         return Result.of(mutant, "equivalent")
     began = time.monotonic()
     for chunk in chunks(names, seconds, mutant.path):
+        limit = LEAST_SECONDS + SLOWER * sum(map(seconds, chunk))
         with tests.holding(held):
-            code, by = tests.run(chunk, LEAST_SECONDS + SLOWER * sum(map(seconds, chunk)))
-        if code:
-            by = by or ("time" if code in (-1, sampled.TOO_LONG) else "import")
+            code, by = tests.run(chunk, limit)
+        if code and (by or tests.run(chunk, limit)[0] == 0):  # the product itself may be too slow for that limit
+            by = by or ("time" if code in (-1, sampled.TOO_LONG) else "a crash" if code < 0 else "import")
             return Result.of(mutant, "killed", by, time.monotonic() - began)
     return Result.of(mutant, "survived", seconds=time.monotonic() - began)

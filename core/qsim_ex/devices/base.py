@@ -33,6 +33,7 @@ class Device(Protocol):
     in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
     interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)
+    writes_anew: bool  # whether circuits are run as they are written out of their forms, where that is faster
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"
 

@@ -32,6 +32,10 @@ class HypotheticalDevice(Protocol):
         """Whether its sweeps use fresh bits."""
 
     @property
+    def writes_anew(self) -> bool:
+        """Whether circuits are run as they are written out of their forms."""
+
+    @property
     def name(self) -> str:
         """The device's name."""
 
@@ -50,6 +54,7 @@ class HypotheticalGpu:
     in_host_memory = False
     interprets = True
     grows = True
+    writes_anew = False
     description = "a GPU that is not on this machine"
 
     def __init__(self, number: int) -> None:

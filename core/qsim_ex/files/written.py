@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import SavedStateError
+from qsim_ex.kernels.interrupts import uninterrupted
 
 try:
     import fcntl
@@ -43,7 +44,8 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
             raise SavedStateError(
                 f"{path} needs {human(needed)}; the disk has {human(free)} free. Free space, or use another disk."
             )
-        part, file = _begun(path)
+        with uninterrupted():  # so that a file that is there has its name here
+            part, file = _begun(path)
         with file:
             yield file
             file.flush()

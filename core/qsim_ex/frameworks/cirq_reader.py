@@ -14,6 +14,7 @@ import numpy as np
 
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
+from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.native.library import address, function
 
 _ITSELF = -1
@@ -72,5 +73,6 @@ class CirqReader:
         qubits: list[Any] = []
         rules = address(self._rules), len(self._rules), address(self._cases), address(self._wires)
         given = operations, len(operations), address(self._types), len(self._types), "gate", "qubits", *rules, qubits
-        gates = ReadGates.read(self._rows, len(operations), lambda out: function("cirq_gates")(*given, out))
+        with uninterrupted():  # native code takes any error of a gate's property for one that it cannot read
+            gates = ReadGates.read(self._rows, len(operations), lambda out: function("cirq_gates")(*given, out))
         return None if gates is None else (gates, qubits)

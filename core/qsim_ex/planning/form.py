@@ -7,6 +7,7 @@ rotation, so other bindings of a structure may have another form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString
-from qsim_ex.circuit.ops import Unitary, wires_of
+from qsim_ex.circuit.ops import ALWAYS, Op, Unitary, When, mask_of, wires_of
+from qsim_ex.circuit.structure import structure_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
@@ -109,28 +111,64 @@ def _made(circuit: Circuit, tolerance: float) -> _Made:
     return made
 
 
-def written_out(circuit: Circuit, tolerance: float = TOLERANCE) -> Circuit | None:
-    """Return the form of a circuit written out as gates, which do exactly what it does; None if it has blocks.
+def written_out(circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int | None = None) -> Circuit | None:
+    """Return the form of a circuit written out as gates, which do exactly what it does.
+
+    None if it has blocks, or more rotations than `most_rotations`.
 
     They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
     What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
     of `form_of`.
     """
     made = _made(circuit, tolerance)
-    return None if made.counts()[1] else made.written()
+    rotations, blocks, *_ = made.counts()
+    return None if blocks or (most_rotations is not None and rotations > most_rotations) else made.written()
 
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
 
 
-def _append(builder: CircuitBuilder, kind: int, wire: int, mask: int, angle: float) -> None:
-    """Append a gate of native code; see `Gate` in planner/form/writer.hpp."""
-    wires = wires_of(mask)
-    if kind == len(_GATES):
-        builder.pauli_rotation(angle, "Z" * len(wires), wires)
-        return
-    for other in wires:
-        builder.gate(_GATES[kind], (wire, other) if kind >= _GATES.index("cx") else (other,))
+@lru_cache(maxsize=1)
+def _models() -> Circuit:
+    """Return a circuit with one gate of each kind, a phase of a parity, and a global phase."""
+    builder = CircuitBuilder(2)
+    for name in _GATES:
+        builder.gate(name, (0, 1) if name.startswith("c") else (0,))
+    return builder.pauli_rotation(1.0, "ZZ", (0, 1)).global_phase(1.0).build()
+
+
+@lru_cache(maxsize=1 << 14)
+def _placed(kind: int, wires: tuple[int, ...]) -> Op:
+    """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
+    model = cast(Op, _models().instructions[kind])
+
+    def moved(mask: int) -> int:
+        return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
+
+    return model._replace(
+        mixes=tuple(wires[wire] for wire in model.mixes),
+        reads=tuple(map(moved, model.reads)),
+        when=When(moved(model.when.mask), moved(model.when.value)),
+    )
+
+
+def _circuit(num_wires: int, gates: list[list[int]], angles: NDArray[np.float64]) -> Circuit:
+    """Return a circuit of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a global phase."""
+    models, ops, angles_of_phases = _models(), list[Op](), list[float]()
+    turn, phase = cast(tuple[Op, Op], models.instructions[len(_GATES) :])
+    place = models.operands.shape[1]
+    for (kind, wire, mask), angle in zip(gates, angles.tolist(), strict=False):
+        if kind == len(_GATES):
+            ops.append(Op((), (mask,), ALWAYS, turn.pattern, place + 2 * len(angles_of_phases), turn.name))
+            angles_of_phases.append(angle)
+        elif _GATES[kind].startswith("c"):
+            ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
+        else:
+            ops += [_placed(kind, (other,)) for other in wires_of(mask)]
+    ops.append(phase._replace(operand=place + 2 * len(angles_of_phases)))
+    half = np.exp(-0.5j * np.array(angles_of_phases))
+    numbers = np.concatenate([models.operands[0], np.stack([half, half.conj()], 1).ravel(), [np.exp(1j * angles[-1])]])
+    return Circuit.of_structure(structure_of(num_wires, 0, tuple(ops)), numbers[None])
 
 
 class _Made:
@@ -168,10 +206,7 @@ class _Made:
             count = int(function("writer_count")(writer))
             numbers, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
             function("writer_write")(writer, address(numbers), address(angles))
-            builder = CircuitBuilder(self._num_wires)
-            for (kind, wire, mask), angle in zip(numbers.tolist(), angles.tolist(), strict=False):
-                _append(builder, kind, wire, mask, angle)
-            return builder.global_phase(float(angles[-1])).build()
+            return _circuit(self._num_wires, numbers.tolist(), angles)
         finally:
             function("writer_free")(writer)
 

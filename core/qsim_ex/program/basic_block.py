@@ -322,9 +322,11 @@ class BasicBlock:
         Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
         """
         parts, place_of = self._division.parts, self._division.place_of
-        measured = [choice for choice in level.choices if choice.kind != "channel"]
-        if parts:
-            measured = [choice for choice in measured if parts[place_of[choice]] == parts[place]]
+        measured = [
+            choice
+            for choice in level.choices
+            if choice.kind != "channel" and (not parts or parts[place_of[choice]] == parts[place])
+        ]
         return len(measured) >= thresholds.now.jointly
 
     def _ask(self, choice: Choice, level: int) -> None:

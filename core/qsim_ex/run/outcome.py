@@ -84,6 +84,7 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[HasRun]
         "rows": rows,
         "states": sum(worker.states for worker in workers),
         **report,
+        **run.facts,
     }
     if run.program.branches:
         facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}

@@ -8,9 +8,9 @@ final states are observed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,6 +28,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
+from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
@@ -43,6 +44,8 @@ from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, Simulat
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import PLANS, WorkQueue
+from qsim_ex.run.written_out import AS, FACT, Where, written_out
+from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.comm.agreed import Asking
@@ -63,6 +66,7 @@ class PlannedRun:
     """A checked and planned run: its program and numbers, its request, and its machines, all of one way.
 
     separation: what was left out of the circuit that the user gave; None if nothing was. method: what results call it.
+    facts: what else they tell.
     """
 
     separation: Separation | None
@@ -74,6 +78,7 @@ class PlannedRun:
     machines: Sequence[SimulatesStates]
     options: Options
     method: str = "statevector"
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -221,8 +226,27 @@ def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: object) -> BatchRe
         way, machines = machines_of(wheres, program, options, states)
     else:
         way, machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
-    planned = PlannedRun(separation, circuit, program, bound, request, way, machines, options)
+    facts = {}
+    if states == 1 and call.may_be_heavy and (found := _written_out(call, inputs, machines[0].plans)) is not None:
+        circuit, program = found
+        way, machines = machines_of(wheres, program, options, states)
+        bound, facts = own_bindings(circuit), {FACT: AS}
+    planned = PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
     return executed(call, planned, began, asked_seeds)
+
+
+def _written_out(call: BatchCall, inputs: _Inputs, plans: Sequence[Plan]) -> tuple[Circuit, Program] | None:
+    """Return the circuit and the program that run in place of those of a call, if others are faster."""
+    separation, circuit, program, bound, request, wheres, _ = inputs
+    if separation is not None or program.branches or wheres[0].ranks is not None or call.options.checkpoint is not None:
+        return None
+
+    def planned(written: Circuit) -> tuple[Program, Sequence[Plan]]:
+        program = program_of(written.structure, bool(request.observables), 0, call.groups)
+        return program, machines_of(wheres, program, call.options, 1)[1][0].plans
+
+    circuit = Circuit.of_structure(circuit.structure, bound.operands(0, 1))
+    return written_out(circuit, plans, Where(wheres[0].device, wheres[0].deployment, call.options), planned)
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:
@@ -320,7 +344,8 @@ def traverse(
         workers[0](queue, seeds)
     else:
         with ThreadPoolExecutor(len(workers) - 1, thread_name_prefix="qsim-ex-batch") as pool:
-            others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
+            with uninterrupted():
+                others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
             workers[0](queue, seeds)
             for other in others:
                 other.result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.hypothetical import assign_hypothetical
@@ -29,6 +29,7 @@ from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
 from qsim_ex.run.pipeline import BatchCall, way_of
 from qsim_ex.run.plan_charts import chart_of
+from qsim_ex.run.written_out import AS, Where, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -40,16 +41,40 @@ def plans(circuit: Circuit, options: Options) -> list[Plan]:
     """Return the plans of the segments of a circuit, part by part; the device may be absent."""
     if _without_plans(circuit, options) is not None:
         return []
-    return [plan for part, program in _parts(circuit, options)[1] for plan in _plans(part, program, options)[0]]
+    return [plan for part in _parts(circuit, options)[1] for plan in _planned(*part, options).plans]
 
 
-def _plans(
-    circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None
-) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
-    """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
+class _Planned(NamedTuple):
+    """A circuit that is simulated as a whole. written: whether another one runs in its place, whose program this is."""
+
+    program: Program
+    plans: tuple[Plan, ...]
+    device: HypotheticalDevice
+    deployment: Deployment
+    written: bool
+
+
+def _planned(circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None) -> _Planned:
+    """Return the plans of a circuit that is simulated as a whole, their device and their placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
-    return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
+
+    def planned(program: Program) -> tuple[Plan, ...]:
+        return plans_of(program, circuit.num_qubits, shape, levels, device.grows)
+
+    def anew(written: Circuit) -> tuple[Program, tuple[Plan, ...]]:
+        program = program_of(written.structure, False, 0, ())
+        return program, planned(program)
+
+    found, where = planned(program), Where(device, deployment, options)
+    alone = machine is None and options.checkpoint is None and len(circuit.operands) == 1 and not program.branches
+    if (
+        alone
+        and BatchCall.of_shots(circuit, options).may_be_heavy
+        and (other := written_out(circuit, found, where, anew))
+    ):
+        return _Planned(other[1], planned(other[1]), device, deployment, written=True)
+    return _Planned(program, found, device, deployment, written=False)
 
 
 def _parts(
@@ -86,8 +111,8 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     totals = []
     rates = rates.shared(options.virtual_peers)
     for part, program in _parts(circuit, options, machine)[1]:
-        found, _, deployment = _plans(part, program, options, machine)
-        totals.append(total_of(found, options.dtype, deployment, rates))
+        found = _planned(part, program, options, machine)
+        totals.append(total_of(found.plans, options.dtype, found.deployment, rates))
     return sum(totals[1:], totals[0])
 
 
@@ -150,7 +175,7 @@ def _explained(
     circuit: Circuit, program: Program, options: Options, machine: Cluster | None, title: str = ""
 ) -> tuple[list[str], list[PlanChart]]:
     """Return lines and charts on a circuit that is simulated as a whole; title: the charts' title."""
-    found, device, deployment = _plans(circuit, program, options, machine)
+    program, found, device, deployment, written = _planned(circuit, program, options, machine)
     rates = (H200 if machine is None else machine.speeds).shared(options.virtual_peers)
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
@@ -161,6 +186,8 @@ def _explained(
         lines.append(machine.describe(deployment))
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
+    if written:
+        lines.append(f"the circuit runs {AS} in a Clifford frame that changes, which takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))
     if program.branches and USUAL[options.method].draws:
         lines += filter(None, [way_of([(device, deployment)], program, options).description])

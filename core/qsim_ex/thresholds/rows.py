@@ -62,6 +62,11 @@ class OfPlanning:
     packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
+    written_microseconds: the least predicted time of a run for which it is tried whether what is written out of the
+        circuit's form is faster. written_nanoseconds: for each gate, since that is about what finding the form takes.
+    written_percent: the most that this may take of the time of the circuit as it came; 0: it is never tried.
+    gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
+        is good. 0 stands for no limit.
     """
 
     jointly: int = 10
@@ -73,6 +78,10 @@ class OfPlanning:
     packed_at_once: int = 1 << 16
     packed_by_numpy: int = 1 << 10
     operands_at_once: int = 1 << 20
+    written_microseconds: int = 2000
+    written_nanoseconds: int = 1000
+    written_percent: int = 80
+    gates_of_a_rotation: int = 3
 
 
 @dataclass(frozen=True)

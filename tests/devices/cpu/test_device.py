@@ -260,3 +260,10 @@ def test_a_plan_is_encoded_once():
     assert device.prepare([step], 2, np.complex64) is first
     assert device.prepare((step,), 3, np.complex64) is not first
     assert device.prepare((Sweep((0, 1), (RegisterBlock((0, 1), ()),), 0, 0),), 2, np.complex64) is not first
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_a_cpu_says_of_itself(dtype: type[np.complexfloating]) -> None:
+    """A tile has 32 KiB, a sweep reads four cache lines of 64 bytes at least, and phases that are left float on."""
+    shape, size = CpuDevice(1).shape(dtype), np.dtype(dtype).itemsize
+    assert (size << shape.tile, size << shape.low, shape.floats) == (1 << 15, 4 * 64, True)

@@ -242,6 +242,7 @@ WIDES = [
     (9, DenseMatrix((0, 2, 4, 6), (1 << 1 | 1 << 3, 1 << 3 | 1 << 5, 1 << 1 | 1 << 5), ALWAYS), 0),
     (8, DenseMatrix((1, 2), (1 << 8 | 1 << 3, 1 << 9), When(1 << 0 | 1 << 10, 1 << 10)), 5),
     (8, DenseMatrix((1, 2), (1 << 9,), When(1 << 8, 1 << 8)), 2),
+    (8, DenseMatrix((1, 2), (1 << 8,), ALWAYS), 0),
     (13, DenseMatrix((12, 0, 2, 1, 3, 9, 10), (), ALWAYS), 0),
 ]
 
@@ -249,14 +250,14 @@ WIDES = [
 @pytest.mark.parametrize(("num_bits", "step", "high"), WIDES)
 def test_wide(gpu, dtype, num_bits, step, high):
     """Matrices on many bits follow the definition, selected by parities that may depend on each other or lie outside
-    the buffer.
+    the buffer, where bits are 0 if nobody says otherwise.
     """
     rng = np.random.default_rng(10)
     count = 1 << 2 * len(step.bits) + len(step.reads)
     numbers = rng.normal(size=count) + 1j * rng.normal(size=count)
     psi = random_state(11, num_bits, dtype)
     want, buffer = psi.astype(np.complex128), filled(gpu, psi)
-    gpu.run(buffer, num_bits, step, numbers, gpu.prepare((step,), num_bits, dtype), high)
+    gpu.run(buffer, num_bits, step, numbers, gpu.prepare((step,), num_bits, dtype), *((high,) if high else ()))
     PLAIN.run(want, num_bits, step, numbers, high=high)
     agree(gpu, buffer, want, dtype)
 

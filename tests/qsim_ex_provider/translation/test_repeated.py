@@ -12,6 +12,7 @@ from qiskit.circuit import CircuitInstruction, Delay, Gate, Parameter, QuantumCi
 from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
 
 from qsim_ex import Circuit
+from qsim_ex.circuit import many
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.errors import ParameterError
@@ -224,6 +225,8 @@ def test_memory_is_bounded() -> None:
     found = [remembered.get(thing, "how", number) for number, thing in enumerate(things)]
     assert found == ["made", None, "made", None]
     assert remembered.get(things[0], "how", 7) is None
+    remembered.put(things[3], "how", 3, "made", 10)
+    assert remembered.get(things[3], "how", 3) == "made"
 
 
 def test_noisy_gates_that_come_again() -> None:
@@ -315,3 +318,18 @@ def test_delays_of_a_device_are_translated_anew() -> None:
     before = noisy(circuit, model)
     circuit.data[0] = CircuitInstruction(Delay(3000, "ns"), [circuit.qubits[0]])
     assert not alike(noisy(circuit, model).circuit, before.circuit)
+
+
+def test_gates_are_appended_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code appends the gates of a circuit at once, and refuses none whose wires are right."""
+    append, statuses = many._append_operations(), []
+    monkeypatch.setattr(
+        many, "_append_operations", lambda: lambda *given: statuses.append(append(*given)) or statuses[-1]
+    )
+    circuit = QuantumCircuit(4)
+    for k in range(40):
+        circuit.cx(3, 0)
+        circuit.h(1)
+        circuit.rx(0.1 * k, 2)
+    assert len(translate(circuit).instructions) == 120
+    assert statuses == [0]

@@ -10,6 +10,12 @@ namespace qx::plan {
 
 namespace {
 
+bool moves_nothing(const Index* to, std::size_t size) {
+    for (std::size_t x = 0; x < size; ++x)
+        if (to[x] != x) return false;
+    return true;
+}
+
 bool all_ones(Interned::Bytes of) {
     for (char entry : of)
         if (entry != one) return false;
@@ -159,6 +165,7 @@ bool Absorber::place(Piece& out, const std::vector<int>& bits, const std::vector
     if (reads.empty() && num_mixed <= shape_.registers && num_mixed <= thresholds.relabeled) {
         const std::vector<Index>& to = context_.patterns.permutation(out.pattern, out.size());
         if (!to.empty()) {
+            if (moves_nothing(to.data(), to.size())) return false;
             out.kind = Kind::permute;
             out.source = {};
             out.to = static_cast<Index>(context_.values.size());
@@ -173,6 +180,7 @@ bool Absorber::place(Piece& out, const std::vector<int>& bits, const std::vector
 bool Absorber::permutation(Piece& out) {
     std::size_t size = std::size_t{1} << bits_.size();
     picked_.assign(reads_, reads_ + size);
+    if (moves_nothing(picked_.data(), size)) return false;
     Relabeling found = affine(picked_.data(), size);
     if (relabels_ && found.found) {
         relabel(found);

@@ -93,6 +93,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     in_host_memory = True
     interprets = False
     grows = True
+    writes_anew = True
     name = "cpu"
 
     @property

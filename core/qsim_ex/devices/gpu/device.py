@@ -54,6 +54,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     in_host_memory = False
     interprets = True
     grows = True
+    writes_anew = False  # until a GPU has timed them
 
     def __init__(
         self, device_id: int = 0, stream: object = None, allocator: Callable[[int], Any] | None = None

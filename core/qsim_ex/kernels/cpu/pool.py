@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 
 from qsim_ex import thresholds
 from qsim_ex.kernels import host
+from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.native import library
 
 
@@ -29,7 +30,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's t
 def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
     """Call ``work(0)`` … ``work(chunks − 1)``, each once, on up to `threads` threads; the caller's is one of them.
 
-    An exception of any call, Ctrl-C included, is raised here once all calls have ended.
+    An exception of any call is raised here once all calls have ended, and so is Ctrl-C, after which none begins.
     """
     if threads <= 1 or chunks <= 1:
         for chunk in range(chunks):
@@ -40,7 +41,7 @@ def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
 
     def worker() -> None:
         nonlocal stop
-        while not stop:
+        while not (stop or came):
             chunk = next(counter)
             if chunk >= chunks:
                 return
@@ -50,16 +51,14 @@ def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
                 stop = True
                 raise
 
-    helpers: list[Future[None]] = []
-    try:
-        helpers += [executor().submit(worker) for _ in range(min(threads, chunks) - 1)]
-        worker()
-    except BaseException:
-        stop = True
-        raise
-    finally:
-        begun = [helper for helper in helpers if not helper.cancel()]
-        wait(begun)
+    with uninterrupted() as came:
+        helpers = [executor().submit(worker) for _ in range(min(threads, chunks) - 1)]
+        try:
+            worker()
+        finally:
+            stop = True
+            begun = [helper for helper in helpers if not helper.cancel()]
+            wait(begun)
     for helper in begun:
         helper.result()
 

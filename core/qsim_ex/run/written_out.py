@@ -1,0 +1,111 @@
+"""What is written out of a circuit's form in its place, where that is predicted to be faster.
+
+A circuit has nearly the same form in every basis (`planning.form`), so what is written out of it does not take longer
+where a transpiler wrote the circuit in the gates of a machine. Where it is not faster than the circuit as it came, that
+is run, and its structure is not tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
+from qsim_ex.circuit.structure import Structure, structure_of
+from qsim_ex.devices.hypothetical import HypotheticalDevice
+from qsim_ex.execution.costs import total_of
+from qsim_ex.kernels import host
+from qsim_ex.options import Options
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.planning.compiled import MOST_WIRES
+from qsim_ex.planning.cost.rates import cpu_rates
+from qsim_ex.planning.form import written_out as form_written_out
+from qsim_ex.program.program import Program
+from qsim_ex.steps.plan import Plan
+
+FACT = "written"
+"""The fact of a result that says in which words its circuit was run."""
+
+AS = "as Pauli rotations"
+
+
+class _Tried:
+    """What is known of a structure. slower: whether what is written out of it is not faster."""
+
+    slower = False
+
+
+@lru_cache(maxsize=1024)
+def _tried(structure: Structure) -> _Tried:  # noqa: ARG001 - the key
+    return _Tried()
+
+
+class Where(NamedTuple):
+    """Where a circuit is to run."""
+
+    device: HypotheticalDevice
+    deployment: Deployment
+    options: Options
+
+    def seconds(self, plans: Sequence[Plan]) -> float:
+        """Return how long some plans take, as nearly as two ways to run one circuit are compared by it."""
+        dtype = self.options.dtype
+        rates = cpu_rates(self.device.shape(dtype), self.options.threads or host.cores())
+        return total_of(plans, dtype, self.deployment, rates.shared(self.options.virtual_peers)).seconds
+
+
+def written_out(
+    circuit: Circuit, plans: Sequence[Plan], where: Where, planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+) -> tuple[Circuit, Program] | None:
+    """Return the circuit that runs in place of another one, with its program; None if that is not faster.
+
+    circuit: with one binding. plans: of its segments. planned: makes the program of what is written, and its plans.
+    """
+    structure, now = circuit.structure, thresholds.now
+    if not where.device.writes_anew or not now.written_percent or _tried(structure).slower:
+        return None
+    seconds, gates = where.seconds(plans), _gates_of(structure)
+    if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
+        return None
+    found = _written(structure, gates, circuit.operands.tobytes())
+    if found is not None:
+        program, others = planned(found)
+        if 100 * where.seconds(others) < now.written_percent * seconds:
+            return found, program
+    _tried(structure).slower = True
+    return None
+
+
+def _gates_of(structure: Structure) -> int:
+    """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
+    if not structure.kinds <= {Op, Permutation, Measure, Save}:
+        return 0
+    kinds = list(map(type, structure.instructions))
+    gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
+    return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
+
+
+@lru_cache(maxsize=64)
+def _written(structure: Structure, gates: int, operands: bytes) -> Circuit | None:
+    """Return a circuit as it is written out; None if that cannot be, or promises nothing."""
+    numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
+    instructions, wires = structure.instructions, structure.num_qubits
+    given = Circuit.of_structure(structure_of(wires, 0, instructions[:gates]), numbers)
+    if wires > MOST_WIRES:
+        return None
+    most = thresholds.now.gates_of_a_rotation
+    written = form_written_out(given, most_rotations=gates // most if most else None)
+    if written is None or (most and len(written.instructions) > 2 * gates):
+        return None
+    whole = structure_of(wires, structure.num_clbits, (*written.instructions, *instructions[gates:]))
+    return Circuit.of_structure(whole, written.operands)
+
+
+thresholds.depends(_tried)
+thresholds.depends(_written)
