@@ -56,7 +56,14 @@ class Written(Case):
 
 def in_qiskit(gates: Sequence[Gate], wires: int, basis: Sequence[str], level: int = 1) -> Any:
     """Return the `QuantumCircuit` of gates in a basis as Qiskit's transpiler writes them at some level."""
-    from qiskit import QuantumCircuit, transpile
+    from qiskit import transpile
+
+    return transpile(qiskit_circuit(gates, wires), basis_gates=list(basis), optimization_level=level, seed_transpiler=1)
+
+
+def qiskit_circuit(gates: Sequence[Gate], wires: int) -> Any:
+    """Return the `QuantumCircuit` of gates as they are written."""
+    from qiskit import QuantumCircuit
     from qiskit.circuit.library import ZGate
 
     circuit = QuantumCircuit(wires)
@@ -67,7 +74,7 @@ def in_qiskit(gates: Sequence[Gate], wires: int, basis: Sequence[str], level: in
             circuit.append(ZGate().control(len(gate.wires) - 1, annotated=False), list(gate.wires))
         else:
             getattr(circuit, gate.name)(*gate.params, *gate.wires)
-    return transpile(circuit, basis_gates=list(basis), optimization_level=level, seed_transpiler=1)
+    return circuit
 
 
 def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) -> list[Gate]:

@@ -33,6 +33,9 @@ GROWTH = 24 << 20
 """The bytes by which the median of the last quarter of the looks may be above that of the first: what a heap that is in
 pieces needs more. A leak of 64 KiB a job comes to 230 MiB in 10,000 jobs."""
 
+POOLS = 4
+"""Threads that may come late: those of pools that begin with the first job that needs them."""
+
 THREADS = 8
 SHOTS = 20
 
@@ -57,7 +60,7 @@ def grown(looks: Sequence[Look]) -> list[str]:
     """Return in words what grows from the first quarter of some looks to the last."""
     quarter = max(1, len(looks) // 4)
     found = []
-    for name, most in (("memory", GROWTH), ("descriptors", 0), ("threads", 0)):
+    for name, most in (("memory", GROWTH), ("descriptors", 0), ("threads", POOLS)):
         before, after = (
             sorted(getattr(one, name) for one in some)[quarter // 2] for some in (looks[:quarter], looks[-quarter:])
         )

@@ -45,6 +45,8 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     found = simulator.run(with_end(made, saves=True))
     assert found.provenance.facts["written"] == "as Pauli rotations"
     np.testing.assert_allclose(found.saved["psi"], psi, atol=1e-10)
+    with simulator.state(made) as state:
+        np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-10)
     shots = [simulator.run(with_end(made, measured=True), 200, seed=5)]
     some = PauliSum.from_labels({"XYZIIZZX": 0.7, "IZZXIIII": -1.2})
     means = [simulator.run_batch(made, observables=[some])]

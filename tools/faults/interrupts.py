@@ -119,7 +119,9 @@ class Interrupted:
             yield f"threads are left: {sorted(more)}"
         if _open_files() - self._files:
             gc.collect()
-        if more := _open_files() - self._files:
+        while (more := _open_files() - self._files) and monotonic() < until:
+            sleep(0.01)  # a job that was cancelled ends its step
+        if more:
             yield f"open files are left: {sorted(more)}"
 
 

@@ -227,7 +227,8 @@ def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: object) -> BatchRe
     else:
         way, machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
     facts = {}
-    if states == 1 and call.may_be_heavy and (found := _written_out(call, inputs, machines[0].plans)) is not None:
+    anew = states == 1 and wheres[0].device.writes_anew and call.may_be_heavy
+    if anew and (found := _written_out(call, inputs, machines[0].plans)) is not None:
         circuit, program = found
         way, machines = machines_of(wheres, program, options, states)
         bound, facts = own_bindings(circuit), {FACT: AS}

@@ -19,6 +19,8 @@ from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.program.one_state import unitary_program
+from qsim_ex.program.program import Program
+from qsim_ex.run.written_out import Where, written_out
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -55,6 +57,7 @@ class RepeatedCircuit:
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""
+        circuit = self._faster(circuit, where)
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
             known = self._prepared(circuit, where.device)
@@ -67,11 +70,29 @@ class RepeatedCircuit:
         placed.run(plan, ((prepared, loaded),), _nobody)
         return StateVector.of(placed, where, self._options, touched)
 
+    def _faster(self, circuit: Circuit, where: Assignment) -> Circuit:
+        """Return what runs in place of a circuit: another one if that is faster."""
+        device, structure = where.device, circuit.structure
+        heavy = len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work
+        if not (device.writes_anew and heavy):
+            return circuit
+
+        def planned(written: Circuit) -> tuple[Program, tuple[Plan]]:
+            program = unitary_program(written.structure)
+            return program, (self._plan(program, written.num_qubits, device),)
+
+        found = written_out(circuit, planned(circuit)[1], Where(device, where.deployment, self._options), planned)
+        return circuit if found is None else found[0]
+
+    def _plan(self, program: Program, num_wires: int, device: Device) -> Plan:
+        """Return the plan of a program from |0…0⟩."""
+        start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
+        return plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
+
     def _prepared(self, circuit: Circuit, device: Device) -> _Known:
         """Plan and prepare; only settled work (see `Device.prepare`) is kept for the next run."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
-        start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
-        plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
+        plan = self._plan(program, num_wires, device)
         prepared = device.prepare(plan.steps, num_wires, self._dtype, self._options.compile)
         known = _Known(device, plan, prepared, program.touched)
         if getattr(prepared, "settled", False):
