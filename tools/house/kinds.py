@@ -10,7 +10,7 @@ from tools.house.sources import Finding, Rule, Source, last_name
 TOWER = 3
 """The most classes of ours that inherit from one another, the lowest and the highest among them."""
 
-ANY = 599
+ANY = 598
 """The most places that say `Any`; the number may only fall."""
 
 
