@@ -142,11 +142,11 @@ def _cirq() -> Callable[[], object]:
 
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=57, hops=195),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=461),
-    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=238),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=460),
+    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=236),
     "condition": Case("the same, with a condition", _condition, files=59, hops=225),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=472),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=294),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=515),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=71, hops=295),
 }
 
 
