@@ -32,7 +32,7 @@ def test_a_leak_is_found() -> None:
         return "wrong" if number == 3 else None
 
     try:
-        found = lived(12 * EVERY, job)
+        found = lived(4 * EVERY, job)
     finally:
         for one in left:
             os.close(one)

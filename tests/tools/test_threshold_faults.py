@@ -122,7 +122,7 @@ def lost_group(patch: pytest.MonkeyPatch) -> None:
 
 
 FAULTS = [
-    Fault("a second number of a row", second_number, ("qiskit-state", "cirq-state"), "qiskit", seed=38),
+    Fault("a second number of a row", second_number, ("qiskit-state", "cirq-state"), "qiskit", seed=149),
     Fault("a constant that is not filled", unfilled_constant, ("qiskit-state", "cirq-state"), "qiskit"),
     Fault("a tolerance that grows with the angle", growing_tolerance, ("state",), seed=893),
     Fault("signs lost in bulk", half_of_the_turns, ("qiskit-state",), "qiskit"),
