@@ -7,8 +7,9 @@ from typing import Any
 import cirq
 import numpy as np
 import pytest
+from support.held import Hold
 
-from qsim_ex_cirq import QsimExSimulator, halves, moment_steps
+from qsim_ex_cirq import QsimExSimulator, halves
 
 QUBITS = cirq.LineQubit.range(5)
 APART = [
@@ -20,9 +21,9 @@ JOINED = cirq.Moment(cirq.CX(QUBITS[1], QUBITS[3]))
 
 
 @pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+def wide(hold: Hold) -> None:
     """States of four qubits and more begin as halves."""
-    monkeypatch.setattr(moment_steps, "WIDE", 4)
+    hold(halved_qubits=4)
 
 
 @pytest.fixture(params=[np.complex64, np.complex128])
@@ -71,11 +72,9 @@ def test_halves_end_with_the_gate_that_joins_them(simulator: QsimExSimulator, wr
     assert written == [5] * len(APART)
 
 
-def test_narrow_states_have_no_halves(
-    simulator: QsimExSimulator, written: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A state of fewer qubits than `WIDE` is one state from the beginning."""
-    monkeypatch.setattr(moment_steps, "WIDE", 6)
+def test_narrow_states_have_no_halves(simulator: QsimExSimulator, written: list[int], hold: Hold) -> None:
+    """A state of fewer qubits than `halved_qubits` is one state from the beginning."""
+    hold(halved_qubits=6)
     compare(simulator, cirq.Circuit(*APART))
     assert not written
 

@@ -253,7 +253,8 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
     try:
         names = set(kinds.kinds())
         runs = {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "linear", "far"}
-        assert runs | {"wide", "saves", "density", "density values", "loops", "density loops", "ranks"} == names
+        runs |= {"wide", "saves", "density", "density values", "loops", "density loops", "ranks"}
+        assert runs | {"stabilizer", "form", "rehearsed", "swaps"} == names
         assert work(range(20), ()).found == []
     finally:
         kinds.kinds.cache_clear()
