@@ -1,7 +1,11 @@
-"""Plans of 31 families on six machines cost what they cost when that was last blessed."""
+"""Plans of 31 families on six machines cost what they cost when that was last blessed.
+
+One of three is made, with each circuit, machine and start among them; ``QSIM_EX_PLANS=1`` makes all.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,11 @@ from tools import golden_counts
 
 def test_plans_cost_what_was_blessed() -> None:
     """Each number of each plan is that of the file; a change that means to make other plans blesses it anew."""
-    found = golden_counts.differences(golden_counts.golden(), golden_counts.counts())
+    counted = golden_counts.counts(every=1 if "QSIM_EX_PLANS" in os.environ else 3)
+    blessed = golden_counts.golden()
+    assert len(blessed) < 4 * len(counted)
+    known = {name: row for name, row in blessed.items() if name in counted}
+    found = golden_counts.differences(known, counted)
     assert not found, "\n".join([*found, "If these plans are meant: python -m tools.golden_counts --bless"])
 
 
