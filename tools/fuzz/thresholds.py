@@ -32,6 +32,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_microseconds": (0,),
     "written_nanoseconds": (0,),
     "written_percent": (0, 1 << 40),
+    "change_microseconds": (0, 1),
     "gates_of_a_rotation": (0, 1),
     "coefficients_at_once": (1, 3),
     "packed_at_once": (1, 5),
@@ -175,6 +176,7 @@ WRITTEN = {
     "written_microseconds": 0,
     "written_nanoseconds": 0,
     "written_percent": 1 << 40,
+    "change_microseconds": 0,
     "gates_of_a_rotation": 0,
 }
 """Those with which what is written out of a form runs in place of its circuit."""

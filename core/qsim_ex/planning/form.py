@@ -22,6 +22,8 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
 
+_UNBOUNDED = -1
+
 TOLERANCE = 1e-12
 """How far angles and matrices may be off, in radians, so that double precision is as exact as before."""
 
@@ -94,11 +96,13 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
     tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
     as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
     """
-    return _made(circuit, tolerance).form()
+    made = _begun(circuit, tolerance, _UNBOUNDED)
+    made.run()
+    return made.form()
 
 
-def _made(circuit: Circuit, tolerance: float) -> _Made:
-    """Return the form of a circuit as native code has it."""
+def _begun(circuit: Circuit, tolerance: float, most: int) -> _Made:
+    """Return the form of a circuit in the making; most: of its rotations and blocks, once all is read."""
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
     if circuit.num_qubits > MOST_WIRES:
@@ -106,23 +110,21 @@ def _made(circuit: Circuit, tolerance: float) -> _Made:
             f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
         )
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
-    made = _Made(instructions, np.ascontiguousarray(circuit.operands[0]), circuit.num_qubits, tolerance)
-    made.run()
-    return made
+    return _Made(instructions, np.ascontiguousarray(circuit.operands[0]), circuit.num_qubits, tolerance, most)
 
 
-def written_out(circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int | None = None) -> Circuit | None:
+def written_out(
+    circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int = _UNBOUNDED, most_changes: int = _UNBOUNDED
+) -> Circuit | None:
     """Return the form of a circuit written out as gates, which do exactly what it does.
-
-    None if it has blocks, or more rotations than `most_rotations`.
 
     They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
     What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
-    of `form_of`.
+    of `form_of`. None if the form has blocks or more rotations than `most_rotations`, or its frame changes more often
+    than `most_changes`.
     """
-    made = _made(circuit, tolerance)
-    rotations, blocks, *_ = made.counts()
-    return None if blocks or (most_rotations is not None and rotations > most_rotations) else made.written()
+    made = _begun(circuit, tolerance, most_rotations)
+    return None if not made.run() or made.counts()[1] else made.written(most_changes)
 
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
@@ -177,20 +179,27 @@ class _Made:
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
     def __init__(
-        self, instructions: tuple[Unitary, ...], operands: NDArray[np.complex128], num_wires: int, tolerance: float
+        self,
+        instructions: tuple[Unitary, ...],
+        operands: NDArray[np.complex128],
+        num_wires: int,
+        tolerance: float,
+        most: int,
     ) -> None:
         self._free = function("form_free")
         ops, types = as_ops(instructions)
         self._num_wires = num_wires
         self._read = ops, types, operands  # kept, since they are read part by part
         self.handle = function("form_begin")(
-            ops, 0 if types is None else address(types), address(operands), num_wires, tolerance
+            ops, 0 if types is None else address(types), address(operands), num_wires, tolerance, most
         )
 
-    def run(self) -> None:
-        """Work to the end."""
-        if worked(self.handle, "form"):
+    def run(self) -> bool:
+        """Work to the end; return whether there is a form of so few rotations."""
+        state = worked(self.handle, "form")
+        if state == -1:
             raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
+        return state == 0
 
     def counts(self) -> list[int]:
         """Return the numbers of rotations, blocks and generators, and the key."""
@@ -198,11 +207,12 @@ class _Made:
         function("form_counts")(self.handle, address(counts))
         return counts.tolist()
 
-    def written(self) -> Circuit:
-        """Return gates that do the same, of a form without blocks."""
-        writer = function("writer_begin")(self.handle)
+    def written(self, most_changes: int) -> Circuit | None:
+        """Return gates that do the same, of a form without blocks; None if the frame would change too often."""
+        writer = function("writer_begin")(self.handle, most_changes)
         try:
-            worked(writer, "writer")
+            if worked(writer, "writer"):
+                return None
             count = int(function("writer_count")(writer))
             numbers, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
             function("writer_write")(writer, address(numbers), address(angles))

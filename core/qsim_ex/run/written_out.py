@@ -73,7 +73,8 @@ def written_out(
     seconds, gates = where.seconds(plans), _gates_of(structure)
     if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
         return None
-    found = _written(structure, gates, circuit.operands.tobytes())
+    changes = int(1e6 * seconds) // max(1, now.change_microseconds) if now.change_microseconds else -1
+    found = _written(structure, gates, changes, circuit.operands.tobytes())
     if found is not None:
         program, others = planned(found)
         if 100 * where.seconds(others) < now.written_percent * seconds:
@@ -92,16 +93,16 @@ def _gates_of(structure: Structure) -> int:
 
 
 @lru_cache(maxsize=64)
-def _written(structure: Structure, gates: int, operands: bytes) -> Circuit | None:
+def _written(structure: Structure, gates: int, changes: int, operands: bytes) -> Circuit | None:
     """Return a circuit as it is written out; None if that cannot be, or promises nothing."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
     instructions, wires = structure.instructions, structure.num_qubits
-    given = Circuit.of_structure(structure_of(wires, 0, instructions[:gates]), numbers)
     if wires > MOST_WIRES:
         return None
+    given = Circuit.of_structure(structure_of(wires, 0, instructions[:gates]), numbers)
     most = thresholds.now.gates_of_a_rotation
-    written = form_written_out(given, most_rotations=gates // most if most else None)
-    if written is None or (most and len(written.instructions) > 2 * gates):
+    written = form_written_out(given, most_rotations=gates // most if most else -1, most_changes=changes)
+    if written is None:
         return None
     whole = structure_of(wires, structure.num_clbits, (*written.instructions, *instructions[gates:]))
     return Circuit.of_structure(whole, written.operands)

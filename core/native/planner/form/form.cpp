@@ -20,8 +20,8 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 
 }  // namespace
 
-Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance)
-    : reader_(std::move(reader)), operands_(operands), tolerance_(tolerance), frame_(wires),
+Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most)
+    : reader_(std::move(reader)), operands_(operands), tolerance_(tolerance), most_(most), frame_(wires),
       layers_(new Layers(frame_, tolerance, true)) {}
 
 bool Form::read() {
@@ -35,6 +35,7 @@ Form::State Form::advance() {
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
             state_ = reader_->done() ? State::again : State::read;
+            if (most_ >= 0 && static_cast<Int>(layers_->num_items()) > most_) state_ = State::too_many;
             break;
         }
         const plan::Circuit::Row& row = circuit_.rows[row_++];
@@ -202,6 +203,7 @@ qx::Int advanced(Form& made) {
         case Form::State::done: return 0;
         case Form::State::read: return 2;
         case Form::State::refused: return -1;
+        case Form::State::too_many: return -2;
         default: return 1;
     }
 }
@@ -209,13 +211,14 @@ qx::Int advanced(Form& made) {
 }  // namespace
 
 // Returns the form in the making of a tuple of operations on so many wires, at most 64; 0 if they cannot be read, and then a
-// Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers, which stay where they are.
-QX_EXPORT(form_begin,
-          (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance)) {
+// Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers, which stay where they are. most:
+// as `Form` takes it.
+QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance,
+                       qx::Int most)) {
     return Owned<Form>::make([&]() -> Form* {
         auto reader = std::make_unique<qx::plan::Reader>(ops, types);
         auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands),
-                                           static_cast<int>(wires), tolerance);
+                                           static_cast<int>(wires), tolerance, most);
         return made->read() ? made.release() : nullptr;
     });
 }
@@ -226,7 +229,7 @@ QX_EXPORT(form_read, (qx::Int form)) {
 }
 
 // Goes on for about so many milliseconds; returns 0 when the form is done, 1 while it is not, 2 if it waits for `form_read`,
-// -1 if an instruction makes a state.
+// -1 if an instruction makes a state, -2 if there are too many rotations and blocks.
 QX_EXPORT(form_advance, (qx::Int form, qx::Int milliseconds)) {
     return Owned<Form>::change(form,
                                [&](Form& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });

@@ -30,11 +30,11 @@ struct BlockOfForm {
 class Form {
   public:
     // operands: the numbers of a circuit, which stay where they are until the form is done. tolerance: what an angle, or a
-    // matrix, may be off.
-    Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance);
+    // matrix, may be off. most: how many rotations and blocks there may be once all is read; negative for no limit.
+    Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most);
 
-    // `refused`: an instruction makes a state, and has no form.
-    enum class State { read, add, again, done, refused };
+    // `refused`: an instruction makes a state, and has no form. `too_many`: there are more than `most`.
+    enum class State { read, add, again, done, refused, too_many };
 
     // Does a bounded amount of work. In state `read` it waits for `read`.
     State advance();
@@ -69,6 +69,7 @@ class Form {
     std::unique_ptr<plan::Reader> reader_;
     const Complex* operands_;
     double tolerance_;
+    Int most_;
     State state_ = State::read;
     plan::PlanContext context_;
     plan::Circuit circuit_;  // the part that was read last

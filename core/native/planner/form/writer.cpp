@@ -14,13 +14,6 @@ constexpr double pi = 3.14159265358979323846;
 
 bool is_diagonal(const Pauli& of) { return !of.x; }
 
-// Whether a diagonal string commutes with all that flip so.
-bool commutes(Mask z, const std::vector<Mask>& flips) {
-    for (const Mask x : flips)
-        if (is_odd(x & z)) return false;
-    return true;
-}
-
 // Lets a gate act on a state, and returns its phase beside that of quarter turns, in eighths of a turn.
 int act(const Gate& gate, StabilizerState& on) {
     int out = 0;
@@ -43,7 +36,7 @@ int act(const Gate& gate, StabilizerState& on) {
 
 }  // namespace
 
-Writer::Writer(const Form& form) : phase(form.phase) {
+Writer::Writer(const Form& form, Int most_changes) : phase(form.phase), left_(most_changes) {
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
@@ -53,11 +46,15 @@ Writer::Writer(const Form& form) : phase(form.phase) {
     }
 }
 
-bool Writer::advance() {
+Writer::State Writer::advance() {
     run();
-    if (choose()) return true;
-    finish();
-    return false;
+    if (begin_ == waiting_.size()) {
+        finish();
+        return State::done;
+    }
+    if (left_-- == 0) return State::given_up;
+    choose();
+    return State::busy;
 }
 
 std::size_t Writer::looked_at() const {
@@ -83,9 +80,8 @@ void Writer::run() {
     }
 }
 
-// Changes the frame; returns whether there was a need.
-bool Writer::choose() {
-    if (begin_ == waiting_.size()) return false;
+// Changes the frame so that one of the first strings is diagonal.
+void Writer::choose() {
     ways_.clear();
     int found = 0;
     for (std::size_t k = begin_; k < looked_at() && found < thresholds.strings_tried; ++k) {
@@ -98,42 +94,52 @@ bool Writer::choose() {
     double most = -1;
     for (const Way& way : ways_) {
         const double own = score(way);
-        if (own > most || (own == most && way.size() < best->size())) best = &way, most = own;
+        if (own > most || (own == most && way.gates() < best->gates())) best = &way, most = own;
     }
-    for (const Gate& gate : *best) write(gate);
-    return true;
+    take(*best);
 }
 
-// Adds ways to make a string diagonal.
+// Adds ways to make a string diagonal, those of fewer gates first.
 void Writer::ways(const Pauli& string) {
-    Way turned;
-    if (const Mask y = string.x & string.z) turned.push_back({Gate::sdg, 0, y, 0});
-    ways_.push_back(turned);
-    ways_.back().push_back({Gate::h, 0, string.x, 0});
+    const Mask y = string.x & string.z;
+    ways_.push_back({y, string.x});
     if (count(string.x) == 1) return;
     Mask pivots = unit(highest(string.x));
     int left = 3;
     each(string.x, [&](int wire) {
         if (left-- > 0) pivots |= unit(wire);
     });
-    each(pivots, [&](int wire) {
-        ways_.push_back(turned);
-        ways_.back().push_back({Gate::cx, wire, string.x & ~unit(wire), 0});
-        ways_.back().push_back({Gate::h, 0, unit(wire), 0});
-    });
+    each(pivots, [&](int wire) { ways_.push_back({y, unit(wire), string.x & ~unit(wire), wire}); });
 }
 
-// How many rotations would run behind some gates, for each H.
+// How many rotations would run behind a way, for each H.
 double Writer::score(const Way& way) const {
-    std::vector<Mask> blocked;
+    Mask flips[64];
+    const Int most = std::min<Int>(64, thresholds.strings_in_the_way);
+    Int waits = 0;
     int found = 0;
-    for (std::size_t k = begin_; k < looked_at(); ++k) {
-        SignedPauli string = waiting_[k].string;
-        for (const Gate& gate : way) pass(gate, string);
-        if (is_diagonal(string.pauli)) found += commutes(string.pauli.z, blocked);
-        else if (static_cast<Int>(blocked.size()) < thresholds.strings_in_the_way) blocked.push_back(string.pauli.x);
+    for (std::size_t k = begin_, end = looked_at(); k < end; ++k) {
+        Pauli of = waiting_[k].string.pauli;
+        of.z ^= of.x & way.y;
+        if (of.x >> way.pivot & 1) of.x ^= way.targets;
+        if (is_odd(of.z & way.targets)) of.z ^= unit(way.pivot);
+        const Mask x = (of.x & ~way.h) | (of.z & way.h);
+        if (x) {
+            if (waits < most) flips[waits++] = x;
+            continue;
+        }
+        const Mask z = (of.z & ~way.h) | (of.x & way.h);
+        bool free = true;
+        for (Int j = 0; free && j < waits; ++j) free = !is_odd(flips[j] & z);
+        found += free;
     }
-    return found / (count(way.back().mask) + 0.5);
+    return found / (count(way.h) + 0.5);
+}
+
+void Writer::take(const Way& way) {
+    if (way.y) write({Gate::sdg, 0, way.y, 0});
+    if (way.targets) write({Gate::cx, way.pivot, way.targets, 0});
+    write({Gate::h, 0, way.h, 0});
 }
 
 void Writer::write(const Gate& gate) {
@@ -157,15 +163,20 @@ void Writer::finish() {
 
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
-// Returns a writer of a form that is done, which has no blocks.
-QX_EXPORT(writer_begin, (qx::Int form)) {
-    return qx::Owned<qx::form::Writer>::make([&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form)); });
+// Returns a writer of a form that is done, which has no blocks. most_changes: as `Writer` takes them.
+QX_EXPORT(writer_begin, (qx::Int form, qx::Int most_changes)) {
+    return qx::Owned<qx::form::Writer>::make(
+        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), most_changes); });
 }
 
-// Writes on for a while; returns 1 while more is left, 0 when all is written.
+// Writes on for a while; returns 1 while more is left, 0 when all is written, -1 if it has given up.
 QX_EXPORT(writer_advance, (qx::Int writer, qx::Int milliseconds)) {
     return qx::Owned<qx::form::Writer>::change(writer, [&](qx::form::Writer& made) {
-        return qx::worked_for(milliseconds, [&] { return qx::Int{made.advance()}; });
+        using State = qx::form::Writer::State;
+        return qx::worked_for(milliseconds, [&] {
+            const State state = made.advance();
+            return qx::Int{state == State::busy ? 1 : state == State::done ? 0 : -1};
+        });
     });
 }
 

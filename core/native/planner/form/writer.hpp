@@ -29,11 +29,13 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 
 class Writer {
   public:
-    // A form without blocks.
-    explicit Writer(const Form& form);
+    // A form without blocks. most_changes: after so many changes of the frame it gives up; negative for no limit.
+    Writer(const Form& form, Int most_changes);
 
-    // Does a bounded amount of work; returns whether more is left.
-    bool advance();
+    enum class State { busy, done, given_up };
+
+    // Does a bounded amount of work.
+    State advance();
 
     // What is there when it is done: gates, and a phase.
     std::vector<Gate> gates;
@@ -44,13 +46,20 @@ class Writer {
         SignedPauli string;
         double angle;
     };
-    using Way = std::vector<Gate>;
+    // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
+    struct Way {
+        Mask y, h, targets = 0;
+        int pivot = 0;
+
+        int gates() const { return (y != 0) + (targets != 0); }  // beside the H
+    };
 
     std::size_t looked_at() const;
     void run();
-    bool choose();
+    void choose();
     void ways(const Pauli& string);
     double score(const Way& way) const;
+    void take(const Way& way);
     void write(const Gate& gate);
     void finish();
 
@@ -58,6 +67,7 @@ class Writer {
     std::size_t begin_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     std::vector<Way> ways_;
+    Int left_;  // changes of the frame
 };
 
 }  // namespace qx::form
