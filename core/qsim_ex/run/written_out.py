@@ -100,8 +100,9 @@ def _written(structure: Structure, gates: int, changes: int, operands: bytes) ->
     if wires > MOST_WIRES:
         return None
     given = Circuit.of_structure(structure_of(wires, 0, instructions[:gates]), numbers)
-    most = thresholds.now.gates_of_a_rotation
-    written = form_written_out(given, most_rotations=gates // most if most else -1, most_changes=changes)
+    now = thresholds.now
+    most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
+    written = form_written_out(given, most_rotations=most, most_changes=changes)
     if written is None:
         return None
     whole = structure_of(wires, structure.num_clbits, (*written.instructions, *instructions[gates:]))

@@ -68,7 +68,7 @@ class OfPlanning:
     change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes a
         third of that for a change; 0 stands for no limit.
     gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
-        is good. 0 stands for no limit.
+        is good. 0 stands for no limit. written_rotations: the most rotations.
     """
 
     jointly: int = 10
@@ -85,6 +85,7 @@ class OfPlanning:
     written_percent: int = 33
     change_microseconds: int = 100
     gates_of_a_rotation: int = 3
+    written_rotations: int = 4096
 
 
 @dataclass(frozen=True)

@@ -31,17 +31,21 @@ bool Form::read() {
 }
 
 Form::State Form::advance() {
-    if (state_ == State::again) add_again();
+    if (state_ == State::again) {
+        add_again();
+        return state_;
+    }
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
             state_ = reader_->done() ? State::again : State::read;
-            if (most_ >= 0 && static_cast<Int>(layers_->num_items()) > most_) state_ = State::too_many;
             break;
         }
         const plan::Circuit::Row& row = circuit_.rows[row_++];
         if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_})) state_ = State::refused;
         mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
     }
+    const Int limit = state_ == State::again ? most_ : 2 * most_;  // some merge with later ones
+    if (most_ >= 0 && state_ != State::refused && static_cast<Int>(layers_->num_items()) > limit) state_ = State::too_many;
     return state_;
 }
 

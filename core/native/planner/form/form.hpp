@@ -30,7 +30,8 @@ struct BlockOfForm {
 class Form {
   public:
     // operands: the numbers of a circuit, which stay where they are until the form is done. tolerance: what an angle, or a
-    // matrix, may be off. most: how many rotations and blocks there may be once all is read; negative for no limit.
+    // matrix, may be off. most: how many rotations and blocks there may be once all is read, and twice as many on the way;
+    // negative for no limit.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most);
 
     // `refused`: an instruction makes a state, and has no form. `too_many`: there are more than `most`.
