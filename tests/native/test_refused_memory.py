@@ -5,7 +5,6 @@ Each allocation of a plan or a run is refused in turn: the first, then the secon
 
 from __future__ import annotations
 
-import functools
 import gc
 import re
 import subprocess
@@ -33,6 +32,7 @@ from qsim_ex.kernels.cuda.interpret.programs import plan_programs
 from qsim_ex.native.library import function
 from qsim_ex.planning.planner import bind
 from qsim_ex_cirq.translation.circuits import translate
+from tools.faults import caches
 
 refuse_after = function("refuse_after")
 Run = Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -50,7 +50,7 @@ def _nothing_is_too_small() -> Iterator[None]:
 def _this_thread_alone_collects() -> Iterator[None]:
     """Let no other thread collect garbage: a block counts for the thread that frees it."""
     gc.collect()
-    CACHES.extend(filter(is_cache, gc.get_objects()))
+    CACHES.extend(caches.caches())
     gc.freeze()
     gc.disable()
     yield
@@ -61,13 +61,6 @@ def _this_thread_alone_collects() -> Iterator[None]:
 
 CACHES: list[Any] = []
 """The caches of all modules that were there before."""
-
-
-def is_cache(thing: object) -> bool:
-    """Return whether something is a cache that may hold plans: of a function, or of a device."""
-    if isinstance(thing, functools._lru_cache_wrapper):
-        return bool(re.match(r"qsim_ex\.(?!native|comm|kernels\.host|kernels\.cpu\.pool)", thing.__module__))
-    return isinstance(thing, CpuDevice)
 
 
 def forget() -> None:
@@ -100,12 +93,7 @@ def refused(run: Run, granted: int) -> str | None:
 
 def blocks() -> int:
     """Return how many blocks of native memory this thread has in use once every cache of plans is empty."""
-    for cache in [*CACHES, *filter(is_cache, gc.get_objects())]:
-        if isinstance(cache, CpuDevice):  # which keeps the plans that it has prepared
-            cache._prepared.clear()
-            cache._prepared_bytes = 0
-        else:
-            cache.cache_clear()
+    caches.forget([*CACHES, *caches.caches()])
     gc.collect()
     return function("allocated_blocks")()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +13,8 @@ from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.structure import structure_of
+from qsim_ex.run.written_out import Where
+from qsim_ex.steps import Plan
 from tools.fuzz.thresholds import WRITTEN
 from tools.golden_counts import FAMILIES
 
@@ -83,16 +85,29 @@ def reset(builder: CircuitBuilder) -> CircuitBuilder:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "options"),
-    [({"written_microseconds": 1 << 40}, {}), ({"gates_of_a_rotation": 1 << 20}, {}), ({"written_percent": 1}, {})],
+    "numbers", [{"written_microseconds": 1 << 40}, {"gates_of_a_rotation": 1 << 20}, {"written_percent": 1}]
 )
-def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(
-    numbers: dict[str, int], options: dict[str, Any], hold: Hold
-) -> None:
+def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(numbers: dict[str, int], hold: Hold) -> None:
     """Short runs, dense circuits and what is not predicted to be faster stay what they are."""
     hold(**(WRITTEN | numbers))
-    found = Simulator(device="cpu", **options).run(with_end(gates("hubbard"), measured=True), 10)
+    found = Simulator(device="cpu").run(with_end(gates("hubbard"), measured=True), 10)
     assert "written" not in found.provenance.facts
+
+
+def test_what_is_slower_in_one_place_is_tried_in_another(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a structure is not faster is known of the placement in which it was tried, and of no other."""
+
+    def seconds(where: Where, plans: Sequence[Plan]) -> float:
+        gates = float(sum(plan.num_gates for plan in plans))
+        return gates if where.options.virtual_peers == 1 else 1 / gates
+
+    monkeypatch.setattr(Where, "seconds", seconds)
+    hold(**(WRITTEN | {"written_percent": 100}))
+    made = with_end(gates("uccsd"), measured=True)
+    told = [
+        "written" in Simulator(device="cpu", virtual_peers=peers).run(made, 10).provenance.facts for peers in (2, 1, 2)
+    ]
+    assert told == [False, True, False]
 
 
 def test_other_runs_are_as_they_came(hold: Hold) -> None:

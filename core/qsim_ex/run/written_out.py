@@ -2,12 +2,12 @@
 
 A circuit has nearly the same form in every basis (`planning.form`), so what is written out of it does not take longer
 where a transpiler wrote the circuit in the gates of a machine. Where it is not faster than the circuit as it came, that
-is run, and its structure is not tried again.
+is run, and its structure is not tried again there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -36,13 +36,13 @@ AS = "as Pauli rotations"
 
 
 class _Tried:
-    """What is known of a structure. slower: whether what is written out of it is not faster."""
+    """What is known of a structure in a place. slower: whether what is written out of it is not faster there."""
 
     slower = False
 
 
 @lru_cache(maxsize=1024)
-def _tried(structure: Structure) -> _Tried:  # noqa: ARG001 - the key
+def _tried(*_key: Hashable) -> _Tried:
     return _Tried()
 
 
@@ -68,7 +68,10 @@ def written_out(
     circuit: with one binding. plans: of its segments. planned: makes the program of what is written, and its plans.
     """
     structure, now = circuit.structure, thresholds.now
-    if not where.device.writes_anew or not now.written_percent or _tried(structure).slower:
+    if not where.device.writes_anew or not now.written_percent:
+        return None
+    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads)
+    if tried.slower:
         return None
     seconds, gates = where.seconds(plans), _gates_of(structure)
     if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
@@ -79,7 +82,7 @@ def written_out(
         program, others = planned(found)
         if 100 * where.seconds(others) < now.written_percent * seconds:
             return found, program
-    _tried(structure).slower = True
+    tried.slower = True
     return None
 
 
@@ -92,7 +95,7 @@ def _gates_of(structure: Structure) -> int:
     return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # each with all numbers of its circuit
 def _written(structure: Structure, gates: int, changes: int, operands: bytes) -> Circuit | None:
     """Return a circuit as it is written out; None if that cannot be, or promises nothing."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]

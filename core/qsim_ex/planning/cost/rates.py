@@ -55,7 +55,7 @@ def cpu_rates(shape: Shape, threads: int) -> Rates:
     """Return the rates of so many threads of a CPU, as nearly as two ways to run one circuit are compared by them.
 
     A thread reads and writes 10 GB/s, up to ten of them. On two, seven families of 20 wires in three bases took 0.8 to
-    2.3 times what this predicts (complex64).
+    2.8 times what this predicts (complex64).
     """
     memory = 1e10 * min(threads, 10)
     return Rates(memory=memory, fma=shape.balance * memory / 16, seen=shape.seen, launch=1e-5)
