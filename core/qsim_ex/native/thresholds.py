@@ -58,7 +58,8 @@ class Native:
     selectors: the most wires that a gate only reads, if it becomes rotations; it is a block with more. 5 or fewer.
     rotations_looked_at: the rotations that are looked at where a form is written out and its frame changes.
     strings_tried: how many of those that may run first are tried as the one that becomes diagonal; 1 or more.
-    strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared.
+    strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared;
+        64 or fewer.
     """
 
     window: int = 1024

@@ -36,7 +36,7 @@ AS = "as Pauli rotations"
 
 
 class _Tried:
-    """What is known of a structure in a place. slower: whether what is written out of it is not faster there."""
+    """What is known of a structure in a place. slower: whether nothing faster is to be written out of it there."""
 
     slower = False
 
@@ -67,23 +67,30 @@ def written_out(
 
     circuit: with one binding. plans: of its segments. planned: makes the program of what is written, and its plans.
     """
-    structure, now = circuit.structure, thresholds.now
-    if not where.device.writes_anew or not now.written_percent:
+    if not where.device.writes_anew or not thresholds.now.written_percent:
         return None
-    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads)
+    tried = _tried(circuit.structure, where.deployment, where.options.dtype, where.options.threads)
     if tried.slower:
         return None
+    found = _faster(circuit, plans, where, planned)
+    tried.slower = found is None
+    return found
+
+
+def _faster(
+    circuit: Circuit, plans: Sequence[Plan], where: Where, planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+) -> tuple[Circuit, Program] | None:
+    """Return what `written_out` does of a structure that is not known."""
+    structure, now = circuit.structure, thresholds.now
     seconds, gates = where.seconds(plans), _gates_of(structure)
     if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
         return None
-    changes = int(1e6 * seconds) // max(1, now.change_microseconds) if now.change_microseconds else -1
-    found = _written(structure, gates, changes, circuit.operands.tobytes())
-    if found is not None:
-        program, others = planned(found)
-        if 100 * where.seconds(others) < now.written_percent * seconds:
-            return found, program
-    tried.slower = True
-    return None
+    changes = int(1e6 * seconds) // now.change_microseconds if now.change_microseconds else -1
+    written = _written(structure, gates, changes, circuit.operands.tobytes())
+    if written is None:
+        return None
+    program, others = planned(written)
+    return (written, program) if 100 * where.seconds(others) < now.written_percent * seconds else None
 
 
 def _gates_of(structure: Structure) -> int:
