@@ -1,6 +1,6 @@
 """Whole jobs of `QsimExBackend` in the bases of machines, as circuits came and as they are written out of their forms:
 
-    python -m benchmarks.bases [--wires 20] [--threads 1] [--mqt] --out bases.json
+    python -m benchmarks.bases [--device gpu] [--wires 20] [--threads 1] [--mqt] --out bases.json
 
 A job is 1,000 shots of one circuit, timed from the call of ``run`` to its counts. Each circuit runs first in a new
 backend, and then in turns with the other way; printed are the first runs and the medians of later ones, and for each
@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -25,7 +26,7 @@ from qiskit import QuantumCircuit, transpile
 from benchmarks import machine
 from benchmarks.forms import LARGE
 from benchmarks.warm import qiskit_circuit
-from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.run import pipeline
 from qsim_ex_provider import QsimExBackend
 from tools.golden_counts import FAMILIES
 
@@ -35,7 +36,8 @@ BASES: dict[str, tuple[str, ...] | None] = {
     "cz": ("rz", "sx", "x", "cz"),
     "r cz": ("r", "cz"),
 }
-SHOTS, TURNS = 1000, 3
+SHOTS, TURNS = 1000, 4
+Device = Literal["cpu", "gpu"]
 
 
 class Times(NamedTuple):
@@ -78,14 +80,19 @@ def job(circuit: QuantumCircuit, basis: str) -> QuantumCircuit:
     return measured
 
 
-def times(circuit: QuantumCircuit, threads: int | None) -> tuple[Times, Times]:
-    """Return the times of a circuit as it came, and where what is written out may run in its place."""
-    backends = [QsimExBackend(device="cpu", precision="single", threads=threads) for _ in range(2)]
+def times(circuit: QuantumCircuit, threads: int | None, device: Device) -> tuple[Times, Times]:
+    """Return the times of a circuit as it came, and where what is written out may run in its place.
+
+    On a GPU all kernels are compiled after the first runs.
+    """
+    backends = [QsimExBackend(device=device, precision="single", threads=threads) for _ in range(2)]
     found: list[list[float]] = [[], []]
     facts = [False, False]
-    for _ in range(1 + TURNS):
+    for turn in range(1 + TURNS):
         for k, backend in enumerate(backends):
-            with patch.object(CpuDevice, "writes_anew", k == 1):
+            if device == "gpu" and turn == 1:
+                backend.set_options(compile="always")
+            with nullcontext() if k else patch.object(pipeline, "written_out", lambda *_: None):
                 begin = perf_counter()
                 result = backend.run(circuit, shots=SHOTS).result()
                 result.get_counts()
@@ -96,13 +103,13 @@ def times(circuit: QuantumCircuit, threads: int | None) -> tuple[Times, Times]:
 
 
 def rows(
-    circuits: Iterator[tuple[str, QuantumCircuit]], bases: Sequence[str], threads: int | None
+    circuits: Iterator[tuple[str, QuantumCircuit]], bases: Sequence[str], threads: int | None, device: Device
 ) -> list[dict[str, object]]:
     """Return a row for each circuit and basis, and print it."""
     out: list[dict[str, object]] = []
     for name, circuit in circuits:
         for basis in bases:
-            came, written = times(job(circuit, basis), threads)
+            came, written = times(job(circuit, basis), threads, device)
             out.append({"name": name, "basis": basis, "came": came._asdict(), "written": written._asdict()})
             print(
                 f"{name:16} {basis:5} first {came.first:8.1f} → {written.first:8.1f} ms, later {came.later:8.1f} → "
@@ -136,17 +143,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wires", type=int, default=20)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--mqt", action="store_true")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--bases", nargs="*", choices=BASES, default=list(BASES))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     drawn = algorithms(given.wires) if given.mqt else families(given.wires)
-    found = rows(((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, given.threads)
+    found = rows(((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, given.threads, given.device)
     told = summary(found)
     print(json.dumps(told, indent=1))
     if given.out:
-        text = {"machine": machine.describe(), "wires": given.wires, "threads": given.threads, "rows": found}
+        text = {"machine": machine.describe(), "device": given.device, "wires": given.wires, "threads": given.threads, "rows": found}
         given.out.write_text(json.dumps({**text, "summary": told}, indent=1) + "\n")
 
 

@@ -1,15 +1,24 @@
 """How long a circuit takes, and its form written out as gates: ``python -m benchmarks.written_out``.
 
 Times are predicted for one H200, in complex64, from |0…0⟩. What is written out does what the circuit does,
-in a Clifford frame that changes (`planning.form.written_out`).
+in a Clifford frame that changes (`planning.form.written_out`). ``--write FILE`` transpiles the circuits and keeps
+them; ``--measure FILE`` runs them on a GPU by compiled kernels, and prints medians beside what is predicted.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import cast
 
+import numpy as np
+
+from benchmarks import machine
 from benchmarks.engine import circuit_of
 from benchmarks.forms import BASES, LARGE, transpiled
 from qsim_ex.circuit.circuit import Circuit
@@ -38,13 +47,57 @@ def row(name: str, wires: int, bases: list[str]) -> Iterator[str]:
         yield f"{milliseconds(circuit):.3g} → {f'{milliseconds(written):.3g}' if written else 'blocks'}"
 
 
+def circuits(names: list[str], wires: int, bases: list[str]) -> dict[str, Circuit]:
+    """Return families as they are written and in bases, and what is written out of the last of these."""
+    found: dict[str, Circuit] = {}
+    for name in names:
+        gates = FAMILIES[name](wires)
+        made = {"as": circuit_of(gates, wires), **{each: transpiled(gates, wires, *BASES[each]) for each in bases}}
+        written = written_out(made[bases[0]])
+        found |= {f"{name}, {basis}": circuit for basis, circuit in made.items()}
+        if written is not None:
+            found[f"{name}, written"] = written
+    return found
+
+
+def measured(found: Mapping[str, Circuit], dtype: str, repeat: int = 5) -> Iterator[dict[str, object]]:
+    """Yield for each circuit its predicted and its measured milliseconds on the GPU that is there."""
+    from qsim_ex import Simulator
+
+    simulator = Simulator(device="gpu", precision="single" if dtype == "complex64" else "double", compile="always")
+    for name, circuit in found.items():
+        times = []
+        for _ in range(1 + repeat):
+            began = perf_counter()
+            with simulator.state(circuit) as state:
+                state.synchronize()
+            times.append(1e3 * (perf_counter() - began))
+        expected = 1e3 * simulator.summary(circuit).seconds
+        yield {"name": name, "gates": circuit.num_gates, "predicted": expected, "ms": median(times[1:])}
+
+
 def main() -> None:
     """Print a row for each family."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=FAMILIES, default=[name for name in FAMILIES if name not in LARGE])
     parser.add_argument("--bases", nargs="*", choices=BASES, default=["cz", "r cz"])
     parser.add_argument("--wires", type=int, default=28)
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--measure", type=Path)
+    parser.add_argument("--dtype", choices=("complex64", "complex128"), default="complex64")
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.write:
+        given.write.write_bytes(pickle.dumps(circuits(given.only, given.wires, given.bases)))
+        return
+    if given.measure:
+        rows = []
+        for each in measured(pickle.loads(given.measure.read_bytes()), given.dtype):
+            rows.append(each)
+            print("{name:28} {gates:6} gates  predicted {predicted:8.2f}  measured {ms:8.2f} ms".format(**each), flush=True)
+        if given.out:
+            given.out.write_text(json.dumps({"machine": machine.describe(), "dtype": given.dtype, "rows": rows}) + "\n")
+        return
     print("family | as | " + " | ".join(given.bases))
     for name in given.only:
         print(name, "|", " | ".join(row(name, given.wires, given.bases)), flush=True)

@@ -16,6 +16,7 @@ from support.directions import in_memory
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.devices.base import Batches
+from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.algebra import image
 from qsim_ex.steps.coefficients import Bound
@@ -58,7 +59,6 @@ class PlainDevice(Batches):
     in_host_memory = True
     interprets = False
     grows = True
-    writes_anew = True
     name = "plain"
     description = "NumPy by definition"
 
@@ -69,6 +69,10 @@ class PlainDevice(Batches):
     def shape(self, dtype: DTypeLike) -> Shape:  # noqa: ARG002  (the protocol's)
         """The shape that the planner plans for."""
         return self._shape
+
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:
+        """The rates of a CPU of this shape."""
+        return cpu_rates(self.shape(dtype), threads or 1)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""

@@ -140,6 +140,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "layers_looked_at": (0, 2, 10),
     "items_moved": (0, 3, 10),
     "selectors": (0, 1, 3),
+    "rotations_ahead": (0, 2),
     "rotations_looked_at": (1, 3),
     "strings_tried": (1, 2),
     "strings_in_the_way": (0, 1),
@@ -155,6 +156,7 @@ _SELDOM_MET = (
     # of planning, and of the form
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
+    "rotations_ahead",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",

@@ -380,6 +380,12 @@ QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
     return 0;
 }
 
+// Writes how long a finished plan on one device takes, in passes over the full state.
+QX_EXPORT(plan_time, (qx::Int planner, double* out)) {
+    *out = Owned<Planner>::at(planner).time();
+    return 0;
+}
+
 // Writes the address and the length of each array of the coefficient program as qsim_ex.steps.numbers has it. It is called
 // with the interpreter's lock held, so that one thread alone makes them.
 QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {

@@ -57,6 +57,9 @@ class Planner : public PlanSteps {
     // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
     bool read();
 
+    // The time of a finished plan on one device, in passes over the full state.
+    double time() const { return time_of(steps, num_bits_, shape_.with(lows), *context); }
+
     // Whether the circuit was read in parts.
     bool is_large() const { return reader_->parts() > 1; }
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
+from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import Step
@@ -33,12 +34,14 @@ class Device(Protocol):
     in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
     interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)
-    writes_anew: bool  # whether circuits are run as they are written out of their forms, where that is faster
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"
 
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps that `planning` plans for."""
+
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:
+        """Return how fast it is with so many threads, as nearly as two ways to run one circuit are compared by it."""
 
     def memory(self) -> tuple[int, int]:
         """Return free and total bytes."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.gpu.shape import shape_of
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Shape
 
@@ -32,10 +33,6 @@ class HypotheticalDevice(Protocol):
         """Whether its sweeps use fresh bits."""
 
     @property
-    def writes_anew(self) -> bool:
-        """Whether circuits are run as they are written out of their forms."""
-
-    @property
     def name(self) -> str:
         """The device's name."""
 
@@ -46,6 +43,9 @@ class HypotheticalDevice(Protocol):
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps that `planning` plans for."""
 
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:
+        """Return how fast it is with so many threads, as nearly as two ways to run one circuit are compared by it."""
+
 
 class HypotheticalGpu:
     """A GPU that is not on this machine, for plans alone."""
@@ -54,7 +54,6 @@ class HypotheticalGpu:
     in_host_memory = False
     interprets = True
     grows = True
-    writes_anew = False
     description = "a GPU that is not on this machine"
 
     def __init__(self, number: int) -> None:
@@ -63,3 +62,7 @@ class HypotheticalGpu:
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of a GPU whose tensor cores are not known."""
         return shape_of(BY_DTYPE[np.dtype(dtype)])
+
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:  # noqa: ARG002  (the protocol's)
+        """Return the rates of a GPU."""
+        return H200

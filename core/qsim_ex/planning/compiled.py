@@ -304,6 +304,12 @@ class _Planner:
             raise refusal(listed)
         return [int(number) for number in out.tolist()]
 
+    def passes(self) -> float:
+        """Return how long a plan for one device takes, in passes over the full state."""
+        out = np.empty(1)
+        function("plan_time")(self.handle, address(out))
+        return float(out[0])
+
     def __del__(self) -> None:
         if self.handle:
             self._free(self.handle)

@@ -227,8 +227,7 @@ def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: object) -> BatchRe
     else:
         way, machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
     facts = {}
-    anew = states == 1 and wheres[0].device.writes_anew and call.may_be_heavy
-    if anew and (found := _written_out(call, inputs, machines[0].plans)) is not None:
+    if states == 1 and call.may_be_heavy and (found := _written_out(call, inputs, machines[0].plans)) is not None:
         circuit, program = found
         way, machines = machines_of(wheres, program, options, states)
         bound, facts = own_bindings(circuit), {FACT: AS}
@@ -247,7 +246,7 @@ def _written_out(call: BatchCall, inputs: _Inputs, plans: Sequence[Plan]) -> tup
         return program, machines_of(wheres, program, call.options, 1)[1][0].plans
 
     circuit = Circuit.of_structure(circuit.structure, bound.operands(0, 1))
-    return written_out(circuit, plans, Where(wheres[0].device, wheres[0].deployment, call.options), planned)
+    return written_out(circuit, lambda: plans, Where(wheres[0].device, wheres[0].deployment, call.options), planned)
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:

@@ -74,14 +74,15 @@ class RepeatedCircuit:
         """Return what runs in place of a circuit: another one if that is faster."""
         device, structure = where.device, circuit.structure
         heavy = len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work
-        if not (device.writes_anew and heavy):
+        if not heavy:
             return circuit
 
         def planned(written: Circuit) -> tuple[Program, tuple[Plan]]:
             program = unitary_program(written.structure)
             return program, (self._plan(program, written.num_qubits, device),)
 
-        found = written_out(circuit, planned(circuit)[1], Where(device, where.deployment, self._options), planned)
+        place = Where(device, where.deployment, self._options)
+        found = written_out(circuit, lambda: planned(circuit)[1], place, planned)
         return circuit if found is None else found[0]
 
     def _plan(self, program: Program, num_wires: int, device: Device) -> Plan:

@@ -19,14 +19,15 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.hypothetical import HypotheticalDevice
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.costs import total_of
-from qsim_ex.kernels import host
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.compiled import MOST_WIRES
-from qsim_ex.planning.cost.rates import cpu_rates
+from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.planning.form import written_out as form_written_out
 from qsim_ex.program.program import Program
+from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
 
 FACT = "written"
@@ -53,26 +54,37 @@ class Where(NamedTuple):
     deployment: Deployment
     options: Options
 
+    @property
+    def rates(self) -> Rates:
+        """How fast it is there, as nearly as two ways to run one circuit are compared by it."""
+        return self.device.rates(self.options.dtype, self.options.threads).shared(self.options.virtual_peers)
+
     def seconds(self, plans: Sequence[Plan]) -> float:
-        """Return how long some plans take, as nearly as two ways to run one circuit are compared by it."""
-        dtype = self.options.dtype
-        rates = cpu_rates(self.device.shape(dtype), self.options.threads or host.cores())
-        return total_of(plans, dtype, self.deployment, rates.shared(self.options.virtual_peers)).seconds
+        """Return how long some plans take there."""
+        native = [arrays_of(plan.steps) for plan in plans if plan.steps]
+        if None in native:
+            return total_of(plans, self.options.dtype, self.deployment, self.rates).seconds
+        one = 2 * state_bytes(self.deployment.num_wires, self.options.dtype) / self.rates.memory
+        return one * sum(arrays.passes for arrays in native if arrays)
 
 
 def written_out(
-    circuit: Circuit, plans: Sequence[Plan], where: Where, planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+    circuit: Circuit,
+    plans: Callable[[], Sequence[Plan]],
+    where: Where,
+    planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]],
 ) -> tuple[Circuit, Program] | None:
     """Return the circuit that runs in place of another one, with its program; None if that is not faster.
 
-    circuit: with one binding. plans: of its segments. planned: makes the program of what is written, and its plans.
+    circuit: with one binding. plans: returns those of its segments. planned: makes the program of what is written, and
+    its plans.
     """
-    if not where.device.writes_anew or not thresholds.now.written_percent:
+    if not thresholds.now.written_percent:
         return None
     tried = _tried(circuit.structure, where.deployment, where.options.dtype, where.options.threads)
     if tried.slower:
         return None
-    found = _faster(circuit, plans, where, planned)
+    found = _faster(circuit, plans(), where, planned)
     tried.slower = found is None
     return found
 
@@ -90,7 +102,8 @@ def _faster(
     if written is None:
         return None
     program, others = planned(written)
-    return (written, program) if 100 * where.seconds(others) < now.written_percent * seconds else None
+    limit = now.written_percent * where.rates.surely * seconds
+    return (written, program) if 100 * where.seconds(others) < limit else None
 
 
 def _gates_of(structure: Structure) -> int:

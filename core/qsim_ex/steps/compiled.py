@@ -92,6 +92,9 @@ class Owner(Protocol):
     def listed(self) -> list[int]:
         """Return address and length of each array of `LISTED`."""
 
+    def passes(self) -> float:
+        """Return the predicted time of the plan, in passes over the full state."""
+
 
 class ListedCoefficients(NamedTuple):
     """A coefficient program with lists of places, in which each number has a place of its own; see `Coefficients`.
@@ -167,6 +170,11 @@ class PlanArrays:
     def listed(self) -> ListedCoefficients:
         """The coefficient program as lists of places, which GPUs, descriptions and tests read; made by native code."""
         return ListedCoefficients(*arrays_at(self.owner, LISTED, self.owner.listed()))
+
+    @cached_property
+    def passes(self) -> float:
+        """How long the plan takes as its planner predicts, in passes over the full state; for one device."""
+        return self.owner.passes()
 
     @cached_property
     def packed_ends(self) -> list[int]:

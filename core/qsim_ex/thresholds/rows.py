@@ -63,10 +63,11 @@ class OfPlanning:
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
     written_microseconds: the least predicted time of a run for which it is tried whether what is written out of the
-        circuit's form is faster. written_nanoseconds: for each gate, since that is about what finding the form takes.
-    written_percent: the most that this may take of the time of the circuit as it came; 0: it is never tried.
-    change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes a
-        third of that for a change; 0 stands for no limit.
+        circuit's form is faster. written_nanoseconds: for each gate, about what finding the form takes.
+    written_percent: the most that this may take of the share of the time of the circuit as it came below which its
+        own surely is less (`Rates.surely`); 0: it is never tried.
+    change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
+        half of that for a change; 0 stands for no limit.
     gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
         is good. 0 stands for no limit. written_rotations: the most rotations.
     """
@@ -81,9 +82,9 @@ class OfPlanning:
     packed_by_numpy: int = 1 << 10
     operands_at_once: int = 1 << 20
     written_microseconds: int = 2000
-    written_nanoseconds: int = 1000
-    written_percent: int = 33
-    change_microseconds: int = 100
+    written_nanoseconds: int = 200
+    written_percent: int = 100
+    change_microseconds: int = 50
     gates_of_a_rotation: int = 3
     written_rotations: int = 4096
 

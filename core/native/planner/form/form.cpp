@@ -43,10 +43,18 @@ Form::State Form::advance() {
         const plan::Circuit::Row& row = circuit_.rows[row_++];
         if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_})) state_ = State::refused;
         mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
+        joins_ += row.num_mixes + row.num_reads + count(row.when.mask) > 1;
+        if (state_ == State::add && is_too_dense(2 * most_)) state_ = State::too_many;  // some merge with later ones
     }
-    const Int limit = state_ == State::again ? most_ : 2 * most_;  // some merge with later ones
-    if (most_ >= 0 && state_ != State::refused && static_cast<Int>(layers_->num_items()) > limit) state_ = State::too_many;
+    if (state_ == State::again && is_too_dense(most_)) state_ = State::too_many;
     return state_;
+}
+
+// Tells whether there are more rotations than there may be by now. A circuit that is dense on two wires has five for each
+// instruction on these, in most bases, and so it is given up after a few.
+bool Form::is_too_dense(Int most) const {
+    const Int items = static_cast<Int>(layers_->num_items());
+    return most_ >= 0 && (blocked_ || items > most || items - 2 * joins_ > thresholds.rotations_ahead);
 }
 
 bool Form::add(const Instruction& of) {
@@ -124,6 +132,7 @@ void Form::add_rotations(const Instruction& of, const Product& product) {
 }
 
 void Form::add_block(const Instruction& of) {
+    blocked_ = true;
     std::vector<SignedPauli> images;
     const auto add = [&](const Pauli& of) { images.push_back(frame_.tableau.image(of)); };
     for (int k = 0; k < of.row->num_mixes; ++k) add({unit(of.mixes[k]), 0});

@@ -30,11 +30,12 @@ struct BlockOfForm {
 class Form {
   public:
     // operands: the numbers of a circuit, which stay where they are until the form is done. tolerance: what an angle, or a
-    // matrix, may be off. most: how many rotations and blocks there may be once all is read, and twice as many on the way;
-    // negative for no limit.
+    // matrix, may be off. most: how many rotations there may be once all is read, and twice as many on the way. There may be no
+    // blocks then, and as the circuit is read at most two rotations for each instruction on several wires, and
+    // `rotations_ahead` more; negative for no limit.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most);
 
-    // `refused`: an instruction makes a state, and has no form. `too_many`: there are more than `most`.
+    // `refused`: an instruction makes a state, and has no form. `too_many`: there are too many rotations, or a block.
     enum class State { read, add, again, done, refused, too_many };
 
     // Does a bounded amount of work. In state `read` it waits for `read`.
@@ -59,6 +60,7 @@ class Form {
     };
 
     bool add(const Instruction& of);
+    bool is_too_dense(Int most) const;
     const Product* product(const Instruction& of, const Operation& operation);
     bool is_literal(Index pattern);
     void add_permutation(const Instruction& of);
@@ -76,6 +78,8 @@ class Form {
     plan::Circuit circuit_;  // the part that was read last
     std::size_t row_ = 0, mixes_ = 0, reads_ = 0;
     Index instruction_ = 0;
+    Int joins_ = 0;         // how many instructions were on several wires
+    bool blocked_ = false;  // whether there is a block
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;
     Product made_;

@@ -2,6 +2,8 @@
 
 #include "planner/linear/locality.hpp"
 
+#include <utility>
+
 #include "planner/locality.hpp"
 #include "thresholds/table.hpp"
 
@@ -112,6 +114,7 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
                              int most) {
     LinearReasons found;
     std::vector<Index> waits(work.size());  // the reason of a piece that waits, 0 of all others
+    Numbers added;  // for each reason the last piece to whose reason it was added: many pieces before one have the same
     int waiting = 0;
     for (Index number : pending) {
         const Framed& piece = work[number];
@@ -121,12 +124,13 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
         for (const Index* other = order.begin(number); known && other != order.end(number); ++other) {
             Index reason = waits[*other];
             known = reason != LinearReasons::wide;
-            if (known && reason)
-                for (const Mask* row = found.spaces.begin(reason); row != found.spaces.end(reason); ++row) parts.add(*row);
-            known = known && parts.size() <= most;
+            if (!reason || !known || std::exchange(added[reason], number) == number) continue;
+            for (const Mask* row = found.spaces.begin(reason); row != found.spaces.end(reason); ++row) parts.add(*row);
+            known = parts.size() <= most;
         }
         Index reason = known && parts.size() <= most ? found.spaces.of(parts) : LinearReasons::wide;
         found.numbers.push_back(number), found.of.push_back(reason);
+        added.resize(found.spaces.size(), LinearReasons::wide);
         waits[number] = reason;
         if (reason && ++waiting >= thresholds.left_behind) break;
     }

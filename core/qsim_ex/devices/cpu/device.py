@@ -25,6 +25,7 @@ from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.later import later
+from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -93,7 +94,6 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
     in_host_memory = True
     interprets = False
     grows = True
-    writes_anew = True
     name = "cpu"
 
     @property
@@ -107,6 +107,10 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
         self._prepared_bytes = 0
         self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
+
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:
+        """Return how fast it is, as nearly as two ways to run one circuit are compared by it."""
+        return cpu_rates(self.shape(dtype), threads or self.threads)
 
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps; a tile fills `_TILE_BYTES`.

@@ -28,6 +28,7 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.later import later
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, Amplitudes, Precision
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
@@ -54,7 +55,6 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     in_host_memory = False
     interprets = True
     grows = True
-    writes_anew = False  # until a GPU has timed them
 
     def __init__(
         self, device_id: int = 0, stream: object = None, allocator: Callable[[int], Any] | None = None
@@ -88,6 +88,10 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
     def shape(self, dtype: DTypeLike) -> Shape:
         """Return the limits of sweeps: the shared memory of a thread block and the registers of a thread."""
         return shape_of(BY_DTYPE[np.dtype(dtype)], self._runtime.tensor)
+
+    def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:  # noqa: ARG002  (the protocol's)
+        """Return the rates of an H200; of another GPU all are lower, and two ways compare as they do there."""
+        return H200
 
     def memory(self) -> tuple[int, int]:
         """Return free and total bytes; memory that CuPy's pool keeps for reuse counts as free."""
