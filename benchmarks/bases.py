@@ -150,11 +150,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     drawn = algorithms(given.wires) if given.mqt else families(given.wires)
-    found = rows(((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, given.threads, given.device)
+    found = rows(
+        ((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, given.threads, given.device
+    )
     told = summary(found)
     print(json.dumps(told, indent=1))
     if given.out:
-        text = {"machine": machine.describe(), "device": given.device, "wires": given.wires, "threads": given.threads, "rows": found}
+        text = {
+            "machine": machine.describe(),
+            "device": given.device,
+            "wires": given.wires,
+            "threads": given.threads,
+            "rows": found,
+        }
         given.out.write_text(json.dumps({**text, "summary": told}, indent=1) + "\n")
 
 

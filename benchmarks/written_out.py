@@ -16,8 +16,6 @@ from statistics import median
 from time import perf_counter
 from typing import cast
 
-import numpy as np
-
 from benchmarks import machine
 from benchmarks.engine import circuit_of
 from benchmarks.forms import BASES, LARGE, transpiled
@@ -94,7 +92,10 @@ def main() -> None:
         rows = []
         for each in measured(pickle.loads(given.measure.read_bytes()), given.dtype):
             rows.append(each)
-            print("{name:28} {gates:6} gates  predicted {predicted:8.2f}  measured {ms:8.2f} ms".format(**each), flush=True)
+            print(
+                "{name:28} {gates:6} gates  predicted {predicted:8.2f}  measured {ms:8.2f} ms".format(**each),
+                flush=True,
+            )
         if given.out:
             given.out.write_text(json.dumps({"machine": machine.describe(), "dtype": given.dtype, "rows": rows}) + "\n")
         return

@@ -110,6 +110,15 @@ def test_what_is_slower_in_one_place_is_tried_in_another(hold: Hold, monkeypatch
     assert told == [False, True, False]
 
 
+def test_what_takes_longer_to_plan_than_to_run_is_planned_when_it_comes_again(hold: Hold) -> None:
+    """A first run does not wait for a plan that takes longer than it; later ones have it, and `explain` shows it."""
+    hold(**(WRITTEN | {"planned_microseconds": 1 << 40}))
+    simulator, made = Simulator(device="cpu"), with_end(gates("uccsd"), measured=True)
+    assert "as Pauli rotations" in str(simulator.explain(made))
+    told = ["written" in simulator.run(made, 10).provenance.facts for _ in range(3)]
+    assert told == [False, True, True]
+
+
 def test_other_runs_are_as_they_came(hold: Hold) -> None:
     """Many bindings, something random before the end and gates behind a save are run as they came."""
     hold(**WRITTEN)

@@ -33,6 +33,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_nanoseconds": (0,),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
+    "planned_microseconds": (0, 1 << 30),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),
     "coefficients_at_once": (1, 3),
@@ -156,7 +157,7 @@ _SELDOM_MET = (
     # of planning, and of the form
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
-    "rotations_ahead",
+    "rotations_ahead", "planned_microseconds",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
@@ -180,6 +181,7 @@ WRITTEN = {
     "written_nanoseconds": 0,
     "written_percent": 1 << 40,
     "change_microseconds": 0,
+    "planned_microseconds": 0,
     "gates_of_a_rotation": 0,
 }
 """Those with which what is written out of a form runs in place of its circuit."""

@@ -71,7 +71,7 @@ def _planned(circuit: Circuit, program: Program, options: Options, machine: Clus
     if (
         alone
         and BatchCall.of_shots(circuit, options).may_be_heavy
-        and (other := written_out(circuit, lambda: found, where, anew))
+        and (other := written_out(circuit, lambda: found, where, anew, again=True))
     ):
         return _Planned(other[1], planned(other[1]), device, deployment, written=True)
     return _Planned(program, found, device, deployment, written=False)

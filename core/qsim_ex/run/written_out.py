@@ -37,9 +37,13 @@ AS = "as Pauli rotations"
 
 
 class _Tried:
-    """What is known of a structure in a place. slower: whether nothing faster is to be written out of it there."""
+    """What is known of a structure in a place.
 
-    slower = False
+    slower: whether nothing faster is to be written out of it there. postponed: whether what is written was not planned
+    when the structure first came, since that takes longer than the run.
+    """
+
+    slower = postponed = False
 
 
 @lru_cache(maxsize=1024)
@@ -73,37 +77,42 @@ def written_out(
     plans: Callable[[], Sequence[Plan]],
     where: Where,
     planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]],
+    *,
+    again: bool = False,
 ) -> tuple[Circuit, Program] | None:
     """Return the circuit that runs in place of another one, with its program; None if that is not faster.
 
     circuit: with one binding. plans: returns those of its segments. planned: makes the program of what is written, and
-    its plans.
+    its plans. again: whether the circuit comes again, so that planning need not pay within this run.
     """
     if not thresholds.now.written_percent:
         return None
     tried = _tried(circuit.structure, where.deployment, where.options.dtype, where.options.threads)
     if tried.slower:
         return None
-    found = _faster(circuit, plans(), where, planned)
+    seconds = where.seconds(plans())
+    written = _promising(circuit, seconds)
+    if written is not None and not (again or tried.postponed):
+        tried.postponed = 1e6 * seconds < thresholds.now.planned_microseconds * len(written.instructions)
+        if tried.postponed:
+            return None
+    found = None
+    if written is not None:
+        program, others = planned(written)
+        limit = thresholds.now.written_percent * where.rates.surely * seconds
+        found = (written, program) if 100 * where.seconds(others) < limit else None
     tried.slower = found is None
     return found
 
 
-def _faster(
-    circuit: Circuit, plans: Sequence[Plan], where: Where, planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]]
-) -> tuple[Circuit, Program] | None:
-    """Return what `written_out` does of a structure that is not known."""
+def _promising(circuit: Circuit, seconds: float) -> Circuit | None:
+    """Return what is written out of a circuit whose run takes some seconds; None if it promises nothing."""
     structure, now = circuit.structure, thresholds.now
-    seconds, gates = where.seconds(plans), _gates_of(structure)
+    gates = _gates_of(structure)
     if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
         return None
     changes = int(1e6 * seconds) // now.change_microseconds if now.change_microseconds else -1
-    written = _written(structure, gates, changes, circuit.operands.tobytes())
-    if written is None:
-        return None
-    program, others = planned(written)
-    limit = now.written_percent * where.rates.surely * seconds
-    return (written, program) if 100 * where.seconds(others) < limit else None
+    return _written(structure, gates, changes, circuit.operands.tobytes())
 
 
 def _gates_of(structure: Structure) -> int:

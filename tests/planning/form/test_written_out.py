@@ -74,6 +74,17 @@ def test_a_block_is_not_written_out() -> None:
     assert written_out(CircuitBuilder(3).unitary(strategies.random_unitary(8, 1), (0, 1, 2)).build()) is None
 
 
+def test_a_dense_circuit_is_given_up_while_it_is_read(hold: Hold) -> None:
+    """With more than two rotations for each gate on several wires, and some ahead, nothing is written; else it is."""
+    dense, sparse = (transpiled(FAMILIES[name](8), 8, ("u", "cz"), 1) for name in ("brick", "uccsd"))
+    most = dense.num_gates * 100
+    assert written_out(dense, most_rotations=most)
+    hold(rotations_ahead=20)
+    assert written_out(dense, most_rotations=most) is None
+    assert written_out(dense)
+    assert written_out(sparse, most_rotations=most)
+
+
 def test_the_benchmark_prices_both() -> None:
     """A row has a prediction for the circuit and one for what is written of it, in each basis."""
     assert list(row("ghz", 8, ["cz"])) == [text for text in row("ghz", 8, ["cz"]) if " → " in text]
