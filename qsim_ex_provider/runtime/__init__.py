@@ -7,11 +7,14 @@ runtime is imported when this package is: ``pip install 'qsim-ex[runtime]'``.
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qsim_ex.errors import MissingPackage
 
-if any(importlib.util.find_spec(name) is None for name in ("qiskit_ibm_runtime", "samplomatic")):
+if (
+    importlib.util.find_spec("qiskit_ibm_runtime") is None
+    or importlib.util.find_spec("qiskit_ibm_runtime.fake_provider.executor") is None  # older ones have it elsewhere
+):
     raise MissingPackage(
         "qsim_ex_provider.runtime needs qiskit-ibm-runtime 0.50 or later. Run: pip install --upgrade 'qsim-ex[runtime]'"
     )
@@ -27,11 +30,12 @@ EstimatorV2, SamplerV2 = Estimator, Sampler
 __all__ = ["Batch", "Estimator", "EstimatorV2", "Executor", "NoiseLearnerV3", "Sampler", "SamplerV2", "Session"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name != "NoiseLearnerV3":
         raise AttributeError(f"module 'qsim_ex_provider.runtime' has no attribute {name!r}")
     if importlib.util.find_spec("qiskit_ibm_runtime.executor_noise_learner") is None:
         raise MissingPackage(
-            "NoiseLearnerV3 runs here with qiskit-ibm-runtime 0.51 or later. Run: pip install --upgrade 'qsim-ex[runtime]'"
+            "NoiseLearnerV3 runs here with qiskit-ibm-runtime 0.51 or later. Run: pip install --upgrade "
+            "'qsim-ex[runtime]'"
         )
     return importlib.import_module("qsim_ex_provider.runtime.noise_learner").NoiseLearnerV3

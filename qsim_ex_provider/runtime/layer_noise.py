@@ -11,15 +11,18 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from qiskit.circuit import Instruction, QuantumCircuit
-from qiskit.quantum_info import Kraus
+from qiskit.circuit import BoxOp, Instruction, QuantumCircuit
+from qiskit.quantum_info import Kraus, PauliLindbladMap
 from samplomatic import Tag, Twirl
 from samplomatic.utils import get_annotation, undress_box
 
 from qsim_ex.errors import NoiseError, NotSupported
 from qsim_ex.frameworks import lindblad_parts
+
+if TYPE_CHECKING:
+    from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions
 
 _LABEL = re.compile(r"([A-Za-z])\d+.*?tag=(.+)")
 
@@ -28,7 +31,7 @@ _LABEL = re.compile(r"([A-Za-z])\d+.*?tag=(.+)")
 class LayerNoise:
     """The noise of one kind of box: a `PauliLindbladMap`, and the barrier (L, M or R) at which it acts."""
 
-    map: Any
+    map: PauliLindbladMap
     barrier: str
 
     def channels(self) -> list[tuple[tuple[int, ...], Instruction]]:
@@ -37,20 +40,17 @@ class LayerNoise:
         return [(wires, Kraus([*kraus]).to_instruction()) for wires, kraus in lindblad_parts(generators)]
 
 
-def noise_by_tag(options: Any) -> dict[str, LayerNoise]:
+def noise_by_tag(options: SimulatorOptions) -> dict[str, LayerNoise]:
     """Return the noise of layers that the simulator options of an executor name, by the tag of the box."""
-    by_tag = getattr(options, "noise_model", None)  # as version 0.49 has it
-    if isinstance(by_tag, Mapping):
-        return {tag: LayerNoise(map_, "R") for tag, map_ in by_tag.items()}
     found = {}
-    for box, map_ in getattr(options, "layer_noise_model", None) or ():
+    for box, map_ in options.layer_noise_model or ():
         tag = get_annotation(box.operation, Tag)
         if tag is not None:
             found[tag.ref] = LayerNoise(map_, _barrier_of(box.operation))
     return found
 
 
-def _barrier_of(box: Any) -> str:
+def _barrier_of(box: BoxOp) -> str:
     """Return the barrier at which the noise of a box acts; raises `NotSupported` for gates beside measurements."""
     inside = [one for one in undress_box(box).body if one.name != "barrier"]
     measures = [one.name == "measure" for one in inside]

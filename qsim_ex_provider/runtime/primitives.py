@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import qiskit_ibm_runtime
 from qiskit_ibm_runtime import executor_estimator, executor_sampler
 
-from qsim_ex_provider.runtime.sessions import BackendSession, session_of
+from qsim_ex_provider.runtime.sessions import given_mode, session_of
+
+if TYPE_CHECKING:
+    from qiskit.providers import BackendV2
+    from qiskit_ibm_runtime.options_models import EstimatorOptions, ExecutorOptions, SamplerOptions
+
+    Mode: TypeAlias = BackendV2 | qiskit_ibm_runtime.Session | None
+    Fields: TypeAlias = Mapping[str, object]
 
 
-class Here:
-    """What all primitives have: a mode that leads to the engine."""
-
-    def __init__(self, mode: Any = None, options: Any = None) -> None:
-        super().__init__(session_of(mode), options)  # type: ignore[call-arg]  # of the runtime's class, which follows
-
-    @property
-    def mode(self) -> Any:
-        """The session or batch of the primitive, or None if it has a backend alone."""
-        session = self._mode  # type: ignore[attr-defined]  # of the runtime's class
-        return None if isinstance(session, BackendSession) else session
-
-
-class Executor(Here, qiskit_ibm_runtime.Executor):
+class Executor(qiskit_ibm_runtime.Executor):
     """Runs a `QuantumProgram` on the engine; see `qiskit_ibm_runtime.Executor`.
 
     mode: a `QsimExBackend`, or another backend of Qiskit's, which is simulated with its noise; a session or a batch.
     options: as there; `simulator` holds `seed_simulator`, `angle_decimals`, `layer_noise_model` and `warn_absent`.
     """
 
+    def __init__(self, mode: Mode = None, options: ExecutorOptions | Fields | None = None) -> None:
+        super().__init__(session_of(mode), options)
 
-class Sampler(Here, executor_sampler.SamplerV2):
-    """Samples circuits, twirled where its options say so; see `qiskit_ibm_runtime.executor_sampler.Sampler`."""
+    @property
+    def mode(self) -> qiskit_ibm_runtime.Session | None:
+        """The session or batch of the executor, or None if it has a backend alone."""
+        return given_mode(self._mode)
 
 
-class Estimator(Here, executor_estimator.EstimatorV2):
-    """Estimates values with error mitigation; see `qiskit_ibm_runtime.executor_estimator.Estimator`."""
+class Sampler(executor_sampler.SamplerV2):
+    """Samples circuits, twirled where its options say so; see `qiskit_ibm_runtime.executor_sampler.Sampler`.
+
+    mode: as of `Executor`. options: as there.
+    """
+
+    def __init__(self, mode: Mode = None, options: SamplerOptions | Fields | None = None) -> None:
+        super().__init__(session_of(mode), options)
+
+    @property
+    def mode(self) -> qiskit_ibm_runtime.Session | None:
+        """The session or batch of the sampler, or None if it has a backend alone."""
+        return given_mode(self._mode)
+
+
+class Estimator(executor_estimator.EstimatorV2):
+    """Estimates values with error mitigation; see `qiskit_ibm_runtime.executor_estimator.Estimator`.
+
+    mode: as of `Executor`. options: as there.
+    """
+
+    def __init__(self, mode: Mode = None, options: EstimatorOptions | Fields | None = None) -> None:
+        super().__init__(session_of(mode), options)
+
+    @property
+    def mode(self) -> qiskit_ibm_runtime.Session | None:
+        """The session or batch of the estimator, or None if it has a backend alone."""
+        return given_mode(self._mode)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import threading
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 from qiskit_ibm_runtime.results import QuantumProgramItemResult, QuantumProgramResult
@@ -24,11 +25,17 @@ from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.primitives.sampler import SamplerV2
 from qsim_ex_provider.runtime.layer_noise import noise_by_tag, with_layer_noise
 
+if TYPE_CHECKING:
+    from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions
+    from qiskit_ibm_runtime.quantum_program import QuantumProgram, QuantumProgramItem
+
+Arrays = dict[str, NDArray[np.generic]]
+
 _ONE_AT_A_TIME = threading.Lock()
 """Jobs that were submitted together share no memory."""
 
 
-def run_program(backend: QsimExBackend, program: Any, options: Any) -> QuantumProgramResult:
+def run_program(backend: QsimExBackend, program: QuantumProgram, options: SimulatorOptions) -> QuantumProgramResult:
     """Run a program; options: the simulator options of the executor, whose seed the same program gives the same data.
 
     Raises `NotSupported` for what is no measured bit or no item of the runtime, and what `SamplerV2` raises.
@@ -57,13 +64,15 @@ def run_program(backend: QsimExBackend, program: Any, options: Any) -> QuantumPr
         results.append(QuantumProgramItemResult({**others, **bits}, metadata=found.metadata))
     parts = [ChunkPart(number, item.size()) for number, item in enumerate(program.items)]
     made = QuantumProgramResult(
-        results, metadata=Metadata(chunk_timing=[ChunkSpan(begin, end, parts)]), passthrough_data=program.passthrough_data
+        results,
+        metadata=Metadata(chunk_timing=[ChunkSpan(begin, end, parts)]),
+        passthrough_data=program.passthrough_data,
     )
     made._semantic_role = program._semantic_role
     return made
 
 
-def _arguments(item: Any, number: int, generator: np.random.Generator) -> tuple[Any, dict[str, NDArray[Any]]]:
+def _arguments(item: QuantumProgramItem, number: int, generator: np.random.Generator) -> tuple[ArrayLike, Arrays]:
     """Return the values of an item's parameters [*shape, parameters], and what else its samplex drew."""
     if isinstance(item, CircuitItem):
         return item.circuit_arguments, {}
@@ -73,7 +82,7 @@ def _arguments(item: Any, number: int, generator: np.random.Generator) -> tuple[
     raise NotSupported(f"item {number}: expected a circuit item or a samplex item, got {type(item).__name__}.")
 
 
-def sampled_arguments(item: Any, generator: np.random.Generator) -> dict[str, NDArray[Any]]:
+def sampled_arguments(item: SamplexItem, generator: np.random.Generator) -> Arrays:
     """Return all that an item's samplex draws, each array of the item's shape and then its own.
 
     Axes along which the samplex has arguments of its own are walked through; along all others it draws anew.
@@ -81,7 +90,7 @@ def sampled_arguments(item: Any, generator: np.random.Generator) -> dict[str, ND
     shape, arguments = item.shape, item.samplex_arguments
     own = (1,) * (len(shape) - arguments.ndim) + arguments.shape
     free = [size for size, fixed in zip(shape, own, strict=True) if fixed == 1]
-    found: dict[str, NDArray[Any]] = {}
+    found: Arrays = {}
     for at in np.ndindex(own):
         given = arguments[at[len(shape) - arguments.ndim :]]
         drawn = item.samplex.sample(given, num_randomizations=math.prod(free), rng=generator)
@@ -93,12 +102,12 @@ def sampled_arguments(item: Any, generator: np.random.Generator) -> dict[str, ND
     return found
 
 
-def _rounded(values: Any, decimals: int) -> NDArray[np.float64]:
+def _rounded(values: ArrayLike, decimals: int) -> NDArray[np.float64]:
     """Return angles, those near multiples of π/2 moved there, as the option `angle_decimals` says."""
     return np.round(np.asarray(values, dtype=np.float64) / (np.pi / 2), decimals) * (np.pi / 2)
 
 
-def _bindings(circuit: Any, values: NDArray[np.float64], shape: tuple[int, ...]) -> BindingsArray:
+def _bindings(circuit: QuantumCircuit, values: NDArray[np.float64], shape: tuple[int, ...]) -> BindingsArray:
     if not circuit.num_parameters:
         return BindingsArray(shape=shape)
     return BindingsArray({tuple(circuit.parameters): values}, shape=shape)

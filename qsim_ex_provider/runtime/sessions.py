@@ -8,7 +8,7 @@ are.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 import qiskit_ibm_runtime
 from qiskit_ibm_runtime.fake_provider.local_runtime_job import LocalRuntimeJob
@@ -18,11 +18,18 @@ from qiskit_ibm_runtime.utils.default_session import get_cm_session
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.runtime.program import run_program
 
+if TYPE_CHECKING:
+    from qiskit.providers import BackendV2
+    from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions
+    from qiskit_ibm_runtime.quantum_program import QuantumProgram
+
 
 class LocalService(QiskitRuntimeLocalService):
     """The runtime's local service, whose executor runs programs on the engine."""
 
-    def _run_executor(self, backend: QsimExBackend, options: Any, inputs: Any, dry_run: bool = False) -> Any:
+    def _run_executor(
+        self, backend: QsimExBackend, options: SimulatorOptions, inputs: QuantumProgram, dry_run: bool = False
+    ) -> LocalRuntimeJob:
         if dry_run:
             warnings.warn("dry_run has no effect where jobs run on qsim-ex.", stacklevel=2)
         job = LocalRuntimeJob(
@@ -39,7 +46,9 @@ class Session(qiskit_ibm_runtime.Session):
     more. max_time and create_new mean nothing here, as in the runtime's local mode.
     """
 
-    def __init__(self, backend: Any, max_time: int | str | None = None, *, create_new: bool | None = True) -> None:
+    def __init__(
+        self, backend: BackendV2, max_time: int | str | None = None, *, create_new: bool | None = True
+    ) -> None:
         super().__init__(simulated(backend), max_time, create_new=create_new)
         self._service = LocalService()
 
@@ -47,7 +56,9 @@ class Session(qiskit_ibm_runtime.Session):
 class Batch(qiskit_ibm_runtime.Batch):
     """A batch of the runtime on the engine; see `Session`."""
 
-    def __init__(self, backend: Any, max_time: int | str | None = None, *, create_new: bool | None = True) -> None:
+    def __init__(
+        self, backend: BackendV2, max_time: int | str | None = None, *, create_new: bool | None = True
+    ) -> None:
         super().__init__(simulated(backend), max_time, create_new=create_new)
         self._service = LocalService()
 
@@ -56,12 +67,12 @@ class BackendSession(Session):
     """The session of a primitive that was given a backend alone; users do not see it."""
 
 
-def simulated(backend: Any) -> QsimExBackend:
+def simulated(backend: BackendV2) -> QsimExBackend:
     """Return a backend of ours as it is, and for another one of Qiskit's the backend that simulates it."""
     return backend if isinstance(backend, QsimExBackend) else QsimExBackend.from_backend(backend)
 
 
-def session_of(mode: Any) -> Session | Batch | None:
+def session_of(mode: BackendV2 | qiskit_ibm_runtime.Session | None) -> qiskit_ibm_runtime.Session | None:
     """Return the session of ours for the `mode` of a primitive: a backend, a session, or None for the present one.
 
     Return None where no session is open, for which the runtime has its own error.
@@ -73,3 +84,8 @@ def session_of(mode: Any) -> Session | Batch | None:
         kind = Batch if isinstance(given, qiskit_ibm_runtime.Batch) else Session
         return kind(given._backend)
     return BackendSession(given)
+
+
+def given_mode(session: qiskit_ibm_runtime.Session) -> qiskit_ibm_runtime.Session | None:
+    """Return a primitive's session as its user sees it: None where the user gave a backend."""
+    return None if isinstance(session, BackendSession) else session

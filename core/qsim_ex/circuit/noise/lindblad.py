@@ -1,9 +1,9 @@
 """Pauli-Lindblad channels: the noise of layers of gates, which noise learning finds and error mitigation cancels.
 
 The channel is exp(L) with L(ρ) = Σ λ_P·(P ρ P − ρ) over products of Pauli matrices P, the generators, with rates λ_P.
-Its terms commute, so it is the product over all P of "apply P with probability (1 − e^(−2 λ_P))/2" (van den Berg,
-Minev, Kandala and Temme, Nature Physics 19, 1116 (2023), equation 3). A layer of many wires has generators on one or
-two wires each, so it is a product of narrow channels, however wide it is.
+Its terms commute: it is "P with probability (1 − e^(−2 λ_P))/2" for one P after the other (van den Berg, Minev, Kandala
+and Temme, Nature Physics 19, 1116 (2023), equation 3). A layer on many wires has generators on one or two wires each,
+so it is a product of narrow channels.
 """
 
 from __future__ import annotations
@@ -23,38 +23,37 @@ Wires = tuple[int, ...]
 Generator = tuple[str, Sequence[int]]
 """Letters X, Y and Z, and the wire of each."""
 
-_LETTERS = "IXZY"  # a letter's place is its bits: 1 for X, 2 for Z, both for Y
+_LETTERS = "IXZY"  # the place of a letter is its bits: 1 for X, 2 for Z, both for Y
 
 
 def pauli_lindblad(rates: Mapping[str, float]) -> Kraus:
     """Return the channel exp(L), L(ρ) = Σ λ_P·(P ρ P − ρ), which noise learning finds for layers of gates.
 
-    rates: λ_P by strings of I, X, Y and Z, all of one length of 1 to 4; letter k acts on ``wires[k]``. Raises
-    `NoiseError` where rates below 0 make a probability negative.
+    rates: λ_P by strings of I, X, Y and Z, all of one length; letter k acts on ``wires[k]``. Raises `NoiseError` where
+    rates below 0 make a probability negative.
     """
-    lengths = {len(letters) for letters in rates}
-    if len(lengths) != 1 or not 1 <= max(lengths) <= check.CHANNEL_WIRES or set("".join(rates)) - set(_LETTERS):
+    width = max(map(len, rates), default=0)
+    if width > check.CHANNEL_WIRES:
         raise NoiseError(
-            f"pauli_lindblad: expected strings of I, X, Y and Z, all of one length of 1 to {check.CHANNEL_WIRES}, got "
-            f"{list(rates)}; pass one letter for each wire."
+            f"pauli_lindblad: expected strings of at most {check.CHANNEL_WIRES} letters, got {list(rates)}; use channels "
+            "on fewer wires."
         )
-    width = lengths.pop()
-    probabilities = np.zeros(4**width)
-    probabilities[0] = 1
+    pauli_channel(dict.fromkeys(rates, 0.0))  # which checks the strings
     numbers = np.arange(4**width)
+    probabilities = np.eye(1, 4**width)[0]
     for letters, rate in rates.items():
         if not math.isfinite(rate):
-            raise NoiseError(f"pauli_lindblad: expected a finite rate of {letters}, got {rate!r}.")
-        flip = -math.expm1(-2 * rate) / 2
-        this = sum(_LETTERS.index(letter) << 2 * k for k, letter in enumerate(letters))
-        probabilities = (1 - flip) * probabilities + flip * probabilities[numbers ^ this]
+            raise NoiseError(f"pauli_lindblad: expected a finite rate of {letters}, got {rate!r}; pass a number.")
+        flipped = -math.expm1(-2 * rate) / 2
+        bits = sum(_LETTERS.index(letter) << 2 * k for k, letter in enumerate(letters))
+        probabilities = (1 - flipped) * probabilities + flipped * probabilities[numbers ^ bits]
     if probabilities.min() < -check.ROUNDING:
         raise NoiseError(
-            f"pauli_lindblad: expected rates of a channel, got {dict(rates)}, which make a probability "
-            f"{probabilities.min():.3g}; the inverse of noise cannot happen to a state, pass rates >= 0."
+            f"pauli_lindblad: expected rates of a channel, got {dict(rates)}, for which a probability is "
+            f"{probabilities.min():.3g}; pass rates >= 0, since the inverse of noise happens to no state."
         )
-    found = {_letters(k, width): float(max(p, 0)) for k, p in enumerate(probabilities.tolist()) if p > 0}
-    return pauli_channel(found)
+    strings = ("".join(_LETTERS[number >> 2 * k & 3] for k in range(width)) for number in numbers.tolist())
+    return pauli_channel({string: max(p, 0.0) for string, p in zip(strings, probabilities.tolist(), strict=True)})
 
 
 def lindblad_parts(generators: Iterable[tuple[Generator, float]]) -> list[tuple[Wires, Kraus]]:
@@ -87,7 +86,3 @@ def lindblad_parts(generators: Iterable[tuple[Generator, float]]) -> list[tuple[
 
 def _acting(letters: str, wires: Sequence[int]) -> dict[int, str]:
     return {wire: letter for letter, wire in zip(letters, wires, strict=True) if letter != "I"}
-
-
-def _letters(number: int, width: int) -> str:
-    return "".join(_LETTERS[number >> 2 * k & 3] for k in range(width))
