@@ -64,6 +64,11 @@ PACKAGES = (
         (AER,),
     ),
     Package("qiskit-ibm-runtime>=0.51", "primitives in local mode, sessions, batches, fake devices", (AER,)),
+    Package(
+        "qiskit-mitigation>=0.1",
+        "IBM's executor: twirling, TREX, ZNE, PEA, PEC, noise of layers and its learning, dynamical decoupling",
+        ("qiskit-ibm-runtime>=0.50", "qiskit-noise-learning>=0.1", AER),
+    ),
     Package("qiskit-machine-learning>=0.9", "kernels, classifiers, networks and their gradients"),
     Package("qiskit-algorithms>=0.4", "VQE, QAOA, phase estimation, Grover search, time evolution, fidelities"),
     Package("qiskit-nature>=0.8", "energies of hydrogen: UCCSD, equation of motion", ("qiskit-algorithms", "pyscf")),

@@ -123,6 +123,21 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
     assert_as_aer(busy(), model)
 
 
+def test_the_noise_of_a_layer_in_a_circuit(aer: Any) -> None:
+    """Aer's error with rates of Pauli products on six qubits is the same channel here, as channels of two qubits."""
+    generators = ["IIIIXZ", "IIIYZI", "XIIIII", "IIIIXI", "IZIIIX", "IIIIII"]
+    error = aer.PauliLindbladError(generators, [0.2, 0.1, 0.3, 0.05, 0.15, 0.4])
+    circuit = QuantumCircuit(6)
+    circuit.ry(0.4, range(6))
+    circuit.cx(range(5), range(1, 6))
+    circuit.append(error.to_instruction(), [5, 0, 3, 1, 2, 4])
+    circuit.rx(0.7, range(6))
+    translated = noisy(circuit, None).circuit
+    channels = [one for one in translated.instructions if isinstance(one, Channel)]
+    assert sorted(len(channel.wires) for channel in channels) == [1, 2, 2, 2]
+    assert_as_aer(circuit, None)
+
+
 @pytest.mark.parametrize(
     ("name", "table", "count", "mixed"),
     [
