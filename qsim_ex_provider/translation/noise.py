@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qiskit.circuit import Instruction
 from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
@@ -160,7 +161,7 @@ def kraus_of(error: Any) -> Kraus:
     return simplified(np.concatenate([np.sqrt(probability) * of_circuit(circuit) for circuit, probability in terms]))
 
 
-def lindblad_of(operation: Any) -> list[tuple[Wires, Kraus]] | None:
+def lindblad_of(operation: Instruction) -> list[tuple[Wires, Kraus]] | None:
     """Return a `PauliLindbladError` of Aer's in a circuit as channels on few of its qubits; None for other channels."""
     error = getattr(operation, "_quantum_error", None)
     generators = getattr(error, "generators", None)

@@ -361,7 +361,7 @@ def test_the_runtimes_own_classes_say_what_to_write(here: Classes) -> None:
 
 
 def test_randomizations_are_translated_and_planned_once(here: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty randomizations in three bases of measurement are one translation and one batch, with noise of layers too."""
+    """Forty randomizations in three bases of measurement are one translation and one batch; layers have noise."""
     from qsim_ex import Simulator
     from qsim_ex_provider.primitives import pubs
 
