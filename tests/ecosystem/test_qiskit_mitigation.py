@@ -391,3 +391,16 @@ def test_the_page_on_executor_jobs(here: Classes) -> None:  # noqa: ARG001  (whi
         if block.language == "python":
             exec(block.text, names)
     assert names["values"][True].evs == pytest.approx(1, abs=5 * names["values"][True].stds)
+
+
+def test_the_notebook_on_error_mitigation(here: Classes, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """The cells of the notebook run, whose checks say that PEC recovers what noise took."""
+    import nbformat
+
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    notebook = nbformat.read(Path(__file__).parents[2] / "notebooks" / "08_error_mitigation.ipynb", as_version=4)
+    names: dict[str, Any] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+    assert len(names["mitigated"]) == 8

@@ -35,8 +35,8 @@ def pauli_lindblad(rates: Mapping[str, float]) -> Kraus:
     width = max(map(len, rates), default=0)
     if width > check.CHANNEL_WIRES:
         raise NoiseError(
-            f"pauli_lindblad: expected strings of at most {check.CHANNEL_WIRES} letters, got {list(rates)}; use channels "
-            "on fewer wires."
+            f"pauli_lindblad: expected strings of at most {check.CHANNEL_WIRES} letters, got {list(rates)}; use "
+            "channels on fewer wires."
         )
     pauli_channel(dict.fromkeys(rates, 0.0))  # which checks the strings
     numbers = np.arange(4**width)
