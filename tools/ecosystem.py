@@ -3,6 +3,7 @@
 python tools/ecosystem.py list                 the packages
 python tools/ecosystem.py run mitiq dask       install these packages and this checkout, and run their jobs
 python tools/ecosystem.py run --all --write    all of them, and put what was installed into the table
+    --only EXPRESSION  run only the tests of these names, as pytest's -k
     --keep FOLDER      leave the environments there, and use those that are there
     --simulator aer    run the jobs on Qiskit Aer instead: what fails there too is no fault of qsim-ex
 
@@ -146,14 +147,14 @@ def versions_in(python: Path) -> dict[str, str]:
     return {one["name"].lower().replace("_", "-"): one["version"] for one in json.loads(done.stdout)}
 
 
-def run(package: Package, folder: Path, simulator: str) -> Outcome:
-    """Run the jobs of a package in its environment, which is made in a folder of its own."""
+def run(package: Package, folder: Path, simulator: str, only: str | None = None) -> Outcome:
+    """Run the jobs of a package in its environment, which is made in a folder of its own; only: as pytest's -k."""
     python = environment(package, folder, simulator)
     report = folder / "report.xml"
     report.unlink(missing_ok=True)
     begin = perf_counter()
     pytest = [python, "-m", "pytest", "--quiet", "-c", TESTS / "pytest.ini", "-p", "no:cacheprovider"]
-    options = ["--simulator", simulator, "--durations=0", f"--junit-xml={report}"]
+    options = ["--simulator", simulator, "--durations=0", f"--junit-xml={report}", *(["-k", only] if only else [])]
     subprocess.run([*pytest, *options, package.test], cwd=ROOT, check=False)
     seconds = perf_counter() - begin
     sums = ET.parse(report).getroot().find("testsuite")
@@ -185,6 +186,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
     given = parser.parse_args()
@@ -194,13 +196,13 @@ def main() -> None:
         return
     if given.all == bool(given.names):
         raise SystemExit("expected names of packages or --all.")
-    if given.write and (not given.all or given.simulator != "qsim_ex"):
-        raise SystemExit("--write puts the whole table into the page; give --all with it, and no other simulator.")
+    if given.write and (not given.all or given.only or given.simulator != "qsim_ex"):
+        raise SystemExit("--write puts the whole table into the page; give --all with it, and nothing else.")
     outcomes = []
     for package in PACKAGES if given.all else named(given.names):
         folder = given.keep / package.name if given.keep else Path(tempfile.mkdtemp())
         print(f"\n===== {package.requirement}", flush=True)
-        outcomes.append(run(package, folder, given.simulator))
+        outcomes.append(run(package, folder, given.simulator, given.only))
         if not given.keep:
             shutil.rmtree(folder)  # it may take a gigabyte
     print("\n" + "\n".join(outcome.line() for outcome in outcomes))

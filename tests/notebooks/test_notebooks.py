@@ -20,7 +20,7 @@ pytest.importorskip("ipykernel")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SECONDS = 180
 NEEDS = {"08_error_mitigation": "qiskit_ibm_runtime"}
-"""Packages that only some notebooks need; without theirs they are skipped here, and tests/ecosystem runs their cells."""
+"""Packages that only some notebooks need; where they are missing, tests/ecosystem runs the cells."""
 
 
 def outputs(notebook: Any, kind: str) -> list[Any]:
