@@ -36,14 +36,16 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def run_program(backend: QsimExBackend, program: QuantumProgram, options: SimulatorOptions) -> QuantumProgramResult:
-    """Run a program; options: the simulator options of the executor, whose seed the same program gives the same data.
+    """Run a program; options: the simulator options of the executor.
 
-    Raises `NotSupported` for what is no measured bit or no item of the runtime, and what `SamplerV2` raises.
+    Their seed, or else the backend's, is that of the randomizations and of the shots.
+
+    Raises `NotSupported` for measurements that are no bits and for items of other kinds, and what `SamplerV2` raises.
     """
     level = getattr(program, "meas_level", None) or "classified"
     if level != "classified":
         raise NotSupported(f"expected meas_level='classified', got {level!r}: a simulator has bits and no signals.")
-    seed = options.seed_simulator
+    seed = backend.options.seed_simulator if options.seed_simulator is None else options.seed_simulator
     generator = np.random.default_rng(seed)
     noise = noise_by_tag(options)
     pubs, drawn = [], []
