@@ -12,7 +12,7 @@ from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
 from qiskit.providers import Options as QiskitOptions
 from qiskit.result import Result
-from qiskit.transpiler import Target
+from qiskit.transpiler import CouplingMap, Target
 
 import qsim_ex
 from qsim_ex.errors import CircuitError, OptionError
@@ -29,6 +29,7 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
+from qsim_ex_provider.foreign_executor import refuse_to_be_copied
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, in_turn
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
@@ -109,6 +110,12 @@ class QsimExBackend(BackendV2):
         if made_for not in self._targets:
             self._targets[made_for] = build_target(*made_for)
         return self._targets[made_for]
+
+    @property
+    def coupling_map(self) -> CouplingMap | None:
+        """The pairs of qubits that gates may join; None if all may be."""
+        refuse_to_be_copied()
+        return super().coupling_map
 
     @property
     def num_qubits(self) -> int:

@@ -3,6 +3,8 @@
 python tools/ecosystem.py list                 the packages
 python tools/ecosystem.py run mitiq dask       install these packages and this checkout, and run their jobs
 python tools/ecosystem.py run --all --write    all of them, and put what was installed into the table
+    --with REQUIREMENT install this too, such as an older version of a package that the jobs need
+    --only EXPRESSION  run only the tests of these names, as pytest's -k
     --keep FOLDER      leave the environments there, and use those that are there
     --simulator aer    run the jobs on Qiskit Aer instead: what fails there too is no fault of qsim-ex
 
@@ -64,6 +66,11 @@ PACKAGES = (
         (AER,),
     ),
     Package("qiskit-ibm-runtime>=0.51", "primitives in local mode, sessions, batches, fake devices", (AER,)),
+    Package(
+        "qiskit-mitigation>=0.1",
+        "IBM's executor: twirling, TREX, ZNE, PEA, PEC, noise of layers and its learning, dynamical decoupling",
+        ("qiskit-ibm-runtime>=0.50", "qiskit-noise-learning>=0.1", AER, "stim", "matplotlib", "nbformat"),
+    ),
     Package("qiskit-machine-learning>=0.9", "kernels, classifiers, networks and their gradients"),
     Package("qiskit-algorithms>=0.4", "VQE, QAOA, phase estimation, Grover search, time evolution, fidelities"),
     Package("qiskit-nature>=0.8", "energies of hydrogen: UCCSD, equation of motion", ("qiskit-algorithms", "pyscf")),
@@ -120,13 +127,13 @@ def named(names: Iterable[str]) -> list[Package]:
     return [known[name] for name in names]
 
 
-def environment(package: Package, folder: Path, simulator: str) -> Path:
-    """Make the environment of a package, unless it is there, and return its Python."""
+def environment(package: Package, folder: Path, simulator: str, beside: Iterable[str] = ()) -> Path:
+    """Make the environment of a package, unless it is there, and return its Python; beside: requirements of today."""
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet"]
     if not python.exists():
         venv.create(folder, with_pip=True)
-        asked = ["--editable", f"{ROOT}[qiskit]", "pytest>=8.4", package.requirement, *package.also]
+        asked = ["--editable", f"{ROOT}[qiskit]", "pytest>=8.4", package.requirement, *package.also, *beside]
         subprocess.run([*pip, *asked], check=True)
     if simulator == "aer":
         subprocess.run([*pip, AER], check=True)
@@ -141,14 +148,14 @@ def versions_in(python: Path) -> dict[str, str]:
     return {one["name"].lower().replace("_", "-"): one["version"] for one in json.loads(done.stdout)}
 
 
-def run(package: Package, folder: Path, simulator: str) -> Outcome:
-    """Run the jobs of a package in its environment, which is made in a folder of its own."""
-    python = environment(package, folder, simulator)
+def run(package: Package, folder: Path, simulator: str, only: str | None = None, beside: Iterable[str] = ()) -> Outcome:
+    """Run the jobs of a package in its environment, which is made in a folder of its own; only: as pytest's -k."""
+    python = environment(package, folder, simulator, beside)
     report = folder / "report.xml"
     report.unlink(missing_ok=True)
     begin = perf_counter()
     pytest = [python, "-m", "pytest", "--quiet", "-c", TESTS / "pytest.ini", "-p", "no:cacheprovider"]
-    options = ["--simulator", simulator, "--durations=0", f"--junit-xml={report}"]
+    options = ["--simulator", simulator, "--durations=0", f"--junit-xml={report}", *(["-k", only] if only else [])]
     subprocess.run([*pytest, *options, package.test], cwd=ROOT, check=False)
     seconds = perf_counter() - begin
     sums = ET.parse(report).getroot().find("testsuite")
@@ -180,6 +187,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only")
+    parser.add_argument("--with", dest="beside", action="append", default=[])
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
     given = parser.parse_args()
@@ -189,13 +198,13 @@ def main() -> None:
         return
     if given.all == bool(given.names):
         raise SystemExit("expected names of packages or --all.")
-    if given.write and (not given.all or given.simulator != "qsim_ex"):
-        raise SystemExit("--write puts the whole table into the page; give --all with it, and no other simulator.")
+    if given.write and (not given.all or given.only or given.beside or given.simulator != "qsim_ex"):
+        raise SystemExit("--write puts the whole table into the page; give --all with it, and nothing else.")
     outcomes = []
     for package in PACKAGES if given.all else named(given.names):
         folder = given.keep / package.name if given.keep else Path(tempfile.mkdtemp())
         print(f"\n===== {package.requirement}", flush=True)
-        outcomes.append(run(package, folder, given.simulator))
+        outcomes.append(run(package, folder, given.simulator, given.only, given.beside))
         if not given.keep:
             shutil.rmtree(folder)  # it may take a gigabyte
     print("\n" + "\n".join(outcome.line() for outcome in outcomes))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         thermal_relaxation,
         uniform_pauli,
     )
+    from qsim_ex.circuit.noise.lindblad import pauli_lindblad
     from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
@@ -71,6 +72,7 @@ _HOMES = {
     "depolarizing": "qsim_ex.circuit.noise.channels",
     "mixed_unitary": "qsim_ex.circuit.noise.channels",
     "pauli_channel": "qsim_ex.circuit.noise.channels",
+    "pauli_lindblad": "qsim_ex.circuit.noise.lindblad",
     "phase_damping": "qsim_ex.circuit.noise.channels",
     "phase_flip": "qsim_ex.circuit.noise.channels",
     "reset_channel": "qsim_ex.circuit.noise.channels",
@@ -113,6 +115,7 @@ __all__ = [
     "errors",
     "mixed_unitary",
     "pauli_channel",
+    "pauli_lindblad",
     "phase_damping",
     "phase_flip",
     "reference",

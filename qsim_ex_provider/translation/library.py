@@ -52,7 +52,7 @@ from qsim_ex.frameworks import GATES, simplified
 from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
 from qsim_ex_provider.saves.translation import emit_known, is_known
 from qsim_ex_provider.translation import control_flow
-from qsim_ex_provider.translation.noise import of_operation
+from qsim_ex_provider.translation.noise import lindblad_of, of_operation
 from qsim_ex_provider.translation.place import Controls, Place, swaps
 from qsim_ex_provider.translation.translator import Translator
 
@@ -161,9 +161,12 @@ def _channel(operation: Any, place: Place, to: Translator) -> None:
             f"expected a channel outside of controlled gates, got {operation.name!r} under controls; append it beside "
             "the controlled gate."
         )
-    to.builder.channel(
-        simplified(np.array(of_operation(operation))), place.wires, name=operation.label or operation.name
-    )
+    name = operation.label or operation.name
+    parts = lindblad_of(operation)
+    if parts is None:
+        parts = [(tuple(range(operation.num_qubits)), simplified(np.array(of_operation(operation))))]
+    for on, kraus in parts:
+        to.builder.channel(kraus, [place.wires[k] for k in on], name=name)
     to.used.update(place.wires)
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qiskit.circuit import Instruction
 from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
-from qsim_ex.frameworks import Noise, NoiseModel, Remembered, check, confusion, simplified
+from qsim_ex.frameworks import Noise, NoiseModel, Remembered, check, confusion, lindblad_parts, simplified
 
 Kraus = NDArray[np.complex128]
 Wires = tuple[int, ...]
@@ -158,6 +159,18 @@ def kraus_of(error: Any) -> Kraus:
     _check_width(error.num_qubits, "an error of a noise model")
     terms = zip(error.circuits, error.probabilities, strict=True)
     return simplified(np.concatenate([np.sqrt(probability) * of_circuit(circuit) for circuit, probability in terms]))
+
+
+def lindblad_of(operation: Instruction) -> list[tuple[Wires, Kraus]] | None:
+    """Return a `PauliLindbladError` of Aer's in a circuit as channels on few of its qubits; None for other channels."""
+    error = getattr(operation, "_quantum_error", None)
+    generators = getattr(error, "generators", None)
+    if error is None or generators is None:
+        return None
+    numbers = generators.x.astype(int) + 2 * generators.z
+    letters = ["".join("IXZY"[number] for number in row) for row in numbers.tolist()]
+    every = range(error.num_qubits)
+    return lindblad_parts(((string, every), rate) for string, rate in zip(letters, error.rates.tolist(), strict=True))
 
 
 def of_circuit(circuit: Any) -> Kraus:

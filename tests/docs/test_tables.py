@@ -11,7 +11,7 @@ import pytest
 
 import qsim_ex
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise import channels
+from qsim_ex.circuit.noise import channels, lindblad
 from qsim_ex.options import Options
 from qsim_ex_provider.foreign_options import NAMES
 from qsim_ex_provider.options import KNOWN
@@ -62,8 +62,9 @@ def test_every_public_channel_is_there() -> None:
     """Each channel that `qsim_ex` offers has its line."""
     public = {
         name
-        for name, thing in vars(channels).items()
-        if name in qsim_ex.__all__ and inspect.isfunction(thing) and thing.__module__ == channels.__name__
+        for module in (channels, lindblad)
+        for name, thing in vars(module).items()
+        if name in qsim_ex.__all__ and inspect.isfunction(thing) and thing.__module__ == module.__name__
     }
     assert {line[0].strip("`").split("(")[0] for line in cells("channels")} == public
 

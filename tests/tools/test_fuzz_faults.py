@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
+import qsim_ex as noise
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
 from qsim_ex.circuit import circuit as placing
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save, When, mask_of, pattern
 from qsim_ex.circuit.parameters.sweep import SweptGate

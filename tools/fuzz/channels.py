@@ -88,10 +88,19 @@ def thermal_relaxation(t1: float, t2: float, time: float, excited_population: fl
     return np.array([np.sqrt(max(v, 0)) * vectors[:, k].reshape(2, 2) for k, v in enumerate(values)])
 
 
+def pauli_lindblad(rates: Mapping[str, float]) -> Matrix:
+    """exp(Σ λ·(P ρ P − ρ)), whose terms commute: one P after the other, each with probability (1 − e^(−2 λ))/2."""
+    found = np.eye(1 << len(next(iter(rates))))[None]
+    for letters, rate in rates.items():
+        found = np.array([a @ b for a in pauli_channel({letters: (1 - np.exp(-2 * rate)) / 2}) for b in found])
+    return found
+
+
 class Noise:
     """What programs call ``noise`` when the oracle reads them."""
 
     pauli_channel = staticmethod(pauli_channel)
+    pauli_lindblad = staticmethod(pauli_lindblad)
     mixed_unitary = staticmethod(mixed_unitary)
     bit_flip = staticmethod(bit_flip)
     phase_flip = staticmethod(phase_flip)

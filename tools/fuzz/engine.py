@@ -27,7 +27,7 @@ def circuit_of(case: Case, lines: tuple[Line, ...] | None = None, values: Any = 
 
 def filled(builder: Any, case: Case, lines: tuple[Line, ...] | None = None, values: Any = ()) -> Any:
     """A builder of the engine, or one of its kind, after all lines of a program."""
-    from qsim_ex.circuit.noise import channels as noise
+    import qsim_ex as noise
 
     some = case if lines is None else Case(case.kind, case.wires, case.bits, lines)
     some.run(NAMES | {"b": builder, "noise": noise, "q": range(case.wires), "c": range(case.bits), "v": values})

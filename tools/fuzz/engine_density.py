@@ -137,11 +137,11 @@ def _save(draw: programs.Draw, label: str) -> str:
 
 def check_values(case: Case) -> str | None:
     """Saved values, with and without the classical bits, and expectation values are the oracle's."""
+    import qsim_ex
     from qsim_ex import CircuitBuilder, Options, Simulator
-    from qsim_ex.circuit.noise import channels
 
     oracle, builder = SavesOracle(case.wires), CircuitBuilder(case.wires, case.bits)
-    for one, noise, paulis in ((oracle, Noise, dict), (builder, channels, lambda **found: pauli_sum(found))):
+    for one, noise, paulis in ((oracle, Noise, dict), (builder, qsim_ex, lambda **found: pauli_sum(found))):
         names = {"b": one, "noise": noise, "paulis": paulis, "q": range(case.wires), "c": range(case.bits), "v": ()}
         case.run(NAMES | names)
     simulator, within = Simulator(Options(**case.options)), 10 * tolerance(case.options)

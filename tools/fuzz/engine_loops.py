@@ -198,9 +198,9 @@ def draw_loops(random: Random) -> Case:
 
 def built(case: Case) -> Any:
     """The engine's circuit of a program."""
+    import qsim_ex as noise
     from qsim_ex import CircuitBuilder
     from qsim_ex.circuit.classical import Expression
-    from qsim_ex.circuit.noise import channels as noise
 
     builder, k = CircuitBuilder(case.wires, case.bits), Expression.constant
     case.run(NAMES | {"b": builder, "noise": noise, "q": range(case.wires), "c": range(case.bits), "k": k})

@@ -93,8 +93,8 @@ class _NoisyOracle(Oracle):
 
 def check_machine(case: Case) -> str | None:
     """Shots of a noisy machine come from the distribution of an oracle that adds the noise itself."""
+    import qsim_ex as noise
     from qsim_ex import Options, Simulator
-    from qsim_ex.circuit.noise import channels as noise
     from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
 
     model, errors = NoiseModel(), []

@@ -253,13 +253,13 @@ def _all(lines: Sequence[Line]) -> Iterator[Line]:
 
 def _runner(case: Case, how: Callable[[str], str]) -> Run:
     """Runs the case's circuit with the ways of its saves changed."""
+    import qsim_ex
     from qsim_ex import CircuitBuilder, Options, Simulator
-    from qsim_ex.circuit.noise import channels
 
     def paulis(**terms: float) -> Any:
         return pauli_sum(terms)
 
-    made = _read(case, CircuitBuilder(case.wires, case.bits), channels, paulis, how).build()
+    made = _read(case, CircuitBuilder(case.wires, case.bits), qsim_ex, paulis, how).build()
     simulator = Simulator(Options(**case.options))
     return lambda shots, seed: simulator.run(made, shots=shots, seed=seed)
 

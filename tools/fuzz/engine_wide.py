@@ -272,8 +272,8 @@ class _Runs:
 
 
 def _circuit(case: Case, values: Any) -> Any:
+    import qsim_ex as noise
     from qsim_ex import CircuitBuilder
-    from qsim_ex.circuit.noise import channels as noise
 
     return _read(case, values, CircuitBuilder(case.wires, case.bits), noise, _paulis).build()
 

@@ -12,6 +12,7 @@ ONE_WIRE = (
     "bit_flip({p})", "phase_flip({p})", "depolarizing({p})", "uniform_pauli({p})", "phase_damping({p})",
     "amplitude_damping({p})", "amplitude_damping({p}, {r})", "reset_channel({s})", "reset_channel({s}, {s})",
     "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli_channel(dict(X={s}, Z={s}))",
+    "pauli_lindblad(dict(X={s}, Y={p}))",
 )  # fmt: skip
 TURNS = ("p", "rz", "u1", "rx")
 PAIRS = ("cx", "cz", "rzz", "ryy")
@@ -21,7 +22,10 @@ PLAIN = ("z", "s", "sdg", "t", "tdg", "h", "x", "sx", *TURNS, *TURNS, *PAIRS)
 _LONE = (("lam",), ("theta",), ("angle",))
 """The parameters of gates with one angle, which may be huge."""
 
-TWO_WIRES = ("depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli_channel(dict(XY={s}, ZI={s}, IZ={s}))")
+TWO_WIRES = (
+    "depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli_channel(dict(XY={s}, ZI={s}, IZ={s}))",
+    "pauli_lindblad(dict(XY={s}, ZI={p}, IX={s}))",
+)  # fmt: skip
 
 
 BULKS = 0.07

@@ -161,7 +161,7 @@ def channels() -> str:
     import qsim_ex
 
     found = ("mixed_unitary", "pauli_channel", "bit_flip", "phase_flip", "depolarizing", "uniform_pauli")
-    found += ("phase_damping", "amplitude_damping", "thermal_relaxation", "reset_channel")
+    found += ("phase_damping", "amplitude_damping", "thermal_relaxation", "reset_channel", "pauli_lindblad")
     lines = []
     for name in found:
         function = getattr(qsim_ex, name)

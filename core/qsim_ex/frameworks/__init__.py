@@ -15,7 +15,8 @@ It needs five things that users of the engine do not:
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
   collector away from one; `stacked` makes the columns of a sweep of other values.
-- `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
+- `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `lindblad_parts` divides the noise of
+  a layer; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
   `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.gates import GATES
     from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
+    from qsim_ex.circuit.noise.lindblad import lindblad_parts
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
@@ -127,6 +129,7 @@ _HOMES = {
     "may_be_divided": "qsim_ex.frameworks.seeds",
     "job_seeds": "qsim_ex.frameworks.seeds",
     "later": "qsim_ex.later",
+    "lindblad_parts": "qsim_ex.circuit.noise.lindblad",
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
     "real_values": "qsim_ex.circuit.parameters.sweep",
@@ -197,6 +200,7 @@ __all__ = [
     "job_checkpoint",
     "job_seeds",
     "later",
+    "lindblad_parts",
     "may_be_divided",
     "observable_groups",
     "random_generator",

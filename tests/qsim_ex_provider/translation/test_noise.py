@@ -20,7 +20,7 @@ from qsim_ex import errors, reference
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Channel, Measure, Op
-from qsim_ex_provider import QsimExBackend, save_statevector
+from qsim_ex_provider import QsimExBackend, save_density_matrix, save_statevector
 from qsim_ex_provider.translation.circuits import NoisyCircuit, translate, translate_noisy
 from qsim_ex_provider.translation.noise import AerNoise, noise_of
 
@@ -121,6 +121,23 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(TWO[name](aer), ["cx"])
     assert_as_aer(busy(), model)
+
+
+def test_the_noise_of_a_layer_in_a_circuit(aer: Any) -> None:
+    """Aer's error with rates of Pauli products on five qubits is the same channel here, as channels of two qubits."""
+    generators = ["IIIXZ", "IIYZI", "XIIII", "IIIXI", "IIIII"]
+    error = aer.PauliLindbladError(generators, [0.2, 0.1, 0.3, 0.05, 0.4])
+    circuit = QuantumCircuit(5)
+    circuit.ry(0.4, range(5))
+    circuit.cx([0, 1, 2, 3], [1, 2, 3, 4])
+    circuit.append(error.to_instruction(), [4, 0, 3, 1, 2])
+    circuit.rx(0.7, range(5))
+    translated = noisy(circuit, None).circuit
+    channels = [one for one in translated.instructions if isinstance(one, Channel)]
+    assert sorted(len(channel.wires) for channel in channels) == [1, 2, 2]
+    saved = save_density_matrix(circuit.copy())
+    found = QsimExBackend(method="density_matrix").run(saved).result().data(0)["density_matrix"]
+    np.testing.assert_allclose(np.asarray(found), by_aer(circuit, None), atol=1e-10)
 
 
 @pytest.mark.parametrize(
