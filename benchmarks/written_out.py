@@ -1,7 +1,7 @@
 """How long a circuit takes, and its form written out as gates: ``python -m benchmarks.written_out``.
 
 Times are predicted for one H200, in complex64, from |0…0⟩. What is written out does what the circuit does,
-in a Clifford frame that changes (`planning.form.written_out`). ``--write FILE`` transpiles the circuits and keeps
+in a Clifford frame that changes (`planning.written.written_out`). ``--write FILE`` transpiles the circuits and keeps
 them; ``--measure FILE`` runs them on a GPU by compiled kernels, and prints medians beside what is predicted.
 """
 
@@ -22,8 +22,8 @@ from benchmarks.forms import BASES, LARGE, transpiled
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.planning.cost.summary import summary
-from qsim_ex.planning.form import written_out
 from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.written import written_out
 from qsim_ex.steps import Layout
 from tools.golden_counts import FAMILIES, MACHINES
 
@@ -42,7 +42,8 @@ def row(name: str, wires: int, bases: list[str]) -> Iterator[str]:
     gates = FAMILIES[name](wires)
     for circuit in (circuit_of(gates, wires), *(transpiled(gates, wires, *BASES[basis]) for basis in bases)):
         written = written_out(circuit)
-        yield f"{milliseconds(circuit):.3g} → {f'{milliseconds(written):.3g}' if written else 'blocks'}"
+        other = f"{milliseconds(written.circuit(circuit.operands)):.3g}" if written else "blocks"
+        yield f"{milliseconds(circuit):.3g} → {other}"
 
 
 def circuits(names: list[str], wires: int, bases: list[str]) -> dict[str, Circuit]:
@@ -54,7 +55,7 @@ def circuits(names: list[str], wires: int, bases: list[str]) -> dict[str, Circui
         written = written_out(made[bases[0]])
         found |= {f"{name}, {basis}": circuit for basis, circuit in made.items()}
         if written is not None:
-            found[f"{name}, written"] = written
+            found[f"{name}, written"] = written.circuit(made[bases[0]].operands)
     return found
 
 

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from support import strategies
 from support.deployments import ON_CPU
 from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
+from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.structure import structure_of
+from qsim_ex.planning.written import WrittenCircuit
+from qsim_ex.run import pipeline
+from qsim_ex.run import written_out as module
 from qsim_ex.run.written_out import Where
 from qsim_ex.steps import Plan
 from tools.fuzz.thresholds import WRITTEN
@@ -50,11 +55,10 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     with simulator.state(made) as state:
         np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-10)
     shots = [simulator.run(with_end(made, measured=True), 200, seed=5)]
-    some = PauliSum.from_labels({"XYZIIZZX": 0.7, "IZZXIIII": -1.2})
-    means = [simulator.run_batch(made, observables=[some])]
+    means = [simulator.run_batch(made, observables=[SOME])]
     hold(written_percent=0)
     shots.append(simulator.run(with_end(made, measured=True), 200, seed=5))
-    means.append(simulator.run_batch(made, observables=[some]))
+    means.append(simulator.run_batch(made, observables=[SOME]))
     plain = simulator.run(with_end(made, saves=True))
     assert "written" not in plain.provenance.facts
     for label in ("rho", "p"):
@@ -111,22 +115,153 @@ def test_what_is_slower_in_one_place_is_tried_in_another(hold: Hold, monkeypatch
 
 
 def test_what_takes_longer_to_plan_than_to_run_is_planned_when_it_comes_again(hold: Hold) -> None:
-    """A first run does not wait for a plan that takes longer than it; later ones have it, and `explain` shows it."""
+    """A first run does not wait for a plan that takes longer than it; later ones have it, and what `explain` shows."""
     hold(**(WRITTEN | {"planned_microseconds": 1 << 40}))
     simulator, made = Simulator(device="cpu"), with_end(gates("uccsd"), measured=True)
+
+    def told() -> list[bool]:
+        return ["written" in simulator.run(made, 10).provenance.facts for _ in range(2)]
+
+    assert told() == [False, True]
+    hold(planned_microseconds=1 << 41)  # so that nothing is known
     assert "as Pauli rotations" in str(simulator.explain(made))
-    told = ["written" in simulator.run(made, 10).provenance.facts for _ in range(3)]
-    assert told == [False, True, True]
+    assert told() == [True, True]
 
 
 def test_other_runs_are_as_they_came(hold: Hold) -> None:
-    """Many bindings, something random before the end and gates behind a save are run as they came."""
+    """Something random before the end and gates behind a save are run as they came."""
     hold(**WRITTEN)
     simulator = Simulator(device="cpu")
-    two = Circuit.of_structure(gates("ucc").structure, np.repeat(gates("ucc").operands, 2, axis=0))
     results = [
-        simulator.run_batch(two, observables=[PauliSum.from_labels({"Z" * N: 1.0})]),
         simulator.run(reset(CircuitBuilder(1, 1)).measure([0], [0]).build(), 10),
         simulator.run(CircuitBuilder(2).gate("h", [0]).save("a").gate("cx", [0, 1]).build()),
     ]
     assert not [one for one in results if "written" in one.provenance.facts]
+
+
+def several(circuit: Circuit, count: int) -> Circuit:
+    """Return bindings of a circuit: its phases are drawn, later on with quarter turns among them; one of them stays."""
+    rng = np.random.default_rng(4)
+    operands = np.repeat(circuit.operands, count, axis=0)
+    places = [one.operand for one in circuit.instructions if isinstance(one, Op) and one.name == "rz"][1:]
+    angles = rng.uniform(-4, 4, (count, len(places)))
+    angles[2:, ::3] = rng.integers(-4, 5, angles[2:, ::3].shape) * np.pi / 2
+    operands[:, places] = np.exp(1j * angles)
+    return Circuit.of_structure(circuit.structure, operands)
+
+
+SOME = PauliSum.from_labels({"XYZIIZZX": 0.7, "IZZXIIII": -1.2})
+
+
+@pytest.mark.parametrize("where", ON_CPU)
+def test_many_bindings_run_what_is_written_for_all(where: str, hold: Hold) -> None:
+    """A batch has the states, means and shots of its seeds that it has as it came, in every placement."""
+    simulator = Simulator(device="cpu", precision="double", **ON_CPU[where].options)
+    made = several(gates("ucc"), 3)
+    found = []
+    for percent in (WRITTEN["written_percent"], 0):
+        hold(**(WRITTEN | {"written_percent": percent}))
+        sampled = simulator.run_batch(with_end(made, measured=True, saves=True), shots=100, seeds=range(3))
+        found.append((sampled, simulator.run_batch(made, observables=[SOME])))
+    (shots, means), (plain_shots, plain_means) = found
+    assert [one.provenance.facts.get("written") for one in found[0]] == ["as Pauli rotations"] * 2
+    assert not [one for one in found[1] if "written" in one.provenance.facts]
+    assert np.array_equal(shots.packed, plain_shots.packed)
+    np.testing.assert_allclose(means.values, plain_means.values, atol=1e-10)
+    for k, binding in enumerate(made.operands):
+        expected = reference.simulate(Circuit.of_structure(made.structure, binding[None]))
+        np.testing.assert_allclose(shots[k].saved["psi"], expected, atol=1e-10)
+
+
+def written(circuit: Circuit, **options: bool) -> str | None:
+    """Return how a run of a circuit, or a batch, was written; checked to have the means of the circuit as it came."""
+    simulator = Simulator(device="cpu", precision="double", **options)
+    some = PauliSum.from_labels(
+        {("XYZIIZZXZX" * 3)[: circuit.num_qubits]: 0.7, "Z" + "I" * (circuit.num_qubits - 1): 1.0}
+    )
+    found = simulator.run_batch(circuit, observables=[some])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "written_out", lambda *_, **__: None)
+        plain = simulator.run_batch(circuit, observables=[some])
+    np.testing.assert_allclose(found.values, plain.values, atol=1e-10)
+    return found.provenance.facts.get("written")
+
+
+def test_a_loop_is_written_twice(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first binding is written as it is and the second for all; later ones are what is known, and planned once."""
+    writes, write = [], module.write
+
+    def counted(circuit: Circuit, **limits: int) -> WrittenCircuit | None:
+        writes.append(len(circuit.operands))
+        return write(circuit, **limits)
+
+    monkeypatch.setattr(module, "write", counted)
+    hold(**WRITTEN)
+    made = several(gates("hubbard"), 6)
+    for binding in made.operands:
+        assert written(Circuit.of_structure(made.structure, binding[None])) == "as Pauli rotations"
+    assert writes == [1, 2]
+
+
+def test_matrices_that_differ_are_written_for_each_binding(hold: Hold) -> None:
+    """Where matrices have other eigenvectors in each binding, each runs what is written for it, and says so."""
+    hold(**WRITTEN)
+    operands = []
+    for seed in range(5):
+        builder = CircuitBuilder(N)
+        for wire in range(N):
+            builder.unitary(strategies.random_unitary(2, 20 * seed + wire), [wire]).gate("cx", [wire, (wire + 1) % N])
+        operands.append(builder.build().operands)
+    one = builder.build()
+    alone = "as Pauli rotations, for this binding alone"
+    told = [written(Circuit.of_structure(one.structure, numbers)) for numbers in operands]
+    assert told == ["as Pauli rotations", alone, alone, alone, alone]
+    assert "this binding alone" in str(Simulator(device="cpu").explain(one))
+    assert written(Circuit.of_structure(one.structure, np.concatenate(operands))) is None
+
+
+def test_what_is_slower_for_all_may_be_faster_for_each(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bindings whose angles vanish are written for themselves where what is written for all takes longer."""
+
+    def seconds(_: Where, plans: Sequence[Plan]) -> float:
+        return float(sum(plan.num_gates for plan in plans))
+
+    monkeypatch.setattr(Where, "seconds", seconds)
+    hold(**(WRITTEN | {"written_percent": 60}))
+    builders = [CircuitBuilder(N) for _ in range(3)]
+    for k, builder in enumerate(builders):
+        for j in range(300):
+            builder.gate("rx", [j % N], np.pi if j % 3 == k else np.pi / 2).gate("cz", [j % N, (j + 1) % N])
+    given = [builder.build() for builder in builders]
+    told = [written(Circuit.of_structure(given[0].structure, one.operands)) for one in given]
+    assert told == ["as Pauli rotations", *["as Pauli rotations, for this binding alone"] * 2]
+
+
+def beside(first: Circuit, last: Circuit | None = None) -> Circuit:
+    """Return a circuit with an idle wire above it, or with another circuit that nothing joins to it."""
+    builder, columns = CircuitBuilder(2 * N if last else N + 1), [first.operands]
+    instructions, place = list(first.instructions), first.operands.shape[1]
+    for one in last.instructions if last else ():
+        assert isinstance(one, Op)
+        moved = one._replace(
+            mixes=tuple(wire + N for wire in one.mixes),
+            reads=tuple(read << N for read in one.reads),
+            when=When(one.when.mask << N, one.when.value << N),
+            operand=one.operand + place,
+        )
+        instructions.append(moved)
+    columns += [last.operands] if last else []
+    return Circuit.of_structure(
+        structure_of(builder.num_qubits, 0, tuple(instructions)), np.concatenate(columns, axis=1)
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_is_left_of_idle_wires_and_parts_are_written_out(count: int, hold: Hold) -> None:
+    """A circuit with idle wires, and each part of one that is in parts, runs what is written out of it."""
+    hold(**WRITTEN, table_wires=0)
+    one, other = several(gates("hubbard"), count), several(gates("ucc"), count)
+    assert written(beside(one)) == "as Pauli rotations"
+    assert written(beside(one, other)) == "as Pauli rotations"
+    assert written(beside(one, one)) == "as Pauli rotations"
+    assert written(beside(one), separate=False) == "as Pauli rotations"

@@ -25,6 +25,7 @@ from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
+from qsim_ex.planning.written_numbers import Combinations, Complex, Numbers, WrittenNumbers
 from qsim_ex.program import divide, final_measurements, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.basic_block import BasicBlock
@@ -441,6 +442,45 @@ def wrong_endian(patch: pytest.MonkeyPatch) -> None:
     method(patch, Place, "matrix", lambda right, self, *given: right(self._replace(wires=self.wires[::-1]), *given))
 
 
+# --- the numbers of what is written out for all bindings --------------------------------------------------------------
+
+
+def written_wrongly(patch: pytest.MonkeyPatch, edit: Callable[[Combinations], Numbers]) -> None:
+    """The multiples in written angles edited; a place below 0 is a number beside phases."""
+
+    def wrong(right: Callable[[WrittenNumbers, Complex], Complex], self: WrittenNumbers, operands: Complex) -> Complex:
+        return right(replace(self, angles=replace(self.angles, by=edit(self.angles))), operands)
+
+    method(patch, WrittenNumbers, "__call__", wrong)
+
+
+def turned_phase(patch: pytest.MonkeyPatch) -> None:
+    """The first phase has the other sign in all angles."""
+    written_wrongly(patch, lambda angles: np.where(angles.places == 0, -angles.by, angles.by))
+
+
+def lost_numbers(patch: pytest.MonkeyPatch) -> None:
+    """Angles that vary have no number beside their phases."""
+
+    def edit(angles: Combinations) -> Numbers:
+        alone = np.diff(angles.starts, append=len(angles.by)) == 1
+        return np.where(
+            (angles.places < 0) & ~np.repeat(alone, np.diff(angles.starts, append=len(angles.by))), 0, angles.by
+        )
+
+    written_wrongly(patch, edit)
+
+
+def counted_once(patch: pytest.MonkeyPatch) -> None:
+    """A phase counts in the first of its angles alone."""
+
+    def edit(angles: Combinations) -> Numbers:
+        first = np.isin(np.arange(len(angles.by)), np.unique(angles.places, return_index=True)[1])
+        return np.where(first | (angles.places < 0), angles.by, 0)
+
+    written_wrongly(patch, edit)
+
+
 FAULTS = [
     Fault("flipped phase", flipped_phase, ("state",)),
     Fault("swapped wires", swapped_wires, ("state",), seed=101),
@@ -481,6 +521,9 @@ FAULTS = [
     Fault("memory lost where branches meet", forgetful_merge, ("density loops",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
+    Fault("a phase with the other sign", turned_phase, ("written",)),
+    Fault("numbers beside phases lost", lost_numbers, ("written",)),
+    Fault("a shared phase counted once", counted_once, ("written",)),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
 ]
 

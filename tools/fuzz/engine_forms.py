@@ -1,4 +1,6 @@
-"""The kind about the form of a circuit: it is the circuit, and the same however Clifford gates are written."""
+"""The kinds about the form of a circuit: it is the circuit, the same however Clifford gates are written, or one for all
+bindings.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from tools.fuzz import compare, programs
 from tools.fuzz.case import Case
-from tools.fuzz.engine import filled, truth_of
+from tools.fuzz.engine import filled, truth_of, values_of
 from tools.fuzz.form_oracle import apply_form
 from tools.fuzz.kinds import Kind
 from tools.fuzz.numbers import vector
@@ -75,7 +77,8 @@ def draw_form(random: Random) -> Case:
 def check_form(case: Case) -> str | None:
     """The form does what the gates do by definition, written out or not, and is one in other words."""
     from qsim_ex import CircuitBuilder, reference
-    from qsim_ex.planning.form import form_of, written_out
+    from qsim_ex.planning.form import form_of
+    from qsim_ex.planning.written import written_out
 
     made = filled(CircuitBuilder(case.wires), case).build()
     found, start, oracle = form_of(made), vector(case.wires, case.ask["seed"]), Oracle(case.wires)
@@ -83,7 +86,7 @@ def check_form(case: Case) -> str | None:
     expected = truth_of(case, oracle=oracle).vector()
     wrong = compare.arrays("form", apply_form(start, found, made), expected, 1e-9)
     if not wrong and (written := written_out(made)):
-        wrong = compare.arrays("written out", reference.simulate(written, start), expected, 1e-9)
+        wrong = compare.arrays("written out", reference.simulate(written.circuit(made.operands), start), expected, 1e-9)
     if wrong:
         return wrong
     other = form_of(filled(_Rewriting(CircuitBuilder(case.wires)), case).build())
@@ -97,4 +100,45 @@ def check_form(case: Case) -> str | None:
     )
 
 
-KINDS = [Kind("form", draw_form, check_form)]
+def draw_written(random: Random) -> Case:
+    """A unitary program most of whose angles are numbers of a binding, with some bindings."""
+    wires = random.choice([1, 2, 3, 3, 4])
+    draw = _Draw(random, wires, 0)
+    draw.bound = True
+    lines = programs.unitary(draw, random.choice([8, 25]), prepared=False)
+    ask = {
+        "rows": random.randint(2, 6),
+        "values": draw.values,
+        "seed": random.randrange(1 << 30),
+        "sweep": random.random() < 0.7,
+        "at_once": random.random() < 0.5,
+    }
+    return Case("written", wires, 0, tuple(lines), {}, ask)
+
+
+def check_written(case: Case) -> str | None:
+    """What is written for all bindings, or for those so far, does what the gates of each do by definition."""
+    from qsim_ex import Circuit, reference
+    from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
+    from qsim_ex.planning.written import written_out
+    from qsim_ex.planning.written_bindings import WrittenBindings
+
+    numbers, start = values_of(case), vector(case.wires, case.ask["seed"])
+    builder = filled(ParameterSweepBuilder(case.wires, 0), case, None, list(numbers.T.copy()))
+    operands = builder.sweep(len(numbers)).operands(np.arange(len(numbers)))
+    known = WrittenBindings(builder.sweep(len(numbers)).template.structure, written_out)
+    for k, values in enumerate(numbers):
+        found = known.of(Bindings.of(operands if case.ask["at_once"] else operands[k : k + 1]))
+        if found is None:
+            return None
+        oracle = Oracle(case.wires)
+        oracle.branches[0] = start[:, None].copy()
+        own = Circuit.of_structure(found.structure, found.numbers(operands[k : k + 1]))
+        expected = truth_of(case, values, oracle=oracle).vector()
+        if wrong := compare.arrays(f"written for binding {k}", reference.simulate(own, start), expected, 1e-9):
+            return wrong
+    return None
+
+
+KINDS = [Kind("form", draw_form, check_form), Kind("written", draw_written, check_written)]

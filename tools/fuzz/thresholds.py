@@ -36,6 +36,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "planned_microseconds": (0, 1 << 30),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),
+    "written_bindings": (1, 2),
     "coefficients_at_once": (1, 3),
     "packed_at_once": (1, 5),
     "packed_by_numpy": (0, 4),

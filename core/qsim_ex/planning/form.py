@@ -1,28 +1,25 @@
 """The form of a circuit: Pauli rotations, then one Clifford operator, then a phase, whatever basis it was written in.
 
 Native code finds it (core/native/planner/form). Angles are those of one binding: a sum that is a multiple of π/2 is no
-rotation, so other bindings of a structure may have another form.
+rotation, so other bindings of a structure may have another form. `planning.written` has one for all bindings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString
-from qsim_ex.circuit.ops import ALWAYS, Op, Unitary, When, mask_of, wires_of
-from qsim_ex.circuit.structure import structure_of
+from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
 
-_UNBOUNDED = -1
+UNBOUNDED = -1
 
 TOLERANCE = 1e-12
 """How far angles and matrices may be off, in radians, so that double precision is as exact as before."""
@@ -96,13 +93,16 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
     tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
     as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
     """
-    made = _begun(circuit, tolerance, _UNBOUNDED)
+    made = begun(Circuit.of_structure(circuit.structure, circuit.operands[:1]), tolerance, UNBOUNDED)
     made.run()
     return made.form()
 
 
-def _begun(circuit: Circuit, tolerance: float, most: int) -> _Made:
-    """Return the form of a circuit in the making; most: of its rotations and blocks, once all is read."""
+def begun(circuit: Circuit, tolerance: float, most: int) -> FormInMaking:
+    """Return the form of a circuit in the making, one for all of its bindings.
+
+    most: of its rotations and blocks, once all is read.
+    """
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
     if circuit.num_qubits > MOST_WIRES:
@@ -110,71 +110,14 @@ def _begun(circuit: Circuit, tolerance: float, most: int) -> _Made:
             f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
         )
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
-    return _Made(instructions, np.ascontiguousarray(circuit.operands[0]), circuit.num_qubits, tolerance, most)
+    return FormInMaking(instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most)
 
 
-def written_out(
-    circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int = _UNBOUNDED, most_changes: int = _UNBOUNDED
-) -> Circuit | None:
-    """Return the form of a circuit written out as gates, which do exactly what it does.
+class FormInMaking:
+    """A form in the making in native code.
 
-    They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
-    What is written is the same in whatever basis the circuit is given, if its form is. Arguments and errors are those
-    of `form_of`. None if the form has blocks or more rotations than `most_rotations`, or its frame changes more often
-    than `most_changes`.
+    operands: complex128 [bindings, total]. What differs among bindings is sums of phases, and is never taken to be 0.
     """
-    made = _begun(circuit, tolerance, most_rotations)
-    return None if not made.run() or made.counts()[1] else made.written(most_changes)
-
-
-_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
-
-
-@lru_cache(maxsize=1)
-def _models() -> Circuit:
-    """Return a circuit with one gate of each kind, a phase of a parity, and a global phase."""
-    builder = CircuitBuilder(2)
-    for name in _GATES:
-        builder.gate(name, (0, 1) if name.startswith("c") else (0,))
-    return builder.pauli_rotation(1.0, "ZZ", (0, 1)).global_phase(1.0).build()
-
-
-@lru_cache(maxsize=1 << 14)
-def _placed(kind: int, wires: tuple[int, ...]) -> Op:
-    """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
-    model = cast(Op, _models().instructions[kind])
-
-    def moved(mask: int) -> int:
-        return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
-
-    return model._replace(
-        mixes=tuple(wires[wire] for wire in model.mixes),
-        reads=tuple(map(moved, model.reads)),
-        when=When(moved(model.when.mask), moved(model.when.value)),
-    )
-
-
-def _circuit(num_wires: int, gates: list[list[int]], angles: NDArray[np.float64]) -> Circuit:
-    """Return a circuit of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a global phase."""
-    models, ops, angles_of_phases = _models(), list[Op](), list[float]()
-    turn, phase = cast(tuple[Op, Op], models.instructions[len(_GATES) :])
-    place = models.operands.shape[1]
-    for (kind, wire, mask), angle in zip(gates, angles.tolist(), strict=False):
-        if kind == len(_GATES):
-            ops.append(Op((), (mask,), ALWAYS, turn.pattern, place + 2 * len(angles_of_phases), turn.name))
-            angles_of_phases.append(angle)
-        elif _GATES[kind].startswith("c"):
-            ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
-        else:
-            ops += [_placed(kind, (other,)) for other in wires_of(mask)]
-    ops.append(phase._replace(operand=place + 2 * len(angles_of_phases)))
-    half = np.exp(-0.5j * np.array(angles_of_phases))
-    numbers = np.concatenate([models.operands[0], np.stack([half, half.conj()], 1).ravel(), [np.exp(1j * angles[-1])]])
-    return Circuit.of_structure(structure_of(num_wires, 0, tuple(ops)), numbers[None])
-
-
-class _Made:
-    """A form in the making in native code."""
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
@@ -191,11 +134,11 @@ class _Made:
         self._num_wires = num_wires
         self._read = ops, types, operands  # kept, since they are read part by part
         self.handle = function("form_begin")(
-            ops, 0 if types is None else address(types), address(operands), num_wires, tolerance, most
+            ops, 0 if types is None else address(types), address(operands), *operands.shape, num_wires, tolerance, most
         )
 
     def run(self) -> bool:
-        """Work to the end; return whether there is a form of so few rotations."""
+        """Work to the end; return whether there is a form of so few rotations, for all bindings."""
         state = worked(self.handle, "form")
         if state == -1:
             raise NotSupported("expected gates alone, got an instruction that makes a state; take the form behind it.")
@@ -206,19 +149,6 @@ class _Made:
         counts = np.empty(4, dtype=np.int64)
         function("form_counts")(self.handle, address(counts))
         return counts.tolist()
-
-    def written(self, most_changes: int) -> Circuit | None:
-        """Return gates that do the same, of a form without blocks; None if the frame would change too often."""
-        writer = function("writer_begin")(self.handle, most_changes)
-        try:
-            if worked(writer, "writer"):
-                return None
-            count = int(function("writer_count")(writer))
-            numbers, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
-            function("writer_write")(writer, address(numbers), address(angles))
-            return _circuit(self._num_wires, numbers.tolist(), angles)
-        finally:
-            function("writer_free")(writer)
 
     def form(self) -> Form:
         """Return what native code has found."""

@@ -29,7 +29,7 @@ from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.outcome import means, provenance_of
 from qsim_ex.run.part_states import PartAnswers, PartsCollector
 from qsim_ex.run.part_values import PartValues
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, seeds_of, traverse
+from qsim_ex.run.pipeline import BatchCall, Inputs, planned_run, seeds_of, traverse
 from qsim_ex.run.request import Request
 
 
@@ -212,8 +212,8 @@ class _JointRun:
         circuit = Circuit.of_structure(parts[0].structure, bound.operands(0, 1))
         states = bound.count * own.trajectories
         wheres = self._call.assigner.many(circuit.num_qubits, states)
-        way, machines = machines_of(wheres, program, self._call.options, states)
-        run = PlannedRun(None, circuit, program, bound, own, way, machines, self._call.options)
+        run = planned_run(self._call, Inputs(None, circuit, program, bound, own, wheres, began, parts[0]))
+        program = run.program
         collector = PartsCollector(self.answers, numbers, program, live, first_visit)
         self._planned += perf_counter() - began
         with self._ticker(circuit.num_qubits, states, circuit.num_gates) as ticker:

@@ -44,7 +44,7 @@ from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, Simulat
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import PLANS, WorkQueue
-from qsim_ex.run.written_out import AS, FACT, Where, written_out
+from qsim_ex.run.written_out import FACT, Where, Written, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.program.separation import How, Separation
+    from qsim_ex.program.separation import How, SeparatePart, Separation
     from qsim_ex.run import checkpointed, over_ranks, shares
 else:
     together = later("qsim_ex.execution.together")
@@ -129,8 +129,8 @@ class BatchCall:
         )
 
 
-class _Inputs(NamedTuple):
-    """A checked run and its machines' places. began: when the call began."""
+class Inputs(NamedTuple):
+    """A checked run and its machines' places. began: when the call began. part: the one whose circuit it is, if any."""
 
     separation: Separation | None
     circuit: Circuit
@@ -139,6 +139,7 @@ class _Inputs(NamedTuple):
     request: Request
     wheres: Sequence[Assignment]
     began: float
+    part: SeparatePart | None = None
 
 
 def run_by_method(call: BatchCall) -> BatchResult:
@@ -206,7 +207,8 @@ def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchRes
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     ask = partial(asked_by, call, circuit, bound)
     wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories, ask)
-    inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
+    part = None if separation is None else separation.parts[0]
+    inputs = Inputs(separation, circuit, program, bound, request, wheres, began, part)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
     with together.in_step(ranks):
@@ -218,35 +220,43 @@ def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
     return over_ranks.asked_of(call, circuit, bound)
 
 
-def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: object) -> BatchResult:
+def _simulated(call: BatchCall, inputs: Inputs, asked_seeds: object) -> BatchResult:
     """Plan and run what was checked and assigned; asked_seeds: the seeds of the call."""
-    separation, circuit, program, bound, request, wheres, began = inputs
+    plan, gates = partial(planned_run, call, inputs), len(inputs.circuit.instructions)
+    planned = plan() if gates < MANY_GATES else while_planning(call.options.progress, gates, plan)
+    return executed(call, planned, inputs.began, asked_seeds)
+
+
+def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
+    """Plan a run of a circuit, or of what takes less time in its place."""
+    separation, circuit, program, bound, request, wheres, *_ = inputs
     options, states = call.options, bound.count * request.trajectories
-    if (gates := len(circuit.instructions)) < MANY_GATES:
-        way, machines = machines_of(wheres, program, options, states)
-    else:
-        way, machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
+    way, machines = machines_of(wheres, program, options, states)
     facts = {}
-    if states == 1 and call.may_be_heavy and (found := _written_out(call, inputs, machines[0].plans)) is not None:
-        circuit, program = found
+    if (found := _faster(call, inputs, machines[0].plans)) is not None:
+        circuit, program, bound, fact = found
         way, machines = machines_of(wheres, program, options, states)
-        bound, facts = own_bindings(circuit), {FACT: AS}
-    planned = PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
-    return executed(call, planned, began, asked_seeds)
+        facts = {FACT: fact}
+    return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 
 
-def _written_out(call: BatchCall, inputs: _Inputs, plans: Sequence[Plan]) -> tuple[Circuit, Program] | None:
-    """Return the circuit and the program that run in place of those of a call, if others are faster."""
-    separation, circuit, program, bound, request, wheres, _ = inputs
-    if separation is not None or program.branches or wheres[0].ranks is not None or call.options.checkpoint is not None:
+def _faster(call: BatchCall, inputs: Inputs, plans: Sequence[Plan]) -> Written | None:
+    """Return what runs in place of a circuit that has some plans; None if nothing is that is faster."""
+    where, options, part, bound = inputs.wheres[0], call.options, inputs.part, inputs.bound
+    if not call.may_be_heavy or inputs.program.branches:
+        return None
+    if where.ranks is not None or options.checkpoint is not None:
         return None
 
     def planned(written: Circuit) -> tuple[Program, Sequence[Plan]]:
-        program = program_of(written.structure, bool(request.observables), 0, call.groups)
-        return program, machines_of(wheres, program, call.options, 1)[1][0].plans
+        if part is None:
+            program = program_of(written.structure, bool(call.observables), 0, call.groups)
+        else:
+            program = replace(part, structure=written.structure).program(bool(call.observables))
+        return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans
 
-    circuit = Circuit.of_structure(circuit.structure, bound.operands(0, 1))
-    return written_out(circuit, lambda: plans, Where(wheres[0].device, wheres[0].deployment, call.options), planned)
+    place = Where(where.device, where.deployment, options)
+    return written_out(inputs.circuit.structure, bound, lambda: plans, place, planned)
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:

@@ -27,9 +27,9 @@ from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
-from qsim_ex.run.pipeline import BatchCall, way_of
+from qsim_ex.run.pipeline import BatchCall, own_bindings, way_of
 from qsim_ex.run.plan_charts import chart_of
-from qsim_ex.run.written_out import AS, Where, written_out
+from qsim_ex.run.written_out import Where, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def plans(circuit: Circuit, options: Options) -> list[Plan]:
 
 
 class _Planned(NamedTuple):
-    """A circuit that is simulated as a whole. written: whether another one runs in its place, whose program this is."""
+    """A circuit that is simulated as a whole. written: how the one is written that runs in its place; "" for none."""
 
     program: Program
     plans: tuple[Plan, ...]
     device: HypotheticalDevice
     deployment: Deployment
-    written: bool
+    written: str
 
 
 def _planned(circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None) -> _Planned:
@@ -67,14 +67,14 @@ def _planned(circuit: Circuit, program: Program, options: Options, machine: Clus
         return program, planned(program)
 
     found, where = planned(program), Where(device, deployment, options)
-    alone = machine is None and options.checkpoint is None and len(circuit.operands) == 1 and not program.branches
+    may = machine is None and options.checkpoint is None and not program.branches
     if (
-        alone
+        may
         and BatchCall.of_shots(circuit, options).may_be_heavy
-        and (other := written_out(circuit, lambda: found, where, anew, again=True))
+        and (other := written_out(circuit.structure, own_bindings(circuit), lambda: found, where, anew, again=True))
     ):
-        return _Planned(other[1], planned(other[1]), device, deployment, written=True)
-    return _Planned(program, found, device, deployment, written=False)
+        return _Planned(other.program, planned(other.program), device, deployment, other.fact)
+    return _Planned(program, found, device, deployment, "")
 
 
 def _parts(
@@ -187,7 +187,7 @@ def _explained(
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
     if written:
-        lines.append(f"the circuit runs {AS} in a Clifford frame that changes, which takes less time")
+        lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))
     if program.branches and USUAL[options.method].draws:
         lines += filter(None, [way_of([(device, deployment)], program, options).description])

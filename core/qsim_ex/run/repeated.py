@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Device, LoadsNumbers
@@ -81,9 +82,9 @@ class RepeatedCircuit:
             program = unitary_program(written.structure)
             return program, (self._plan(program, written.num_qubits, device),)
 
-        place = Where(device, where.deployment, self._options)
-        found = written_out(circuit, lambda: planned(circuit)[1], place, planned)
-        return circuit if found is None else found[0]
+        bound, place = Bindings.of(circuit.operands[:1]), Where(device, where.deployment, self._options)
+        found = written_out(structure, bound, lambda: planned(circuit)[1], place, planned)
+        return circuit if found is None else found.circuit
 
     def _plan(self, program: Program, num_wires: int, device: Device) -> Plan:
         """Return the plan of a program from |0…0⟩."""

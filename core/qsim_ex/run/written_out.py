@@ -1,14 +1,15 @@
 """What is written out of a circuit's form in its place, where that is predicted to be faster.
 
 A circuit has nearly the same form in every basis (`planning.form`), so what is written out of it does not take longer
-where a transpiler wrote the circuit in the gates of a machine. Where it is not faster than the circuit as it came, that
-is run, and its structure is not tried again there.
+where a transpiler wrote the circuit in the gates of a machine. One circuit is written for all bindings of a structure
+(`planning.written_bindings`); where there is none, that of one binding is written for it alone. Where it is not faster
+than the circuit as it came, that is run, and its structure is not tried again there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.hypothetical import HypotheticalDevice
 from qsim_ex.devices.memory import state_bytes
@@ -25,7 +27,9 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.cost.rates import Rates
-from qsim_ex.planning.form import written_out as form_written_out
+from qsim_ex.planning.written import WrittenCircuit
+from qsim_ex.planning.written import written_out as write
+from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.program.program import Program
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
@@ -34,16 +38,19 @@ FACT = "written"
 """The fact of a result that says in which words its circuit was run."""
 
 AS = "as Pauli rotations"
+AS_ONE = f"{AS}, for this binding alone"
 
 
 class _Tried:
     """What is known of a structure in a place.
 
-    slower: whether nothing faster is to be written out of it there. postponed: whether what is written was not planned
-    when the structure first came, since that takes longer than the run.
+    slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
+    slower. faster: the structure that is known to be faster. postponed: whether what is written was not planned when
+    the structure first came, since that takes longer than the run.
     """
 
-    slower = postponed = False
+    slower = alone = postponed = False
+    faster: Structure | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -72,74 +79,121 @@ class Where(NamedTuple):
         return one * sum(arrays.passes for arrays in native if arrays)
 
 
+Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+
+
+class Written(NamedTuple):
+    """What runs in the place of a circuit: another one with its bindings, and its program. fact: how it was written."""
+
+    circuit: Circuit
+    program: Program
+    bound: Bindings
+    fact: str
+
+
 def written_out(
-    circuit: Circuit,
+    structure: Structure,
+    bound: Bindings,
     plans: Callable[[], Sequence[Plan]],
     where: Where,
-    planned: Callable[[Circuit], tuple[Program, Sequence[Plan]]],
+    planned: Planned,
     *,
     again: bool = False,
-) -> tuple[Circuit, Program] | None:
-    """Return the circuit that runs in place of another one, with its program; None if that is not faster.
+) -> Written | None:
+    """Return what runs in place of some bindings of a structure; None if that is not faster.
 
-    circuit: with one binding. plans: returns those of its segments. planned: makes the program of what is written, and
-    its plans. again: whether the circuit comes again, so that planning need not pay within this run.
+    plans: returns those of its segments. planned: makes the program of what is written, and its plans. again: whether
+    the circuit comes again, so that planning need not pay within this run.
     """
     if not thresholds.now.written_percent:
         return None
-    tried = _tried(circuit.structure, where.deployment, where.options.dtype, where.options.threads)
+    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1)
     if tried.slower:
         return None
-    seconds = where.seconds(plans())
-    written = _promising(circuit, seconds)
-    if written is not None and not (again or tried.postponed):
-        tried.postponed = 1e6 * seconds < thresholds.now.planned_microseconds * len(written.instructions)
-        if tried.postponed:
-            return None
-    found = None
-    if written is not None:
-        program, others = planned(written)
-        limit = thresholds.now.written_percent * where.rates.surely * seconds
-        found = (written, program) if 100 * where.seconds(others) < limit else None
-    tried.slower = found is None
-    return found
+    seconds, now = where.seconds(plans()), thresholds.now
+    for written, fact in _candidates(structure, bound, seconds, tried):
+        first = _numbers(written, bound, 0, 1)
+        circuit = Circuit.of_structure(written.structure, first)
+        if tried.faster is None and not (again or tried.postponed):
+            gates = len(written.structure.instructions)
+            tried.postponed = 1e6 * seconds * bound.count < now.planned_microseconds * gates
+            if tried.postponed:
+                return None
+        program, others = planned(circuit)
+        limit = now.written_percent * where.rates.surely * seconds
+        if tried.faster is not written.structure and 100 * where.seconds(others) >= limit:
+            tried.alone = True
+            continue
+        tried.faster = written.structure
+        other = Bindings.of(first) if bound.count == 1 else Bindings(bound.count, partial(_numbers, written, bound))
+        return Written(circuit, program, other, fact)
+    tried.slower = True
+    return None
 
 
-def _promising(circuit: Circuit, seconds: float) -> Circuit | None:
-    """Return what is written out of a circuit whose run takes some seconds; None if it promises nothing."""
-    structure, now = circuit.structure, thresholds.now
-    gates = _gates_of(structure)
-    if gates == 0 or 1e6 * seconds < max(now.written_microseconds, 1e-3 * now.written_nanoseconds * gates):
-        return None
+def _numbers(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
+    return written.numbers(bound.operands(begin, end))
+
+
+def _candidates(
+    structure: Structure, bound: Bindings, seconds: float, tried: _Tried
+) -> Iterator[tuple[WrittenCircuit, str]]:
+    """Yield what may run in place of some bindings, each of which takes some seconds; nothing where it would not pay.
+
+    It is what is written for all bindings, or for this one alone, if that is something else.
+    """
+    now, gates = thresholds.now, _gates_of(structure)
+    if not gates or 1e9 * seconds < now.written_nanoseconds * gates:
+        return
+    if 1e6 * seconds * bound.count < now.written_microseconds:
+        return
     changes = int(1e6 * seconds) // now.change_microseconds if now.change_microseconds else -1
-    return _written(structure, gates, changes, circuit.operands.tobytes())
+    known = _known(structure, gates, changes)
+    if not tried.alone and (written := known.of(bound)):
+        yield written, AS
+    if bound.count > 1 or known.compares_nothing:
+        return
+    if written := _alone(structure, gates, changes, bound.operands(0, 1).tobytes()):
+        yield written, AS_ONE
 
 
+@lru_cache(maxsize=1024)
 def _gates_of(structure: Structure) -> int:
     """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
-    if not structure.kinds <= {Op, Permutation, Measure, Save}:
+    if structure.num_qubits > MOST_WIRES or not structure.kinds <= {Op, Permutation, Measure, Save}:
         return 0
     kinds = list(map(type, structure.instructions))
     gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
     return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
 
 
+@lru_cache(maxsize=32)  # each with numbers of a few of its bindings
+def _known(structure: Structure, gates: int, changes: int) -> WrittenBindings:
+    """Return what is written out of a structure."""
+    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
+    return WrittenBindings(only, partial(_written, structure, gates, changes))
+
+
 @lru_cache(maxsize=8)  # each with all numbers of its circuit
-def _written(structure: Structure, gates: int, changes: int, operands: bytes) -> Circuit | None:
-    """Return a circuit as it is written out; None if that cannot be, or promises nothing."""
+def _alone(structure: Structure, gates: int, changes: int, operands: bytes) -> WrittenCircuit | None:
+    """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
-    instructions, wires = structure.instructions, structure.num_qubits
-    if wires > MOST_WIRES:
-        return None
-    given = Circuit.of_structure(structure_of(wires, 0, instructions[:gates]), numbers)
+    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
+    return _written(structure, gates, changes, Circuit.of_structure(only, numbers))
+
+
+def _written(structure: Structure, gates: int, changes: int, given: Circuit) -> WrittenCircuit | None:
+    """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
     now = thresholds.now
     most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
-    written = form_written_out(given, most_rotations=most, most_changes=changes)
-    if written is None:
+    found = write(given, most_rotations=most, most_changes=changes)
+    if found is None:
         return None
-    whole = structure_of(wires, structure.num_clbits, (*written.instructions, *instructions[gates:]))
-    return Circuit.of_structure(whole, written.operands)
+    behind = structure.instructions[gates:]
+    whole = structure_of(structure.num_qubits, structure.num_clbits, (*found.structure.instructions, *behind))
+    return WrittenCircuit(whole, found.numbers)
 
 
 thresholds.depends(_tried)
-thresholds.depends(_written)
+thresholds.depends(_known)
+thresholds.depends(_alone)

@@ -72,6 +72,8 @@ class OfPlanning:
         comes again. Planning it takes up to 20 µs a gate, and a first run on a GPU twice its predicted time.
     gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
         is good. 0 stands for no limit. written_rotations: the most rotations.
+    written_bindings: the most bindings of a matrix that are compared, so that one circuit is written for all; where
+        these are too few each binding is written anew, as all are with 1.
     """
 
     jointly: int = 10
@@ -90,6 +92,7 @@ class OfPlanning:
     planned_microseconds: int = 8
     gates_of_a_rotation: int = 3
     written_rotations: int = 4096
+    written_bindings: int = 4
 
 
 @dataclass(frozen=True)

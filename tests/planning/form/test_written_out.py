@@ -15,7 +15,7 @@ from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.form import written_out
+from qsim_ex.planning.written import written_out
 from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
@@ -41,7 +41,7 @@ def test_what_is_written_out_is_the_circuit(circuit: Circuit, looked_at: int, tr
     numbers = {"rotations_looked_at": looked_at, "strings_tried": tried, "strings_in_the_way": in_the_way}
     with thresholds.instead(**numbers):
         written = written_out(circuit)
-    assert written is None or distance(circuit, written) < 1e-11
+    assert written is None or distance(circuit, written.circuit(circuit.operands)) < 1e-11
 
 
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"grover", "walk", "three_wires"}))
@@ -51,18 +51,18 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
     circuit = transpiled(FAMILIES[name](8), 8, BASES[len(name) % len(BASES)], 1)
     written = written_out(circuit)
     assert written
-    assert distance(circuit, written) < 1e-10
+    assert distance(circuit, written.circuit(circuit.operands)) < 1e-10
 
 
 @pytest.mark.parametrize("name", ["hubbard", "uccsd", "adder", "kernel", "surface_code"])
 def test_one_circuit_is_written_for_all_bases(name: str) -> None:
     """Whatever basis a circuit is given in, the same gates are written of it, with the same angles."""
     gates = FAMILIES[name](8)
-    written = [written_out(transpiled(gates, 8, basis, 1)) for basis in BASES]
+    given = [transpiled(gates, 8, basis, 1) for basis in BASES]
+    written = [found.circuit(one.operands) for one in given if (found := written_out(one))]
+    assert len(written) == len(BASES)
     first = written[0]
-    assert first
     for other in written:
-        assert other
         assert [one._replace(operand=0) for one in other.instructions if isinstance(one, Op)] == [
             one._replace(operand=0) for one in first.instructions if isinstance(one, Op)
         ]

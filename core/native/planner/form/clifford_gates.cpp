@@ -33,9 +33,9 @@ void pass(const Gate& gate, SignedPauli& string) {
             string.negative ^= ((before - count(of.x & of.z)) >> 1) & 1;
             return;
         case Gate::cz: {  // which is CX between H on the wires of the mask
-            const Gate around{Gate::h, 0, gate.mask, 0};
+            const Gate around{Gate::h, 0, gate.mask};
             pass(around, string);
-            pass({Gate::cx, gate.wire, gate.mask, 0}, string);
+            pass({Gate::cx, gate.wire, gate.mask}, string);
             pass(around, string);
             return;
         }
@@ -63,12 +63,12 @@ class CliffordGates {
         each(flipping_, [&](int wire) { without_flips(wire); });
         each(flipping_, [&](int wire) {
             std::swap(x_[place(wire)], z_[place(wire)]);
-            behind_.push_back({Gate::h, 0, unit(wire), 0});
+            behind_.push_back({Gate::h, 0, unit(wire)});
         });
         for (int wire = 0; wire < wires(); ++wire) without_phases(wire, x_);
         for (int wire = 0; wire < wires(); ++wire) {
-            if (x_[place(wire)].negative) before({Gate::z, 0, unit(wire), 0});
-            if (z_[place(wire)].negative) before({Gate::x, 0, unit(wire), 0});
+            if (x_[place(wire)].negative) before({Gate::z, 0, unit(wire)});
+            if (z_[place(wire)].negative) before({Gate::x, 0, unit(wire)});
         }
         for (auto gate = behind_.rbegin(); gate != behind_.rend(); ++gate) {
             gates.push_back(*gate);
@@ -98,8 +98,8 @@ class CliffordGates {
         each(flipping_, [&](int wire) {
             const Mask mine = ~flipping_ | left;
             const Mask& x = z_[place(wire)].pauli.x;
-            if (!(x >> wire & 1)) before({Gate::cx, lowest(x & mine), unit(wire), 0});
-            if (const Mask others = x & ~unit(wire)) before({Gate::cx, wire, others, 0});
+            if (!(x >> wire & 1)) before({Gate::cx, lowest(x & mine), unit(wire)});
+            if (const Mask others = x & ~unit(wire)) before({Gate::cx, wire, others});
             left &= ~unit(wire);
         });
     }
@@ -110,16 +110,16 @@ class CliffordGates {
         each(still, [&](int wire) {
             const Mask mine = ~still | left;
             const Mask& z = z_[place(wire)].pauli.z;
-            if (!(z >> wire & 1)) before({Gate::cx, wire, unit(lowest(z & mine)), 0});
-            each(z & ~unit(wire), [&](int other) { before({Gate::cx, other, unit(wire), 0}); });
+            if (!(z >> wire & 1)) before({Gate::cx, wire, unit(lowest(z & mine))});
+            each(z & ~unit(wire), [&](int other) { before({Gate::cx, other, unit(wire)}); });
             left &= ~unit(wire);
         });
     }
     // Lets an image that flips its own wire be X there, by phases before the operator.
     void without_phases(int wire, const std::vector<SignedPauli>& images) {
         const Mask z = images[place(wire)].pauli.z;
-        if (z & unit(wire)) before({Gate::s, 0, unit(wire), 0});
-        if (const Mask others = z & ~unit(wire)) before({Gate::cz, wire, others, 0});
+        if (z & unit(wire)) before({Gate::s, 0, unit(wire)});
+        if (const Mask others = z & ~unit(wire)) before({Gate::cz, wire, others});
     }
     // Lets the image of X of a wire whose Z is X be Z there, by phases behind the operator.
     void without_flips(int wire) {
@@ -139,7 +139,7 @@ class CliffordGates {
             const SignedPauli one = product(x, to_z, 0);
             to_x = product(to_x, z, 0), x = one;
         }
-        behind_.push_back({kind, first, unit(last), 0});
+        behind_.push_back({kind, first, unit(last)});
     }
 
     std::vector<SignedPauli> x_, z_;

@@ -2,6 +2,7 @@
 
 #include "planner/form/form.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/export.hpp"
@@ -20,8 +21,10 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 
 }  // namespace
 
-Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most)
-    : reader_(std::move(reader)), operands_(operands), tolerance_(tolerance), most_(most), frame_(wires),
+Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
+           double tolerance, Int most)
+    : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
+      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most), frame_(wires),
       layers_(new Layers(frame_, tolerance, true)) {}
 
 bool Form::read() {
@@ -35,13 +38,15 @@ Form::State Form::advance() {
         add_again();
         return state_;
     }
+    const auto stopped = [&] { return state_ == State::refused || state_ == State::varies; };
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
             state_ = reader_->done() ? State::again : State::read;
             break;
         }
         const plan::Circuit::Row& row = circuit_.rows[row_++];
-        if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_})) state_ = State::refused;
+        if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_}) && !stopped())
+            state_ = State::refused;
         mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
         joins_ += row.num_mixes + row.num_reads + count(row.when.mask) > 1;
         if (state_ == State::add && is_too_dense(2 * most_)) state_ = State::too_many;  // some merge with later ones
@@ -69,9 +74,44 @@ bool Form::add(const Instruction& of) {
                                   return out;
                               }(),
                               operands_ + of.row->operand};
+    if (of.row->unitary && varies(of)) return add_varying(of, operation);
     const Product* found = of.row->unitary ? product(of, operation) : nullptr;
     if (found) add_rotations(of, *found);
     else add_block(of);
+    return true;
+}
+
+// Tells whether the numbers of an instruction differ among bindings.
+bool Form::varies(const Instruction& of) const {
+    const std::size_t size = std::size_t{1} << (of.row->num_reads + 2 * of.row->num_mixes);
+    const Complex* first = operands_ + of.row->operand;
+    for (std::size_t k = 1; k < samples_; ++k)
+        if (!std::equal(first, first + size, first + k * stride_)) return true;
+    return false;
+}
+
+// Adds an instruction whose numbers differ; returns whether it is rotations by sums of phases.
+bool Form::add_varying(const Instruction& of, const Operation& operation) {
+    std::vector<Operation> bindings(samples_, operation);
+    for (std::size_t k = 0; k < samples_; ++k) bindings[k].entries += k * stride_;
+    if (!find_varying(bindings, tolerance_, varying_)) return state_ = State::varies, false;
+    const auto angle = [&](const VaryingRotation& one) {
+        Angle out{one.angle};
+        for (const Multiple& of : one.multiples)
+            out = frame_.sums.plus(out, frame_.sums.multiple(num_phases + of.phase, of.by));
+        return out;
+    };
+    frame_.phase = frame_.sums.plus(frame_.phase, angle(varying_.phase));
+    for (const VaryingRotation& one : varying_.rotations) add_rotation(of, one.pauli, angle(one));
+    const auto place = [&](Index entry) {
+        return entry == Share::none ? entry : static_cast<Index>(of.row->operand) + entry;
+    };
+    for (const Input& one : varying_.inputs) inputs.push_back({num_phases + one.phase, place(one.entry), one.by});
+    for (const Share& one : varying_.shares) {
+        const Index phase = one.phase == Share::none ? one.phase : num_phases + one.phase;
+        shares.push_back({place(one.entry), phase, one.conjugate, one.by});
+    }
+    num_phases += varying_.num_phases;
     return true;
 }
 
@@ -112,23 +152,30 @@ void Form::add_permutation(const Instruction& of) {
 }
 
 void Form::add_rotations(const Instruction& of, const Product& product) {
+    frame_.phase.value += product.phase;
+    for (const LocalRotation& one : product.rotations) add_rotation(of, one.pauli, {one.angle});
+}
+
+// Adds a rotation about a string on the arguments of an instruction.
+void Form::add_rotation(const Instruction& of, const LocalPauli& about, const Angle& angle) {
     Mask read[16];
     std::size_t place = 0;
     if (of.row->type == plan::Circuit::op)
         for (; place < of.row->num_reads; ++place) read[place] = of.reads[place];
     each(of.row->when.mask, [&](int wire) { read[place++] = unit(wire); });
-    frame_.phase += product.phase;
-    for (const LocalRotation& one : product.rotations) {
-        Pauli on;
-        each(one.pauli.x, [&](int wire) { on.x |= unit(of.mixes[wire]); });
-        each(one.pauli.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
-        each(one.pauli.reads, [&](int number) { on.z ^= read[number]; });
-        const SplitAngle angle = split_angle(one.angle, tolerance_);
-        frame_.turn(on, angle.quarters);
-        if (angle.rest == 0) continue;
-        const SignedPauli image = frame_.tableau.image(on);
-        layers_->add(image.pauli, image.negative ? -angle.rest : angle.rest);
+    Pauli on;
+    each(about.x, [&](int wire) { on.x |= unit(of.mixes[wire]); });
+    each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
+    each(about.reads, [&](int number) { on.z ^= read[number]; });
+    Angle left = angle;
+    if (!angle.varies()) {
+        const SplitAngle split = split_angle(angle.value, tolerance_);
+        frame_.turn(on, split.quarters);
+        if (split.rest == 0) return;
+        left.value = split.rest;
     }
+    const SignedPauli image = frame_.tableau.image(on);
+    layers_->add(image.pauli, image.negative ? -left : left);
 }
 
 void Form::add_block(const Instruction& of) {
@@ -184,7 +231,7 @@ void Form::finish() {
         for (const Index number : layers_->layer(layer)) {
             const Item& item = layers_->item(number);
             if (!item.is_block()) {
-                const bool eighth = std::fabs(std::fabs(item.angle) - pi / 4) <= tolerance_;
+                const bool eighth = !item.angle.varies() && std::fabs(std::fabs(item.angle.value) - pi / 4) <= tolerance_;
                 rotations.push_back({item.pauli, item.angle, layer});
                 key = mixed_in(mixed_in(mixed_in(key, item.pauli.x), item.pauli.z), eighth);
                 continue;
@@ -197,7 +244,8 @@ void Form::finish() {
         }
     }
     layers_.reset();
-    phase = std::remainder(frame_.phase + frame_.first_phase() * (pi / 4), 2 * pi);
+    phase = frame_.phase;
+    phase.value = std::remainder(phase.value + frame_.first_phase() * (pi / 4), 2 * pi);
     state_ = State::done;
 }
 
@@ -217,6 +265,7 @@ qx::Int advanced(Form& made) {
         case Form::State::read: return 2;
         case Form::State::refused: return -1;
         case Form::State::too_many: return -2;
+        case Form::State::varies: return -3;
         default: return 1;
     }
 }
@@ -224,14 +273,14 @@ qx::Int advanced(Form& made) {
 }  // namespace
 
 // Returns the form in the making of a tuple of operations on so many wires, at most 64; 0 if they cannot be read, and then a
-// Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers, which stay where they are. most:
-// as `Form` takes it.
-QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int wires, double tolerance,
-                       qx::Int most)) {
+// Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers [samples, stride], which stay
+// where they are. most: as `Form` takes it.
+QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int samples, qx::Int stride,
+                       qx::Int wires, double tolerance, qx::Int most)) {
     return Owned<Form>::make([&]() -> Form* {
         auto reader = std::make_unique<qx::plan::Reader>(ops, types);
-        auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands),
-                                           static_cast<int>(wires), tolerance, most);
+        auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands), samples,
+                                           stride, static_cast<int>(wires), tolerance, most);
         return made->read() ? made.release() : nullptr;
     });
 }
@@ -242,7 +291,7 @@ QX_EXPORT(form_read, (qx::Int form)) {
 }
 
 // Goes on for about so many milliseconds; returns 0 when the form is done, 1 while it is not, 2 if it waits for `form_read`,
-// -1 if an instruction makes a state, -2 if there are too many rotations and blocks.
+// -1 if an instruction makes a state, -2 if there are too many rotations and blocks, -3 if one varies in more than phases.
 QX_EXPORT(form_advance, (qx::Int form, qx::Int milliseconds)) {
     return Owned<Form>::change(form,
                                [&](Form& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });
@@ -266,9 +315,9 @@ QX_EXPORT(form_write, (qx::Int form, qx::Int* strings, qx::Int* numbers, double*
     };
     for (const auto& one : made.rotations) {
         write(one.pauli);
-        *numbers++ = static_cast<qx::Int>(one.layer), *angles++ = one.angle;
+        *numbers++ = static_cast<qx::Int>(one.layer), *angles++ = one.angle.value;
     }
-    *angles = made.phase;
+    *angles = made.phase.value;
     for (const auto& one : made.blocks)
         for (const auto number : {one.instruction, one.count, one.layer}) *numbers++ = static_cast<qx::Int>(number);
     for (const auto& one : made.generators) write(one.pauli), *numbers++ = one.negative;
@@ -279,6 +328,30 @@ QX_EXPORT(form_write, (qx::Int form, qx::Int* strings, qx::Int* numbers, double*
             write({row[0], row[1]});
             *numbers++ = of_z ? tableau.z_negative(wire) : tableau.x_negative(wire);
         }
+    return 0;
+}
+
+// Writes of a form how many phases vary, and of how many inputs and shares they are; see `Form`.
+QX_EXPORT(form_varying, (qx::Int form, qx::Int* out)) {
+    const Form& made = Owned<Form>::at(form);
+    out[0] = made.num_phases;
+    out[1] = static_cast<qx::Int>(made.inputs.size()), out[2] = static_cast<qx::Int>(made.shares.size());
+    return 0;
+}
+
+// Writes phase and place of each input, and then place, phase and whether it is the conjugate, of each share, with -1 for
+// none; and the numbers by which they are multiplied, one after another.
+QX_EXPORT(form_write_varying, (qx::Int form, qx::Int* places, double* by)) {
+    const Form& made = Owned<Form>::at(form);
+    const auto number = [](qx::form::Index of) { return of == qx::form::Share::none ? qx::Int{-1} : qx::Int{of}; };
+    for (const auto& one : made.inputs) {
+        *places++ = one.phase, *places++ = number(one.entry);
+        *by++ = one.by.real(), *by++ = one.by.imag();
+    }
+    for (const auto& one : made.shares) {
+        *places++ = one.entry, *places++ = number(one.phase), *places++ = one.conjugate;
+        *by++ = one.by.real(), *by++ = one.by.imag();
+    }
     return 0;
 }
 

@@ -3,13 +3,14 @@
 // Whatever basis a circuit was written in, its Clifford gates are moved behind all rotations, where they only say how each
 // wire is read, and what is left is a list of rotations about Pauli strings. Rotations merge, turns of virtual qubits are
 // written with fewest rotations, and layers put what commutes in order. So most circuits have the same form in all bases.
-// Angles are those of one binding: where a sum of them is a quarter turn, that is no rotation.
+// Angles are those of one binding: where a sum of them is a quarter turn, that is no rotation. Of several bindings, what
+// differs among them is sums of phases, and such a rotation is there whatever its angle: so the form is one for them all.
 #pragma once
 
 #include <memory>
 
 #include "planner/circuit.hpp"
-#include "planner/form/gates/product.hpp"
+#include "planner/form/gates/varying.hpp"
 #include "planner/form/layers.hpp"
 
 namespace qx::form {
@@ -17,7 +18,7 @@ namespace qx::form {
 // exp(-i angle/2 P) in a layer; what stands in one layer commutes.
 struct Rotation {
     Pauli pauli;
-    double angle;
+    Angle angle;
     std::uint64_t layer;
 };
 
@@ -29,14 +30,16 @@ struct BlockOfForm {
 
 class Form {
   public:
-    // operands: the numbers of a circuit, which stay where they are until the form is done. tolerance: what an angle, or a
-    // matrix, may be off. most: how many rotations there may be once all is read, and twice as many on the way. There may be no
-    // blocks then, and as the circuit is read at most two rotations for each instruction on several wires, and
-    // `rotations_ahead` more; negative for no limit.
-    Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, int wires, double tolerance, Int most);
+    // operands: the numbers of a circuit, [samples, stride], which stay where they are until the form is done: those of
+    // some bindings. tolerance: what an angle, or a matrix, may be off. most: how many rotations there may be once all is
+    // read, and twice as many on the way. There may be no blocks then, and as the circuit is read at most two rotations for
+    // each instruction on several wires, and `rotations_ahead` more; negative for no limit.
+    Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
+         Int most);
 
     // `refused`: an instruction makes a state, and has no form. `too_many`: there are too many rotations, or a block.
-    enum class State { read, add, again, done, refused, too_many };
+    // `varies`: an instruction differs among bindings in more than phases.
+    enum class State { read, add, again, done, refused, too_many, varies };
 
     // Does a bounded amount of work. In state `read` it waits for `read`.
     State advance();
@@ -48,7 +51,12 @@ class Form {
     std::vector<BlockOfForm> blocks;
     std::vector<SignedPauli> generators;
     std::uint64_t key = 0;  // of all Pauli strings, layer by layer, and of which angles are eighth turns
-    double phase = 0;       // the tableau's operator has a positive amplitude where C|0…0⟩ has its first one
+    Angle phase;            // the tableau's operator has a positive amplitude where C|0…0⟩ has its first one
+    // Of what varies: phases, whose inputs are numbers of the circuit, and what these have to be.
+    Index num_phases = 0;
+    std::vector<Input> inputs;
+    std::vector<Share> shares;
+    const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }
 
   private:
@@ -61,16 +69,20 @@ class Form {
 
     bool add(const Instruction& of);
     bool is_too_dense(Int most) const;
+    bool varies(const Instruction& of) const;
+    bool add_varying(const Instruction& of, const Operation& operation);
     const Product* product(const Instruction& of, const Operation& operation);
     bool is_literal(Index pattern);
     void add_permutation(const Instruction& of);
     void add_rotations(const Instruction& of, const Product& product);
+    void add_rotation(const Instruction& of, const LocalPauli& about, const Angle& angle);
     void add_block(const Instruction& of);
     void add_again();
     void finish();
 
     std::unique_ptr<plan::Reader> reader_;
     const Complex* operands_;
+    std::size_t samples_, stride_;
     double tolerance_;
     Int most_;
     State state_ = State::read;
@@ -83,6 +95,7 @@ class Form {
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;
     Product made_;
+    VaryingProduct varying_;
     Frame frame_;
     std::unique_ptr<Layers> layers_, before_;
     std::size_t layer_ = 0;  // of `before_`, that is added next

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "planner/form/angle.hpp"
 #include "planner/form/stabilizer_state.hpp"
 #include "planner/form/tableau.hpp"
 
@@ -13,7 +14,8 @@ class Frame {
     explicit Frame(int wires) : tableau(wires), state_(wires) {}
 
     Tableau tableau;
-    double phase = 0;  // of all, but for that of the tableau's operator
+    Angle phase;  // of all, but for that of the tableau's operator
+    Sums sums;    // of the angles of all rotations, and of this one
 
     // Lets exp(-i k π/4 Q) act after the operator.
     void turn(const Pauli& q, int quarters) {

@@ -154,32 +154,40 @@ void Layers::quarter(const Pauli& about, int quarters) {
     for (std::size_t k = waits_; k < moved_.size(); ++k) {
         Item& item = moved_[k];
         SignedPauli one{item.pauli};
-        if (!item.is_block() && turn(one, about, quarters)) item.pauli = one.pauli, item.angle *= one.negative ? -1 : 1;
+        if (!item.is_block() && turn(one, about, quarters))
+            item.pauli = one.pauli, item.angle = one.negative ? -item.angle : item.angle;
         for (Index j = 0; j < item.count; ++j) turn(generators_[item.first + j], about, quarters);
     }
 }
 
 // Adds an angle to that of a rotation with which all behind it commutes.
-void Layers::merge(Index number, double angle) {
+void Layers::merge(Index number, const Angle& angle) {
     ++changes_;
     const Pauli pauli = items_[number].pauli;
-    const SplitAngle sum = split_angle(items_[number].angle + angle, tolerance_);
-    items_[number].angle = sum.rest;
+    Angle& own = items_[number].angle;
+    own = frame_.sums.plus(own, angle);
+    if (own.varies()) return;
+    const SplitAngle sum = split_angle(own.value, tolerance_);
+    own.value = sum.rest;
     if (sum.rest == 0) remove(number);
     if (sum.quarters) quarter(pauli, sum.quarters);
 }
 
 // looks: whether it may be part of a turn that is written anew.
-void Layers::add(const Pauli& pauli, double angle, bool looks) {
-    const SplitAngle split = split_angle(angle, tolerance_);
-    if (split.quarters) quarter(pauli, split.quarters);
-    if (split.rest == 0) return;
+void Layers::add(const Pauli& pauli, const Angle& angle, bool looks) {
+    Angle own = angle;
+    if (!angle.varies()) {
+        const SplitAngle split = split_angle(angle.value, tolerance_);
+        if (split.quarters) quarter(pauli, split.quarters);
+        if (split.rest == 0) return;
+        own.value = split.rest;
+    }
     const std::size_t layer = depth(pauli, layers_.size());
     const Index name = name_of(pauli), equal = found(name, layer);
-    if (equal != none) return merge(equal, split.rest);
+    if (equal != none) return merge(equal, own);
     Run run;
-    if (looks && layer > 1 && find_run(pauli, split.rest, layer, run) && rewrite(run)) return;
-    put({pauli, split.rest, 0, name}, layer);
+    if (looks && !own.varies() && layer > 1 && find_run(pauli, own.value, layer, run) && rewrite(run)) return;
+    put({pauli, own, 0, name}, layer);
 }
 
 void Layers::put_block(Item item) {
@@ -213,13 +221,13 @@ Index Layers::only_neighbour(const Pauli& pauli, std::size_t layer) const {
 // Finds Q in the layer before `layer`, and before it P or the third string of both, with nothing else between.
 bool Layers::find_run(const Pauli& pauli, double angle, std::size_t layer, Run& out) const {
     const Index second = only_neighbour(pauli, layer - 1);
-    if (second == none) return false;
+    if (second == none || items_[second].angle.varies()) return false;
     const Pauli rest{pauli.x ^ items_[second].pauli.x, pauli.z ^ items_[second].pauli.z};
     for (const Pauli& before : {pauli, rest}) {
         const Index name = known_name(before);
         if (name == none) continue;
         const Index first = found(name, depth(before, layer - 1));
-        if (first != none) return out = {first, second, pauli, angle}, true;
+        if (first != none && !items_[first].angle.varies()) return out = {first, second, pauli, angle}, true;
     }
     return false;
 }
@@ -268,8 +276,8 @@ bool Layers::rewrite(const Run& run) {
     std::array<int, 3> order{0, 1, 2};
     std::sort(order.begin(), order.end(), [&](int a, int b) { return axes[a] < axes[b]; });
     const bool again = first.pauli == run.third;
-    const Turn whole =
-        Turn::about(own, run.angle) * Turn::about(other, second.angle) * Turn::about(again ? own : 2, first.angle);
+    const Turn whole = Turn::about(own, run.angle) * Turn::about(other, second.angle.value) *
+                       Turn::about(again ? own : 2, first.angle.value);
     Rotations found;
     const bool in_order = again && order[0] == own && order[1] == other;
     if (!shorter(run, whole, axes, order, found) && (in_order || !axes_)) return false;
@@ -282,7 +290,7 @@ bool Layers::rewrite(const Run& run) {
     }
     for (int k = found.num_generic; k--;) {
         const AxisRotation& one = found.generic[static_cast<std::size_t>(k)];
-        moved_.insert(moved_.begin(), Item{axes[one.axis], one.angle});
+        moved_.insert(moved_.begin(), Item{axes[one.axis], {one.angle}});
     }
     while (waits_ < moved_.size()) {
         const Item item = moved_[waits_++];

@@ -17,7 +17,7 @@ using plan::Memo;
 // them.
 struct Item {
     Pauli pauli;
-    double angle = 0;
+    Angle angle;
     Index layer = 0, name = 0, before = 0;  // of the Pauli string: its number, and the rotation about it before this one
     Index first = 0, count = 0;             // generators of a block
     Index instruction = 0;
@@ -34,8 +34,8 @@ class Layers {
     // and then each would change the other again and again.
     Layers(Frame& frame, double tolerance, bool axes) : frame_(frame), tolerance_(tolerance), axes_(axes) {}
 
-    // Adds exp(-i angle/2 P).
-    void add(const Pauli& pauli, double angle) { add(pauli, angle, true); }
+    // Adds exp(-i angle/2 P). What varies is no quarter turn, never 0, and part of no turn that is written anew.
+    void add(const Pauli& pauli, const Angle& angle) { add(pauli, angle, true); }
     // Adds what an instruction does, of which no rotations are known.
     void add_block(const std::vector<SignedPauli>& generators, Index instruction);
 
@@ -78,13 +78,13 @@ class Layers {
     Index known_name(const Pauli& pauli) const;
     // The last rotation about a string, if it stands in a layer.
     Index found(Index name, std::size_t layer) const;
-    void add(const Pauli& pauli, double angle, bool looks);
+    void add(const Pauli& pauli, const Angle& angle, bool looks);
     void put(Item item, std::size_t layer);
     void put_block(Item item);
     void forget(Index number);
     void remove(Index number);
     void quarter(const Pauli& about, int quarters);
-    void merge(Index number, double angle);
+    void merge(Index number, const Angle& angle);
     Index only_neighbour(const Pauli& pauli, std::size_t layer) const;
     bool find_run(const Pauli& pauli, double angle, std::size_t layer, Run& out) const;
     bool move_away(std::size_t from, Index but);

@@ -28,7 +28,7 @@ State applied(const std::vector<Added>& all, State to) {
 State applied(const Layers& layers, const Frame& frame, State to) {
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
         for (const Index number : layers.layer(layer))
-            to = rotated(layers.item(number).pauli, layers.item(number).angle, to);
+            to = rotated(layers.item(number).pauli, layers.item(number).angle.value, to);
     StabilizerState own(frame.tableau.wires());
     for (const QuarterTurn& turn : quarter_turns(frame.tableau)) {
         to = rotated(turn.pauli, turn.quarters * half_pi, to);
@@ -52,7 +52,7 @@ struct Listed {
         // A quarter turn goes behind all rotations, so those that come after it are about what it makes of their strings.
         for (const Added& one : all) {
             const SignedPauli image = frame.tableau.image(one.pauli);
-            layers.add(image.pauli, image.negative ? -one.angle : one.angle);
+            layers.add(image.pauli, {image.negative ? -one.angle : one.angle});
         }
     }
     // The strings of all layers.

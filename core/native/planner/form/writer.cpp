@@ -36,7 +36,7 @@ int act(const Gate& gate, StabilizerState& on) {
 
 }  // namespace
 
-Writer::Writer(const Form& form, Int most_changes) : phase(form.phase), left_(most_changes) {
+Writer::Writer(const Form& form, Int most_changes) : phase(form.phase), sums_(form.sums()), left_(most_changes) {
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
@@ -137,9 +137,9 @@ double Writer::score(const Way& way) const {
 }
 
 void Writer::take(const Way& way) {
-    if (way.y) write({Gate::sdg, 0, way.y, 0});
-    if (way.targets) write({Gate::cx, way.pivot, way.targets, 0});
-    write({Gate::h, 0, way.h, 0});
+    if (way.y) write({Gate::sdg, 0, way.y});
+    if (way.targets) write({Gate::cx, way.pivot, way.targets});
+    write({Gate::h, 0, way.h});
 }
 
 void Writer::write(const Gate& gate) {
@@ -156,7 +156,7 @@ void Writer::finish() {
     gates.insert(gates.end(), last.begin(), last.end());
     int eighths = 0;
     for (const Gate& gate : gates) eighths += act(gate, state);
-    phase = std::remainder(phase - (eighths + state.first_phase()) * (pi / 4), 2 * pi);
+    phase.value = std::remainder(phase.value - (eighths + state.first_phase()) * (pi / 4), 2 * pi);
 }
 
 }  // namespace qx::form
@@ -185,14 +185,38 @@ QX_EXPORT(writer_count, (qx::Int writer)) {
     return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).gates.size());
 }
 
-// Writes kind, wire and mask of each gate, and the angles of all, and then the phase.
+// Writes kind, wire and mask of each gate, and the angles of all, and then the phase: of what varies, the number alone.
 QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
     for (const qx::form::Gate& gate : made.gates) {
         for (const qx::Int number : {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask)}) *numbers++ = number;
-        *angles++ = gate.angle;
+        *angles++ = gate.angle.value;
     }
-    *angles = made.phase;
+    *angles = made.phase.value;
+    return 0;
+}
+
+// Returns how many multiples of phases there are in the angles of all gates and in the phase.
+QX_EXPORT(writer_multiples, (qx::Int writer)) {
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    qx::Int out = 0;
+    const auto one = [&](qx::form::Index, double) { ++out; };
+    for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one);
+    made.multiples(made.phase, one);
+    return out;
+}
+
+// Writes of each of them the number of the gate, that of all gates for the phase, and the phase; and by what it is
+// multiplied.
+QX_EXPORT(writer_write_multiples, (qx::Int writer, qx::Int* places, double* by)) {
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    qx::Int number = 0;
+    const auto one = [&](qx::form::Index of, double multiple) {
+        *places++ = number, *places++ = of;
+        *by++ = multiple;
+    };
+    for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one), ++number;
+    made.multiples(made.phase, one);
     return 0;
 }
 

@@ -17,7 +17,7 @@ struct Gate {
     Kind kind;
     Int wire;
     Mask mask;
-    double angle;
+    Angle angle{};
 };
 
 // Replaces P by G P G†, for a gate that is no phase.
@@ -29,7 +29,8 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 
 class Writer {
   public:
-    // A form without blocks. most_changes: after so many changes of the frame it gives up; negative for no limit.
+    // A form without blocks, which stays where it is. most_changes: after so many changes of the frame it gives up; negative
+    // for no limit.
     Writer(const Form& form, Int most_changes);
 
     enum class State { busy, done, given_up };
@@ -39,12 +40,17 @@ class Writer {
 
     // What is there when it is done: gates, and a phase.
     std::vector<Gate> gates;
-    double phase;
+    Angle phase;
+    // Calls a function with each phase of an angle that varies, and its multiple.
+    template <class Each>
+    void multiples(const Angle& of, const Each& function) const {
+        sums_.each(of, function);
+    }
 
   private:
     struct Waiting {
         SignedPauli string;
-        double angle;
+        Angle angle;
     };
     // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
     struct Way {
@@ -63,6 +69,7 @@ class Writer {
     void write(const Gate& gate);
     void finish();
 
+    const Sums& sums_;
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
     std::size_t begin_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C

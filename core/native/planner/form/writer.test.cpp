@@ -35,7 +35,7 @@ State acted(const Gate& gate, State to) {
 Gate drawn_gate(Drawn& drawn) {
     for (;;) {
         Gate gate{static_cast<Gate::Kind>(drawn.below(7)), static_cast<qx::Int>(drawn.below(drawn.wires)),
-                  1 + drawn.below(unit(drawn.wires) - 1), 0};
+                  1 + drawn.below(unit(drawn.wires) - 1)};
         if (gate.kind >= Gate::cx) gate.mask &= ~unit(static_cast<int>(gate.wire));
         if (gate.mask) return gate;
     }

@@ -76,8 +76,8 @@ def suits(call: BatchCall) -> Suited | None:
     width, instructions = structure.num_qubits, len(structure.instructions)
     if not needed and instructions << width < least:  # most circuits end here: this is asked of all
         return None
-    if not is_installed() or _refusal(call.options) is not None or not fits(structure, call.circuit.operands[0]):
-        return None
+    if not is_installed() or _refusal(call.options) is not None or not fits(structure, call.bound.operands(0, 1)[0]):
+        return None  # that of the first binding, since the circuit may be a template, whose angles are all 0
     apart = None if structure.all_joined else separation_of(structure, bool(call.observables), call.groups)
     if apart is not None:
         width = max(len(part.wires) for part in apart.parts)
@@ -97,7 +97,7 @@ def would_suit(call: BatchCall) -> str | None:
     """Return what a circuit that does not fit in memory needs to run here; None if it would not."""
     if is_installed() or _refusal(call.options) is not None:
         return None
-    if not fits(call.circuit.structure, call.circuit.operands[0]):
+    if not fits(call.circuit.structure, call.bound.operands(0, 1)[0]):
         return None
     return f"This circuit has Clifford gates and Pauli noise alone: as a stabilizer state it runs with Stim; {INSTALL}."
 

@@ -2,9 +2,9 @@
 
 #include "planner/form/gates/product.hpp"
 
-#include <algorithm>
 #include <cmath>
 
+#include "planner/form/gates/blocks.hpp"
 #include "planner/form/gates/local_clifford.hpp"
 #include "planner/form/gates/weyl.hpp"
 #include "thresholds/table.hpp"
@@ -19,46 +19,6 @@ constexpr double pi = 3.14159265358979323846;
 constexpr std::array<int, 3> z_first{2, 0, 1};
 
 std::size_t power(std::size_t bits) { return std::size_t{1} << bits; }
-
-LocalPauli on_wire(int wire, int axis) {
-    const std::uint32_t bit = std::uint32_t{1} << wire;
-    return {axis == 2 ? 0 : bit, axis == 0 ? 0 : bit, 0};
-}
-
-// Multiplies a string by one that commutes with it; returns whether the product is negative.
-bool multiply(LocalPauli& a, const LocalPauli& b) {
-    const LocalPauli c{a.x ^ b.x, a.z ^ b.z, a.reads ^ b.reads};
-    const int i = count(a.x & a.z) + count(b.x & b.z) + 2 * count(a.z & b.x) - count(c.x & c.z);
-    a = c;
-    return i & 2;
-}
-
-// Matrices [2^selectors, 2^mixed, 2^mixed]; a selector is a Z, whose sign tells which half a matrix belongs to.
-struct Blocks {
-    std::vector<int> mixed;
-    std::vector<LocalPauli> selectors;
-    std::vector<Complex> entries;
-
-    std::size_t size() const { return power(mixed.size()); }
-    std::size_t number() const { return power(selectors.size()); }
-    Complex* matrix(std::size_t which) { return entries.data() + which * size() * size(); }
-    const Complex* matrix(std::size_t which) const { return entries.data() + which * size() * size(); }
-};
-
-Blocks blocks_of(const Operation& of) {
-    Blocks out;
-    for (int wire = 0; wire < of.mixes; ++wire) out.mixed.push_back(wire);
-    for (int read = 0; read < of.reads + of.controls; ++read) out.selectors.push_back({0, 0, std::uint32_t{1} << read});
-    const std::size_t own = power(static_cast<std::size_t>(of.reads)), area = out.size() * out.size();
-    out.entries.resize(out.number() * area);
-    for (std::size_t which = 0; which < out.number(); ++which) {
-        Complex* to = out.matrix(which);
-        if (which >> of.reads == of.values) std::copy_n(of.entries + which % own * area, area, to);
-        else
-            for (std::size_t k = 0; k < out.size(); ++k) to[k * (out.size() + 1)] = 1;
-    }
-    return out;
-}
 
 class Finder {
   public:
@@ -82,42 +42,12 @@ class Finder {
     void rotate(const LocalPauli& about, double angle) {
         if (std::fabs(angle) > tolerance_) out_.rotations.push_back({about, angle});
     }
-    void turn(const Turn& turn, int wire) {
-        const Rotations found = fewest_rotations(turn, z_first, tolerance_);
-        for (int k = 0; k < found.num_generic; ++k) {
-            const AxisRotation& one = found.generic[static_cast<std::size_t>(k)];
-            out_.rotations.push_back({on_wire(wire, one.axis), one.angle});
-        }
-        for (int k = 0; k < found.num_clifford; ++k) {
-            const Rotations::Quarters& one = found.clifford[static_cast<std::size_t>(k)];
-            out_.rotations.push_back({on_wire(wire, one.axis), one.quarters * pi / 2});
-        }
-    }
+    void turn(const Turn& turn, int wire) { add_turn(turn, wire, tolerance_, out_.rotations); }
 
     // Lets a wire that no matrix mixes be a selector; returns whether there was one.
     bool read_one(Blocks& of) const {
-        const std::size_t size = of.size();
-        for (std::size_t wire = 0; wire < of.mixed.size(); ++wire) {
-            bool mixes = false;
-            for (std::size_t k = 0; k < of.entries.size() && !mixes; ++k)
-                mixes = ((k / size ^ k) >> wire & 1) && !none(of.entries[k]);
-            if (mixes) continue;
-            Blocks out;
-            out.mixed = of.mixed, out.selectors = of.selectors;
-            out.selectors.push_back(on_wire(of.mixed[wire], 2));
-            out.mixed.erase(out.mixed.begin() + static_cast<std::ptrdiff_t>(wire));
-            out.entries.resize(of.entries.size() / 2);
-            const auto with = [&](std::size_t rest, std::size_t bit) {
-                return (rest >> wire << (wire + 1)) | bit << wire | (rest & (power(wire) - 1));
-            };
-            for (std::size_t which = 0; which < out.number(); ++which)
-                for (std::size_t k = 0; k < out.size() * out.size(); ++k) {
-                    const std::size_t bit = which / of.number(), row = k / out.size(), column = k % out.size();
-                    out.matrix(which)[k] = of.matrix(which % of.number())[with(row, bit) * size + with(column, bit)];
-                }
-            of = std::move(out);
-            return true;
-        }
+        for (std::size_t wire = 0; wire < of.mixed.size(); ++wire)
+            if (!of.mixes(wire, tolerance_)) return of.read(wire), true;
         return false;
     }
 
@@ -293,10 +223,22 @@ class Finder {
 
 }  // namespace
 
+void add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to) {
+    const Rotations found = fewest_rotations(turn, z_first, tolerance);
+    for (int k = 0; k < found.num_generic; ++k) {
+        const AxisRotation& one = found.generic[static_cast<std::size_t>(k)];
+        to.push_back({on_wire(wire, one.axis), one.angle});
+    }
+    for (int k = 0; k < found.num_clifford; ++k) {
+        const Rotations::Quarters& one = found.clifford[static_cast<std::size_t>(k)];
+        to.push_back({on_wire(wire, one.axis), one.quarters * pi / 2});
+    }
+}
+
 bool find_product(const Operation& operation, double tolerance, Product& out) {
     out.rotations.clear(), out.phase = 0;
     if (operation.reads + operation.controls > thresholds.selectors || operation.mixes > most_mixed) return false;
-    return Finder(tolerance, out).find(blocks_of(operation));
+    return Finder(tolerance, out).find(Blocks(operation));
 }
 
 }  // namespace qx::form

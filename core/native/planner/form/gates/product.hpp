@@ -40,4 +40,7 @@ struct Operation {
 // tolerance: how far a matrix may be from one with a structure.
 bool find_product(const Operation& operation, double tolerance, Product& out);
 
+// Appends rotations that make up a turn of an argument that an operation mixes.
+void add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to);
+
 }  // namespace qx::form

@@ -1,0 +1,124 @@
+"""What is written out of a structure, once for all bindings that come.
+
+Which numbers of a structure are angles nobody says, so bindings are compared: what has differed is taken to be a phase
+that varies, and what has not is a number. A binding that is other than those before adds to what varies, and the
+circuit is written again, a few times at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.planning.written import WrittenCircuit
+
+Operands = NDArray[np.complex128]
+
+
+class WrittenBindings:
+    """Writes gates for all bindings that come; see `of`. It may be asked by several threads.
+
+    gates: the structure. write: returns what is written for some bindings of it, None if that cannot be.
+    """
+
+    def __init__(self, gates: Structure, write: Callable[[Circuit], WrittenCircuit | None]) -> None:
+        self._gates, self._write = gates, write
+        self._samples: Operands | None = None  # numbers of bindings, matrix by matrix; see `_compare`
+        self._latest: WrittenCircuit | None = None
+        self._over = self._differ = False
+        self._lock = Lock()
+        matrices = {(one.operand, one.operand + len(one.pattern)) for one in gates.distinct if isinstance(one, Op)}
+        self._begins, self._ends = np.array(sorted(matrices), dtype=np.intp).reshape(-1, 2).T
+
+    @property
+    def compares_nothing(self) -> bool:
+        """Whether all bindings so far are one, which is all that is written, if that can be."""
+        return not self._differ
+
+    def of(self, bound: Bindings) -> WrittenCircuit | None:
+        """Return what is written for some bindings and for those before; None if there is no such circuit."""
+        with self._lock:
+            rounds = 0 if self._over else thresholds.now.written_bindings + 1
+            for _ in range(rounds):
+                if self._samples is None:
+                    self._samples = self._begin(bound.operands(0, 1))
+                other = self._other(bound)
+                if other is None and self._latest is not None:
+                    return self._latest
+                self._differ |= other is not None
+                if other is not None and not self._compare(*other):
+                    break
+                self._latest = self._write(Circuit.of_structure(self._gates, self._samples))
+                if self._latest is None:
+                    break
+            self._over = True
+            return None
+
+    def _begin(self, first: Operands) -> Operands:
+        """Return a first binding, with which others are compared where a gate reads; elsewhere they may differ."""
+        total = first.shape[1]
+        edges = np.concatenate([[0], self._begins, self._ends])
+        self._starts = np.unique(edges[edges < total])
+        read = np.zeros(total + 1, dtype=np.int64)
+        np.add.at(read, self._begins, 1)
+        np.add.at(read, self._ends, -1)
+        self._read = np.cumsum(read[:-1]) > 0
+        return first
+
+    def _other(self, bound: Bindings) -> tuple[Operands, NDArray[np.bool_]] | None:
+        """Return numbers of bindings that are not what they were taken to be, and which matrices; None if all fit.
+
+        Each matrix is that of the first binding in which it is not.
+        """
+        assert self._samples is not None
+        found, matrices = self._samples[0].copy(), np.zeros(len(self._starts), dtype=np.bool_)
+        for begin, end in thresholds.pieces(bound.count, thresholds.now.bindings_at_once):
+            operands = bound.operands(begin, end)
+            known = self._latest
+            wrong = operands != self._samples[0] if known is None else known.numbers.unfit(operands)
+            wrong &= self._read
+            if not wrong.any():
+                continue
+            of_matrix = np.logical_or.reduceat(wrong, self._starts, axis=1)
+            new = of_matrix.any(axis=0) & ~matrices
+            places = self._places(new)
+            found[places] = operands[self._spread(of_matrix.argmax(axis=0))[places], places]
+            matrices |= new
+        return (found, matrices) if matrices.any() else None
+
+    def _compare(self, operands: Operands, matrices: NDArray[np.bool_]) -> bool:
+        """Take some matrices among those that are compared; return whether there is room.
+
+        A matrix that was always the same so far has its place in the second row.
+        """
+        assert self._samples is not None
+        for sample in self._samples[1:]:
+            same = np.logical_and.reduceat(sample == self._samples[0], self._starts) & matrices
+            places = self._places(same)
+            sample[places] = operands[places]
+            matrices = matrices & ~same
+        if not matrices.any():
+            return True
+        if len(self._samples) >= thresholds.now.written_bindings:
+            return False
+        places, row = self._places(matrices), self._samples[0].copy()
+        row[places] = operands[places]
+        self._samples = np.concatenate([self._samples, row[None]])
+        return True
+
+    def _spread(self, of_matrices: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Return for each place of the operands what its matrix has."""
+        assert self._samples is not None
+        return np.repeat(of_matrices, np.diff(self._starts, append=self._samples.shape[1]))
+
+    def _places(self, matrices: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the places of the numbers of some matrices."""
+        return np.flatnonzero(self._spread(matrices))
