@@ -18,6 +18,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
+from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.written import WrittenCircuit
 
 Operands = NDArray[np.complex128]
@@ -80,7 +81,9 @@ class WrittenBindings:
         """
         assert self._samples is not None
         found, matrices = self._samples[0].copy(), np.zeros(len(self._starts), dtype=np.bool_)
-        for begin, end in thresholds.pieces(bound.count, thresholds.now.bindings_at_once):
+        some = thresholds.now.operands_at_once // len(self._samples[0])
+        for begin, end in thresholds.pieces(bound.count, max(1, min(some, thresholds.now.bindings_at_once))):
+            check_cancelled()
             operands = bound.operands(begin, end)
             known = self._latest
             wrong = operands != self._samples[0] if known is None else known.numbers.unfit(operands)
