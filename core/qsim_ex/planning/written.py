@@ -27,14 +27,32 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WrittenCircuit:
-    """What is written out of a form: a structure, and how its numbers follow from those of the circuit."""
+    """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
+
+    last: where the gates begin that are the Clifford operator at the end. Behind them stands a global phase.
+    """
 
     structure: Structure
     numbers: WrittenNumbers
+    last: int
 
     def circuit(self, operands: NDArray[np.complex128]) -> Circuit:
         """Return the circuit for some bindings, given by their operands, which fit."""
         return Circuit.of_structure(self.structure, self.numbers(operands))
+
+    def without_last(self) -> Structure:
+        """Return the structure without the operator at the end, whose numbers are the same."""
+        return _without_last(self)
+
+    def last_gates(self) -> tuple[Op, ...]:
+        """Return the gates of the operator at the end, in order."""
+        return cast(tuple[Op, ...], self.structure.instructions[self.last : -1])
+
+
+@lru_cache(maxsize=64)
+def _without_last(written: WrittenCircuit) -> Structure:
+    instructions = written.structure.instructions
+    return structure_of(written.structure.num_qubits, 0, (*instructions[: written.last], instructions[-1]))
 
 
 def written_out(
@@ -86,12 +104,16 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
     )
 
 
-def _structure(num_wires: int, gates: list[list[int]]) -> Structure:
-    """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase."""
+def _structure(num_wires: int, gates: list[list[int]], last: int) -> tuple[Structure, int]:
+    """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
+
+    last: the number of the gate with which the operator at the end begins, whose place is returned, too.
+    """
     models, ops = _models(), list[Op]()
     turn, phase = cast(tuple[Op, Op], models.instructions[_PHASE:])
-    place = models.operands.shape[1]
-    for kind, wire, mask in gates:
+    place, begin = models.operands.shape[1], 0
+    for number, (kind, wire, mask) in enumerate(gates):
+        begin = len(ops) if number == last else begin
         if kind == _PHASE:
             ops.append(Op((), (mask,), ALWAYS, turn.pattern, place, turn.name))
             place += 2
@@ -99,7 +121,8 @@ def _structure(num_wires: int, gates: list[list[int]]) -> Structure:
             ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
         else:
             ops += [_placed(kind, (other,)) for other in wires_of(mask)]
-    return structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
+    whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
+    return whole, begin if last < len(gates) else len(ops)
 
 
 def _read(circuit: Circuit, made: FormInMaking, writer: int, tolerance: float) -> WrittenCircuit:
@@ -121,7 +144,9 @@ def _read(circuit: Circuit, made: FormInMaking, writer: int, tolerance: float) -
     phases, entries, varying = _phases(made)
     constants = _models().operands[0]
     numbers = WrittenNumbers(circuit.operands[0].copy(), varying, phases, entries, sums, constants, tolerance)
-    return WrittenCircuit(_structure(circuit.num_qubits, gates.tolist()), numbers)
+    last = int(function("writer_last")(writer))
+    structure, begin = _structure(circuit.num_qubits, gates.tolist(), last)
+    return WrittenCircuit(structure, numbers, begin)
 
 
 def _phases(made: FormInMaking) -> tuple[Combinations, Combinations, Integers]:

@@ -234,7 +234,8 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     way, machines = machines_of(wheres, program, options, states)
     facts = {}
     if (found := _faster(call, inputs, machines[0].plans)) is not None:
-        circuit, program, bound, fact = found
+        circuit, program, bound, fact, observables = found
+        request = replace(request, observables=observables or request.observables)
         way, machines = machines_of(wheres, program, options, states)
         facts = {FACT: fact}
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
@@ -256,7 +257,9 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Sequence[Plan]) -> Written |
         return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans
 
     place = Where(where.device, where.deployment, options)
-    return written_out(inputs.circuit.structure, bound, lambda: plans, place, planned)
+    alone = call.shots is None and inputs.circuit.structure.only_gates
+    values = inputs.request.observables if alone else ()
+    return written_out(inputs.circuit.structure, bound, lambda: plans, place, planned, values=values)
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:

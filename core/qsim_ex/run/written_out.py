@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
@@ -25,6 +26,7 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.costs import total_of
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.planning.behind import before
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.planning.written import WrittenCircuit
@@ -83,12 +85,16 @@ Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 
 
 class Written(NamedTuple):
-    """What runs in the place of a circuit: another one with its bindings, and its program. fact: how it was written."""
+    """What runs in the place of a circuit: another one with its bindings, and its program.
+
+    fact: how it was written. observables: those whose values are asked for behind it.
+    """
 
     circuit: Circuit
     program: Program
     bound: Bindings
     fact: str
+    observables: tuple[PauliSum, ...]
 
 
 def written_out(
@@ -99,34 +105,36 @@ def written_out(
     planned: Planned,
     *,
     again: bool = False,
+    values: tuple[PauliSum, ...] = (),
 ) -> Written | None:
     """Return what runs in place of some bindings of a structure; None if that is not faster.
 
     plans: returns those of its segments. planned: makes the program of what is written, and its plans. again: whether
-    the circuit comes again, so that planning need not pay within this run.
+    the circuit comes again, so that planning need not pay within this run. values: the observables, if their values are
+    all that is asked for; then the Clifford operator at the end is left out, and they are others.
     """
     if not thresholds.now.written_percent:
         return None
-    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1)
+    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1, bool(values))
     if tried.slower:
         return None
     seconds, now = where.seconds(plans()), thresholds.now
     for written, fact in _candidates(structure, bound, seconds, tried):
         first = _numbers(written, bound, 0, 1)
-        circuit = Circuit.of_structure(written.structure, first)
+        circuit = Circuit.of_structure(written.without_last() if values else written.structure, first)
         if tried.faster is None and not (again or tried.postponed):
-            gates = len(written.structure.instructions)
+            gates = len(circuit.instructions)
             tried.postponed = 1e6 * seconds * bound.count < now.planned_microseconds * gates
             if tried.postponed:
                 return None
         program, others = planned(circuit)
         limit = now.written_percent * where.rates.surely * seconds
-        if tried.faster is not written.structure and 100 * where.seconds(others) >= limit:
+        if tried.faster is not circuit.structure and 100 * where.seconds(others) >= limit:
             tried.alone = True
             continue
-        tried.faster = written.structure
+        tried.faster = circuit.structure
         other = Bindings.of(first) if bound.count == 1 else Bindings(bound.count, partial(_numbers, written, bound))
-        return Written(circuit, program, other, fact)
+        return Written(circuit, program, other, fact, before(written.last_gates(), values) if values else ())
     tried.slower = True
     return None
 
@@ -191,7 +199,7 @@ def _written(structure: Structure, gates: int, changes: int, given: Circuit) -> 
         return None
     behind = structure.instructions[gates:]
     whole = structure_of(structure.num_qubits, structure.num_clbits, (*found.structure.instructions, *behind))
-    return WrittenCircuit(whole, found.numbers)
+    return WrittenCircuit(whole, found.numbers, found.last)
 
 
 thresholds.depends(_tried)

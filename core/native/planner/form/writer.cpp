@@ -152,8 +152,9 @@ void Writer::write(const Gate& gate) {
 // Writes the operator at the end. What it is to do to |0…0⟩ tells the phase.
 void Writer::finish() {
     StabilizerState state(static_cast<int>(x_.size()));
-    const std::vector<Gate> last = clifford_gates(std::move(x_), std::move(z_));
-    gates.insert(gates.end(), last.begin(), last.end());
+    const std::vector<Gate> left = clifford_gates(std::move(x_), std::move(z_));
+    last = gates.size();
+    gates.insert(gates.end(), left.begin(), left.end());
     int eighths = 0;
     for (const Gate& gate : gates) eighths += act(gate, state);
     phase.value = std::remainder(phase.value - (eighths + state.first_phase()) * (pi / 4), 2 * pi);
@@ -183,6 +184,11 @@ QX_EXPORT(writer_advance, (qx::Int writer, qx::Int milliseconds)) {
 // Returns how many gates are written.
 QX_EXPORT(writer_count, (qx::Int writer)) {
     return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).gates.size());
+}
+
+// Returns how many of them stand before the operator at the end.
+QX_EXPORT(writer_last, (qx::Int writer)) {
+    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last);
 }
 
 // Writes kind, wire and mask of each gate, and the angles of all, and then the phase: of what varies, the number alone.

@@ -38,8 +38,9 @@ class Writer {
     // Does a bounded amount of work.
     State advance();
 
-    // What is there when it is done: gates, and a phase.
+    // What is there when it is done: gates, of which those from `last` on are the operator C at the end, and a phase.
     std::vector<Gate> gates;
+    std::size_t last = 0;
     Angle phase;
     // Calls a function with each phase of an angle that varies, and its multiple.
     template <class Each>
