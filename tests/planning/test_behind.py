@@ -33,7 +33,9 @@ def matrix(one: PauliSum) -> np.ndarray:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["h", "s", "sdg", "x", "z", "cx", "cz"]), st.permutations(range(N))), max_size=9),
+    st.lists(
+        st.tuples(st.sampled_from(["h", "s", "sdg", "x", "z", "cx", "cz"]), st.permutations(range(N))), max_size=9
+    ),
     st.lists(st.builds(PauliString, MASKS, MASKS, st.sampled_from([1.0, -2.5])), min_size=1, max_size=4),
 )
 def test_an_observable_before_gates_is_theirs_behind_them(

@@ -115,7 +115,9 @@ def written_out(
     """
     if not thresholds.now.written_percent:
         return None
-    tried = _tried(structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1, bool(values))
+    tried = _tried(
+        structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1, bool(values)
+    )
     if tried.slower:
         return None
     seconds, now = where.seconds(plans()), thresholds.now
