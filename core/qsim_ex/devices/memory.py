@@ -8,19 +8,10 @@ import numpy as np
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.cpu import buffers
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
 from qsim_ex.precision import PRECISIONS, STORAGE, AmplitudeDtype, Amplitudes
-
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def human(size: int) -> str:
-    """Return a size for people: ``128.0 GiB``."""
-    if size >= 1 << 80:
-        return f"2^{size.bit_length() - 1} bytes"
-    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{size} bytes" if unit == 0 else f"{size / (1 << 10 * unit):.1f} {_UNITS[unit]}"
 
 
 def state_bytes(num_wires: int, dtype: AmplitudeDtype) -> int:

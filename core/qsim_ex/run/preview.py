@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.hypothetical import assign_hypothetical
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import OptionError
