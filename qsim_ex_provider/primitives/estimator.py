@@ -33,7 +33,7 @@ from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
-from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of
 
 
 @with_options(Options)
@@ -110,7 +110,7 @@ class EstimatorV2(BaseEstimatorV2):
         """
         default = self._default_precision if precision is None else _checked(precision, "precision")
         translated = []
-        for number, given in enumerate(pubs):
+        for number, given in enumerate(listed(pubs, "(circuit, observables)")):
             pub, sums = _with_sums(given, number, default)
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
@@ -215,7 +215,8 @@ def _pauli_sum(observable: SparseObservable) -> PauliSum:
 def _checked(precision: object, name: str) -> float:
     """Return a standard error; raises `OptionError`."""
     if isinstance(precision, bool) or not isinstance(precision, int | float | np.number) or not 0 <= precision < np.inf:
-        raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values.")
+        stored = "; EstimatorV2(precision='single') is how amplitudes are stored" * isinstance(precision, str)
+        raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values{stored}.")
     return float(precision)
 
 

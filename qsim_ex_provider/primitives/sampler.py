@@ -20,7 +20,7 @@ from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
-from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
@@ -89,7 +89,7 @@ class SamplerV2(BaseSamplerV2):
         """
         default = self._default_shots if shots is None else check.shots(shots)
         translated = []
-        for number, given in enumerate(pubs):
+        for number, given in enumerate(listed(pubs, "circuit")):
             if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
                 check.shots(given[2])
             pub = coerced(SamplerPub, given, number, default, 1)

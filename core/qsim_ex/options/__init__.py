@@ -10,8 +10,8 @@ from typing import Any, Literal, TypedDict, get_args
 import numpy as np
 
 from qsim_ex.display.described import shown_options
-from qsim_ex.errors import OptionError, nearest
-from qsim_ex.options.checked import gpu_numbers, is_whole, size_in_bytes
+from qsim_ex.errors import OptionError, unknown_option
+from qsim_ex.options.checked import gpu_numbers, is_whole, no_choice, size_in_bytes
 from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
 from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
@@ -155,8 +155,7 @@ class Options:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
-                choices, default = ", ".join(map(repr, allowed)), self.__dataclass_fields__[name].default
-                raise OptionError(f"{name}: expected one of {choices}, got {value!r}; pass {name}={default!r}.")
+                raise no_choice(name, value, allowed, self.__dataclass_fields__[name].default)
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is None and name not in ("device_id", "virtual_peers", "max_loop_rounds"):
@@ -178,7 +177,7 @@ class Options:
             )
         if not (self.watch is None or callable(self.watch)):
             raise OptionError(
-                f"watch: expected a function of (a qsim_ex.options.Progress), got {self.watch!r}; pass one, or None."
+                f"watch: expected a function of (a qsim_ex.Progress), got {self.watch!r}; pass one, or None."
             )
         if self.processes not in ("auto", "never") and not (is_whole(self.processes) and int(self.processes) >= 1):
             raise OptionError(
@@ -236,7 +235,7 @@ class Options:
         known = [f.name for f in fields(self)]
         for name in changes:
             if name not in known:
-                raise OptionError(f"there is no option {name!r}.{nearest(name, known)} Known: {', '.join(known)}.")
+                raise OptionError(unknown_option(name, known, "qsim_ex.Options"))
         return replace(self, **changes)
 
 

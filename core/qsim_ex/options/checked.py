@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
 
 from qsim_ex.display.amounts import parse_size
 from qsim_ex.errors import OptionError
+from qsim_ex.precision import PRECISIONS
+
+_CHOSEN: Mapping[str, str] = {
+    "cuda": "gpu",
+    "clifford": "stabilizer",
+    **{row.storage.dtype.name: row.name for row in PRECISIONS.values()},
+    **{np.finfo(row.storage.dtype).dtype.name: row.name for row in PRECISIONS.values()},
+}
+"""Names of choices in other simulators, and the choice that they mean here."""
+
+
+def no_choice(name: str, given: object, allowed: Sequence[str], default: object) -> OptionError:
+    """Return the error of an option that is none of a few names; it advises the one that was meant, or the default."""
+    written = str(getattr(given, "__name__", given)).lower()
+    like = [_CHOSEN.get(written, written), *difflib.get_close_matches(written, allowed, n=1, cutoff=0.75)]
+    meant = next((one for one in like if one in allowed), default)
+    choices = ", ".join(map(repr, allowed))
+    if name == "precision" and isinstance(given, float):
+        return OptionError(
+            f"precision: expected one of {choices}, which is how amplitudes are stored, got {given!r}; pass a standard "
+            "error to EstimatorV2.run, or as default_precision."
+        )
+    return OptionError(f"{name}: expected one of {choices}, got {given!r}; pass {name}={meant!r}.")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
