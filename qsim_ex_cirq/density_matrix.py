@@ -74,8 +74,8 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
 
     def __repr__(self) -> str:
         own = {
-            "dtype": (np.dtype(self._dtype), np.dtype(np.complex64)),
-            "noise": (self._noise, cirq.NO_NOISE),
+            "dtype": (np.dtype(self._dtype).name, "complex64"),
+            "noise": (None if self._noise is cirq.NO_NOISE else self._noise, None),
         }
         known = (one for one in fields(Options) if one.name in ENGINE and one.name != "method")
         given = {one.name: (getattr(self._options, one.name), one.default) for one in known}

@@ -82,8 +82,8 @@ class QsimExSimulator(
 
     def __repr__(self) -> str:
         own = {
-            "dtype": (np.dtype(self._dtype), np.dtype(np.complex64)),
-            "noise": (self._noise, cirq.NO_NOISE),
+            "dtype": (np.dtype(self._dtype).name, "complex64"),
+            "noise": (None if self._noise is cirq.NO_NOISE else self._noise, None),
             "trajectories": (self._runner.trajectories, None),
         }
         options = self._engine.options

@@ -199,7 +199,7 @@ class QsimExBackend(BackendV2):
             base_seed=base,
         )
         where = chosen.executor or in_turn(engine) or self._thread
-        job = QsimExJob(self, job_id, tasks, where, build, kept)
+        job = QsimExJob(self, job_id, tasks, where, build, kept, chosen.noise_model)
         job.submit()
         return job
 

@@ -115,7 +115,7 @@ class EstimatorV2(BaseEstimatorV2):
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
         job = Job(_run, translated, self._simulator, self._trajectories)
-        job._submit(in_turn(self._options))
+        job._submit(in_turn(self._options), self)
         return job
 
 

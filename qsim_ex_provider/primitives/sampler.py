@@ -99,7 +99,7 @@ class SamplerV2(BaseSamplerV2):
                 warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
             translated.append(_SampledPub(pub, groups))
         job = Job(_run, translated, self._simulator)
-        job._submit(in_turn(self._options))
+        job._submit(in_turn(self._options), self)
         return job
 
 
