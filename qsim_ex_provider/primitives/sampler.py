@@ -32,7 +32,7 @@ class SamplerV2(BaseSamplerV2):
 
     default_shots: shots of a PUB where neither it nor `run` names any; 1,024 if None.
     seed: the same seed gives the same shots; fresh for each call of `run` if None.
-    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`.
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of qsim_ex.
     backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see
     `QsimExBackend.from_backend`. mode: the same, as users of qiskit-ibm-runtime write it. options: a dictionary or an
     object with options, which may be in `backend_options` and `run_options`, as users of Aer write them.
