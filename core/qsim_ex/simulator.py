@@ -245,14 +245,18 @@ class Simulator:
             return False
         return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
-    def explain(self, circuit: Circuit, machine: Cluster | None = None) -> Explanation:
+    def explain(
+        self, circuit: Circuit, machine: Cluster | None = None, observables: Sequence[PauliSum] = ()
+    ) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
 
-        machine: another machine to plan for, in place of this one and of the options for devices and processes. The
-        result is a `str`, which a notebook and `rich` show as a table.
+        machine: another machine to plan for, in place of this one and of the options for devices and processes.
+        observables: those of `run_batch`, whose passes over the state are counted too. The result is a `str`, which a
+        notebook and `rich` show as a table.
         """
         _require_circuit(circuit)
-        return preview.explain(circuit, self.options, machine)
+        require_sums(observables)
+        return preview.explain(circuit, self.options, machine, observables)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
         """Return the plans that a run of a circuit follows, one for each part between two saves; runs nothing.
