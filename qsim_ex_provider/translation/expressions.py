@@ -59,7 +59,10 @@ class _Linear(NamedTuple):
 @lru_cache(maxsize=4096)
 def _linear(expression: ParameterExpression) -> _Linear | None:
     """Return an expression as a linear one; None if it is not."""
-    factors = {parameter: expression.gradient(parameter) for parameter in expression.parameters}
+    try:
+        factors = {parameter: expression.gradient(parameter) for parameter in expression.parameters}
+    except (CircuitError, RuntimeError):  # of a function without a derivative, such as the sign
+        return None
     if any(not isinstance(factor, int | float) for factor in factors.values()):
         return None
     constant = expression.bind(dict.fromkeys(factors, 0.0)).numeric()

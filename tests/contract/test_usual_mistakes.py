@@ -126,12 +126,12 @@ def test_a_sampler_without_measurements_warns() -> None:
 
 
 def test_no_error_names_an_inner_module() -> None:
-    """What is raised names the public packages alone: no text in a `raise` has a path such as qsim_ex.run.inputs."""
+    """What is raised names public modules alone: no text in a `raise` has a path such as qsim_ex.run.inputs."""
     found = []
     for package in (qsim_ex, qsim_ex_provider, qsim_ex_cirq):
         for file in Path(str(package.__file__)).parent.rglob("*.py"):
             nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
             parts = (part for node in nodes if isinstance(node, ast.Raise) for part in ast.walk(node))
             texts = (str(part.value) for part in parts if isinstance(part, ast.Constant))
-            found += [text for text in texts if re.search(r"\bqsim_ex\w*\.[a-z_]+\b", text)]
+            found += [text for text in texts if re.search(r"\bqsim_ex\w*\.(?!runtime\b)[a-z_]+\b", text)]
     assert found == []

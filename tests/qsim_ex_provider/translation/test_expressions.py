@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qiskit.circuit import Parameter, QuantumCircuit
+from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import ParameterColumns
@@ -23,6 +23,8 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "cancelled": lambda a, b: a - a - 4 + 0 * b,
     "product": lambda a, b: a * b + 1,
     "quotient": lambda a, b: a / (b + 7),
+    "absolute": lambda a, b: abs(a) + b,
+    "sign": lambda a, b: (a - b).sign() if isinstance(a, ParameterExpression) else np.sign(a - b),
     "power": lambda a, b: a**2 - b,
 }
 
