@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Figures:
-    """Our milliseconds, one or the least and the most, and how many times longer each peer takes."""
+    """Our milliseconds, one or those of several families, and how many times longer each peer takes, in the mean."""
 
     ours: tuple[float, ...]
     peers: dict[str, float]
@@ -44,9 +44,12 @@ def digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def times(ratio: float) -> str:
-    """Return a ratio with one digit behind the point, and two below 1."""
-    return f"{ratio:.1f}×" if ratio >= 1 else f"{ratio:.2f}×"
+def duration(milliseconds: float) -> str:
+    """Return a time with two digits, in seconds from one second on."""
+    seconds = milliseconds / 1e3
+    if seconds < 1:
+        return f"{digits(milliseconds)}\u00a0ms"  # which no line breaks
+    return f"{seconds:.1f}\u00a0s" if seconds < 10 else f"{seconds:,.0f}\u00a0s"
 
 
 def new_circuit(ours: str, n: int) -> Callable[[Document], Figures]:
@@ -82,7 +85,7 @@ def warm(n: int, peer: str, title: str) -> Callable[[Document], Figures]:
         (found,) = (one for one in blocks(document) if one.n == n)
         ours = [row[OURS].median * 1e3 for row in found.rows.values()]
         mean = geometric_mean(found.ratio(family, peer) for family in found.rows)
-        return Figures((min(ours), max(ours)), {title: mean or 0})
+        return Figures(tuple(ours), {title: mean or 0})
 
     return read
 
@@ -94,7 +97,7 @@ def first(n: int) -> Callable[[Document], Figures]:
         cells = [cell for cell in document["cells"] if cell["n"] == n]
         ours = [cell["ms"][0] for cell in cells]
         mean = geometric_mean(cell["peer"] / cell["ms"][0] for cell in cells)
-        return Figures((min(ours), max(ours)), {"cuStateVec Ex": mean or 0})
+        return Figures(tuple(ours), {"cuStateVec Ex": mean or 0})
 
     return read
 
@@ -159,11 +162,11 @@ def line(row: Row, folder: Path) -> str:
     """Return a row of the table; raises OSError or KeyError if it was not measured."""
     document = json.loads((folder / f"{row.file}.json").read_text(encoding="utf-8"))
     figures = row.read(document)
-    ours = " to ".join(digits(value) for value in figures.ours)
-    peers = ", ".join(f"{peer} {times(ratio)}" for peer, ratio in figures.peers.items())
+    ours = geometric_mean(figures.ours) or 0
+    peers = ", ".join(f"{peer} {duration(ours * ratio)}" for peer, ratio in figures.peers.items())
     date = str(document["machine"]["date"]).split("T")[0]
     what = row.what.format(card=card(document), commit=document["commit"], date=date)
-    return f"| {what} | {ours} ms | {peers} |"
+    return f"| {what} | {duration(ours)} | {peers} |"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

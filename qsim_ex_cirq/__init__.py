@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import qsim_ex
 from qsim_ex import uninterrupted
-from qsim_ex.errors import MissingPackage
+from qsim_ex.errors import MissingPackage, nearest
 
 with uninterrupted():
     try:
@@ -50,8 +50,8 @@ def __getattr__(name: str) -> Any:
             from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator  # see above
 
         return QsimExDensityMatrixSimulator
-    raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}")
+    raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}.{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

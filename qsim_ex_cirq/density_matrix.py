@@ -74,8 +74,8 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
 
     def __repr__(self) -> str:
         own = {
-            "dtype": (np.dtype(self._dtype), np.dtype(np.complex64)),
-            "noise": (self._noise, cirq.NO_NOISE),
+            "dtype": (np.dtype(self._dtype).name, "complex64"),
+            "noise": (None if self._noise is cirq.NO_NOISE else self._noise, None),
         }
         known = (one for one in fields(Options) if one.name in ENGINE and one.name != "method")
         given = {one.name: (getattr(self._options, one.name), one.default) for one in known}
@@ -104,6 +104,26 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         return self._samples._run(circuit, param_resolver, repetitions)
 
     # --- states --------------------------------------------------------------------------------------------------
+
+    def simulate_sweep_iter(
+        self,
+        program: cirq.AbstractCircuit,
+        params: cirq.Sweepable,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: object = None,
+    ) -> Iterator[cirq.DensityMatrixTrialResult]:
+        """Return the final density matrix for each set of parameters, as in Cirq."""
+        return super().simulate_sweep_iter(program, params, order_of(program, qubit_order), initial_state)
+
+    def simulate_moment_steps(
+        self,
+        circuit: cirq.AbstractCircuit,
+        param_resolver: cirq.ParamResolverOrSimilarType = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: object = None,
+    ) -> Iterator[cirq.DensityMatrixStepResult]:
+        """Yield the density matrix after each moment, as in Cirq."""
+        return super().simulate_moment_steps(circuit, param_resolver, order_of(circuit, qubit_order), initial_state)
 
     def _create_partial_simulation_state(
         self, initial_state: object, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
@@ -146,13 +166,13 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted, and where
         measurements stand on the way, the values are those of the outcomes that were found.
         """
+        order = order_of(program, qubit_order)
         if not permit_terminal_measurements and program.are_any_measurements_terminal():
             raise MeasurementError(
                 "the circuit ends in measurements, which collapse the state. If that is meant, set "
                 "permit_terminal_measurements=True."
             )
         listed = observables if isinstance(observables, list) else [observables]
-        order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in listed]
         found: list[list[Any]] = []
         for result in self.simulate_sweep_iter(program, params, order, initial_state):

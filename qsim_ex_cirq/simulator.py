@@ -11,7 +11,7 @@ import cirq
 import numpy as np
 
 import qsim_ex
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, unknown_option
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.final_states import SavedFinalState
@@ -21,7 +21,7 @@ from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, empty_re
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import has_loop, order_of, require_two_levels, translate
+from qsim_ex_cirq.translation.circuits import has_loop, order_of, require_circuit, require_two_levels, translate
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.translation.observables import pauli_sum
 
@@ -69,7 +69,7 @@ class QsimExSimulator(
     ) -> None:
         for name in engine:
             if name not in ENGINE:
-                raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
+                raise OptionError(unknown_option(name, _KNOWN, "QsimExSimulator"))
         seeds = self._seeds = SeedStream(seed)
         self._precision = BY_DTYPE[_dtype(dtype)]
         own: dict[str, Any] = {"dtype": self._precision.storage.dtype, "noise": noise_of(noise)}
@@ -82,8 +82,8 @@ class QsimExSimulator(
 
     def __repr__(self) -> str:
         own = {
-            "dtype": (np.dtype(self._dtype), np.dtype(np.complex64)),
-            "noise": (self._noise, cirq.NO_NOISE),
+            "dtype": (np.dtype(self._dtype).name, "complex64"),
+            "noise": (None if self._noise is cirq.NO_NOISE else self._noise, None),
             "trajectories": (self._runner.trajectories, None),
         }
         options = self._engine.options
@@ -102,6 +102,7 @@ class QsimExSimulator(
         machine: another machine to plan for, a `qsim_ex.Cluster`, in place of this one and of the options for devices
         and processes. ``print`` shows the text, a notebook a table.
         """
+        require_circuit(program)
         resolver, sampled = cirq.ParamResolver(param_resolver), program.has_measurements()
         made = translate(program, resolver, qubit_order, noise=self._noise, sampled=sampled)
         return self._engine.explain(made.circuit, machine)
@@ -268,6 +269,16 @@ class QsimExSimulator(
         result = self.simulate(program, param_resolver, qubit_order, initial_state)
         return result.params, result.final_state_vector, tuple(result.qubit_map)
 
+    def simulate_moment_steps(
+        self,
+        circuit: cirq.AbstractCircuit,
+        param_resolver: cirq.ParamResolverOrSimilarType = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: object = None,
+    ) -> Iterator[QsimExStepResult]:
+        """Yield the state after each moment, as in Cirq."""
+        return super().simulate_moment_steps(circuit, param_resolver, order_of(circuit, qubit_order), initial_state)
+
     def _create_partial_simulation_state(
         self, initial_state: Any, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
     ) -> cirq.StateVectorSimulationState:
@@ -370,19 +381,20 @@ class QsimExSimulator(
         initial_state: object,
         permit_terminal_measurements: bool,
     ) -> Iterator[Estimates]:
+        order = order_of(program, qubit_order)
         if not permit_terminal_measurements and program.are_any_measurements_terminal():
             raise MeasurementError(
                 "the circuit ends in measurements, which collapse the state. If that is meant, set "
                 "permit_terminal_measurements=True."
             )
         listed = observables if isinstance(observables, list) else [observables]
-        order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in listed]
         yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
 
 
 def _require_measurement(program: cirq.AbstractCircuit) -> None:
     """Raise `MeasurementError` for a circuit that has nothing to sample."""
+    require_circuit(program)
     if not program.has_measurements():
         raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
 

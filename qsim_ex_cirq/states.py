@@ -48,7 +48,10 @@ def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloat
             shape = (2,) * len(qubits)
             vector = cirq.quantum_state(given, shape, validate=False, dtype=np.complex128).state_vector()
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
-        raise StateError(f"this is no state of {_words(qubits)}: {error}") from error
+        raise StateError(
+            f"expected a state of {_words(qubits)}, got {given!r} ({error}); pass a basis value such as 0, "
+            "amplitudes, or one value for each qubit."
+        ) from error
     if vector is None or vector.size != 1 << len(qubits):
         found = "a mixed state" if vector is None else f"{vector.size} amplitudes"
         raise StateError(f"a pure state of {_words(qubits)} has {1 << len(qubits)} amplitudes, got {found}.")

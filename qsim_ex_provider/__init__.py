@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import qsim_ex
 from qsim_ex import uninterrupted
-from qsim_ex.errors import MissingPackage
+from qsim_ex.errors import MissingPackage, nearest
 
 if importlib.util.find_spec("qiskit") is None:
     raise MissingPackage("qsim_ex_provider needs Qiskit. Run: pip install 'qsim-ex[qiskit]'")
@@ -59,8 +59,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         with uninterrupted():
             return getattr(importlib.import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'qsim_ex_provider' has no attribute {name!r}")
+    raise AttributeError(f"module 'qsim_ex_provider' has no attribute {name!r}.{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

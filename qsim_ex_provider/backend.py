@@ -15,7 +15,7 @@ from qiskit.result import Result
 from qiskit.transpiler import CouplingMap, Target
 
 import qsim_ex
-from qsim_ex.errors import CircuitError, OptionError
+from qsim_ex.errors import CircuitError, OptionError, other_circuit
 from qsim_ex.frameworks import (
     Noise,
     fresh_job_seed,
@@ -199,7 +199,7 @@ class QsimExBackend(BackendV2):
             base_seed=base,
         )
         where = chosen.executor or in_turn(engine) or self._thread
-        job = QsimExJob(self, job_id, tasks, where, build, kept)
+        job = QsimExJob(self, job_id, tasks, where, build, kept, chosen.noise_model)
         job.submit()
         return job
 
@@ -266,13 +266,14 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
 
 def _circuits(run_input: object) -> list[QuantumCircuit]:
     """Return the circuits of a list; raises `CircuitError` for what is none."""
-    if isinstance(run_input, str) or not isinstance(run_input, Iterable):
-        raise CircuitError(f"expected a QuantumCircuit or a list of them, got {run_input!r}.")
+    of_cirq = hasattr(run_input, "all_qubits")  # which is a sequence of moments
+    if of_cirq or isinstance(run_input, str) or not isinstance(run_input, Iterable):
+        raise other_circuit(run_input, "a QuantumCircuit or a list of them")
     circuits = list(run_input)
     for number, circuit in enumerate(circuits):
-        if not isinstance(circuit, QuantumCircuit):
-            hint = "; run PUBs with SamplerV2 or EstimatorV2" if isinstance(circuit, tuple) else ""
-            raise CircuitError(
-                f"expected a list of QuantumCircuits, got {type(circuit).__name__} as item {number}{hint}."
-            )
+        if isinstance(circuit, QuantumCircuit):
+            continue
+        if isinstance(circuit, tuple) or isinstance(run_input, tuple):
+            raise CircuitError("expected a list of QuantumCircuits, got a PUB; run PUBs with SamplerV2 or EstimatorV2.")
+        raise other_circuit(circuit, f"a QuantumCircuit as item {number} of the list")
     return circuits

@@ -18,7 +18,7 @@ from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, submitted_in_turn
+from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, shown, submitted_in_turn
 
 NAMED = 3
 """How many circuits of a task are named where it fails."""
@@ -142,7 +142,7 @@ class QsimExJob(JobV1):
     """Circuits that run in the background.
 
     assemble: makes the result of the job from those of its tasks, when it is asked for. kept: the job's checkpoint,
-    whose files stay until then: the result of a process that ends too early is in them.
+    whose files stay until then: the result of a process that ends too early is in them. noise_model: that of the run.
     Copying or pickling a job waits until it has ended, as for the jobs of Qiskit's primitives; the copy has its result,
     or the error that stopped it. A forked child has the results of jobs that had ended, and raises `JobError` for
     others.
@@ -156,8 +156,10 @@ class QsimExJob(JobV1):
         executor: concurrent.futures.Executor,
         assemble: Callable[[Sequence[BatchResult]], Result],
         kept: JobCheckpoint | None = None,
+        noise_model: object = None,
     ) -> None:
         super().__init__(backend, job_id)
+        self._noise_model = noise_model
         self._tasks = tasks
         self._executor = executor
         self._assemble = assemble
@@ -167,9 +169,14 @@ class QsimExJob(JobV1):
         self._process = os.getpid()
 
     def __repr__(self) -> str:
-        circuits = sum(len(task.circuits) for task in self._tasks)
-        state = "not submitted" if self._futures is None else self.status().value
-        return f"QsimExJob({self.job_id()!r}, {circuits} circuit{'s' * (circuits != 1)}: {state})"
+        used = self._tasks[0].options if self._tasks else Options()
+        about = {
+            "circuits": sum(len(task.circuits) for task in self._tasks),
+            "status": "not submitted" if self._futures is None else self.status().value,
+            **{name: getattr(used, name) for name in ("device", "precision", "method")},
+            "noise_model": self._noise_model,
+        }
+        return shown("QsimExJob", self.job_id(), **{name: (value, None) for name, value in about.items()})
 
     def __getstate__(self) -> dict[str, Any]:
         concurrent.futures.wait(self._submitted())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from qsim_ex.errors import OptionError, nearest
+from qsim_ex.errors import OptionError, unknown_option
 from qsim_ex.frameworks import check, later
 from qsim_ex.options import Method, Options
 from qsim_ex_provider.translation.noise import noise_of
@@ -89,7 +89,7 @@ def defaults() -> dict[str, object]:
 
 def unknown(name: str) -> str:
     """Return the message about an option that does not exist."""
-    return f"there is no option {name!r}.{nearest(name, (*KNOWN, *foreign_options.NAMES))} Known: {', '.join(KNOWN)}."
+    return unknown_option(name, (*KNOWN, *foreign_options.NAMES), "QsimExBackend")
 
 
 def own_names(given: Mapping[str, object]) -> Mapping[str, object]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
+from qiskit.exceptions import QiskitError
 from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
 from qsim_ex_provider.saves.kinds import SavedForm
+
+if TYPE_CHECKING:
+    from qiskit.quantum_info import Operator, Statevector
 
 COUNTED = 1 << 13
 """Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
@@ -275,6 +279,11 @@ _MOST_SHARED = 16
 """Bits of values that a result keeps written: at most 2^16 strings, a few MiB."""
 
 
+def _hinted(error: QiskitError, words: str) -> QiskitError:
+    """Return Qiskit's error about data that an experiment has not, with what to do."""
+    return QiskitError(f"{error.message.split('. Please')[0]}. {words}") if error.message.startswith("No ") else error
+
+
 class QsimExResult(Result):
     """Qiskit's result, whose counts come straight from the engine's integers.
 
@@ -291,14 +300,49 @@ class QsimExResult(Result):
         known = self.results
         if isinstance(key, int) and isinstance(known, Experiments) and known.is_untouched(key):
             values, (slots, sizes) = known.counts(key % len(known)), known.registers(key % len(known))
-            return self._written(values, slots, sizes) if values and slots else super().get_counts(key)
+            return self._written(values, slots, sizes) if values and slots else self._counts_of_qiskit(key)
         outcome = self._get_experiment(key)
         data = outcome.data
         if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
-            return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
+            return self._counts_of_qiskit(key)  # no shots, no bits, or a result that was read from a file
         if "counts" in vars(data):
-            return super().get_counts(key)  # they were read, and may have been replaced, as `marginal_counts` does
+            return self._counts_of_qiskit(key)  # they were read, and may have been replaced, as `marginal_counts` does
         return self._written(data.engine_result.counts(), outcome.header["memory_slots"], outcome.header["creg_sizes"])
+
+    def _counts_of_qiskit(self, key: object) -> Counts:
+        try:
+            return super().get_counts(key)
+        except QiskitError as error:
+            raise _hinted(
+                error, "Nothing is measured in this circuit; add measure_all() to it, or measure(qubits, bits)."
+            ) from None
+
+    def get_memory(self, experiment: object = None) -> list[str]:
+        """Return the outcome of every shot, as in `Result`."""
+        try:
+            found: list[str] = super().get_memory(experiment)
+        except QiskitError as error:
+            raise _hinted(error, "Run with memory=True, and a circuit that measures.") from None
+        return found
+
+    def get_statevector(self, experiment: object = None, decimals: int | None = None) -> Statevector:
+        """Return the state vector that a circuit saved, as in `Result`."""
+        try:
+            return super().get_statevector(experiment, decimals)
+        except QiskitError as error:
+            raise _hinted(
+                error,
+                "Save it: save_statevector(circuit) of qsim_ex_provider at the end of the circuit, before it runs.",
+            ) from None
+
+    def get_unitary(self, experiment: object = None, decimals: int | None = None) -> Operator:
+        """Return the unitary that a circuit saved, as in `Result`."""
+        try:
+            return super().get_unitary(experiment, decimals)
+        except QiskitError as error:
+            raise _hinted(
+                error, "Save it: save_unitary(circuit) of qsim_ex_provider at the end of the circuit, before it runs."
+            ) from None
 
     @cached_property
     def _strings(self) -> dict[str, BitStrings]:

@@ -37,10 +37,12 @@ FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = Path(os.environ.get("QSIM_EX_OBJECTS", ROOT / "build/native"))
 """Where objects lie. Another copy of the sources may use them too: each says what it was made from."""
 
-KERNELS = frozenset(f"kernels/{name}.cpp" for name in ("narrow_density", "sums", "sweep", "trajectories/trajectories"))
+KERNELS = frozenset(
+    f"kernels/{name}.cpp" for name in ("narrow_density", "sums", "sweep", "tile_sums", "trajectories/trajectories")
+)
 """The sources that are compiled once for each instruction set."""
 
-EXACT = frozenset({"kernels/sums.cpp"})
+EXACT = frozenset({"kernels/sums.cpp", "kernels/tile_sums.cpp"})
 """Those of them whose results are the same with each set, so that no product is fused with an addition."""
 
 TEST = ".test.cpp"

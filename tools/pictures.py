@@ -1,4 +1,4 @@
-"""Draws the pictures of "How it works" and one of a plan: ``python -m tools.pictures``; they are docs/images/*.svg."""
+"""Draws the pictures of "How it works" and one of a plan: ``python -m tools.pictures``; they are in docs/images."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Arc, Patch
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex import Simulator
+from qsim_ex import CircuitBuilder, PauliSum, Simulator
 from qsim_ex.steps.plan import Plan
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -27,7 +28,7 @@ ORANGE = "#d9822b"
 
 def simulator() -> Simulator:
     """Return a simulator that plans for one H200, which need not be here."""
-    return Simulator(device="gpu", precision="single", max_memory=139 << 30)
+    return Simulator(device="gpu", precision="single", max_memory="139 GiB")
 
 
 def save(figure: Any, name: str) -> None:
@@ -55,6 +56,36 @@ def index_bits() -> None:
         axes.set(xlim=(-0.7, 15.7), ylim=(-0.6, 0.6 if mixed is None else 1.0 + 0.09 * (1 << mixed)), title=title)
         axes.axis("off")
     save(figure, "index_bits")
+
+
+def light_cone() -> None:
+    """Draw the magnetisation of an XX chain in which two flipped spins spread, for the landing page."""
+    spins, steps, angle = 21, 60, 0.2
+    ups = [PauliSum.from_labels({"I" * (spins - 1 - k) + "Z" + "I" * k: 1.0}) for k in range(spins)]
+    flips = CircuitBuilder(spins).gate("x", [6]).gate("x", [14]).build()
+    step = CircuitBuilder(spins)
+    for first in (0, 1):
+        for k in range(first, spins - 1, 2):
+            step.gate("rxx", [k, k + 1], angle).gate("ryy", [k, k + 1], angle)
+    circuit = step.build()
+    with Simulator(device="cpu").state(flips) as state:
+        rows = [state.expectation(ups)]
+        for _ in range(steps):
+            rows.append(state.apply(circuit).expectation(ups))  # noqa: PERF401  (the state changes)
+    gray = "#808890"  # which can be read on a light page and on a dark one
+    figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    flipped = (1 - np.array(rows).T) / 2
+    image = axes.imshow(flipped, aspect="auto", cmap="inferno", vmin=0, vmax=0.5, interpolation="nearest")
+    bar = figure.colorbar(image, ax=axes, label="probability of a flipped spin")
+    axes.set(xlabel="Trotter step", ylabel="spin", yticks=range(0, spins, 5))
+    for one in (axes, bar.ax):
+        one.tick_params(colors=gray)
+        one.xaxis.label.set_color(gray)
+        one.yaxis.label.set_color(gray)
+        for spine in one.spines.values():
+            spine.set_color(gray)
+    figure.savefig(IMAGES / "light_cone.png", dpi=130, transparent=True, metadata={"Software": None})
+    plt.close(figure)
 
 
 def nearness(plan: Plan) -> tuple[list[list[int]], list[int], list[str]]:
@@ -126,6 +157,7 @@ def main() -> None:
     """Draw all pictures."""
     plan()
     mpl.rcParams.update({"svg.hashsalt": "qsim-ex", "svg.fonttype": "path", "font.size": 9})
+    light_cone()
     index_bits()
     sweeps()
     passes()

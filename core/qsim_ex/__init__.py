@@ -133,7 +133,8 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name not in _HOMES:
-        raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
+        like = import_module("qsim_ex.errors").nearest(name, __all__)
+        raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}.{like}")
     from qsim_ex.kernels.interrupts import uninterrupted  # here, since `import qsim_ex` loads nothing
 
     with uninterrupted():
@@ -155,4 +156,4 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

@@ -129,3 +129,57 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the known name most like `name`, or an empty string."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
+
+
+_OTHER_NAMES = {
+    "dtype": "precision",
+    "precision": "dtype",
+    "seed_simulator": "seed",
+    "seed": "seed_simulator",
+    "noise": "noise_model",
+    "noise_model": "noise",
+    "repetitions": "shots",
+    "num_threads": "threads",
+    "max_parallel_threads": "threads",
+    "gpu": "device",
+}
+"""Names of options in other simulators, and what they are called where the name itself is unknown."""
+
+
+def unknown_option(name: str, known: Iterable[str], listed_by: str) -> str:
+    """Return the message about an option that does not exist, with the nearest one; listed_by: what lists them all."""
+    names = list(known)
+    if _OTHER_NAMES.get(name) in names:
+        advice = f" Did you mean {_OTHER_NAMES[name]!r}?"
+    elif name in ("shots", "repetitions"):
+        advice = f" Pass {name} to run."
+    else:
+        advice = nearest(name, names)
+    return f"there is no option {name!r}.{advice or f' help({listed_by}) lists the options.'}"
+
+
+_RUN_BY = {
+    "qiskit": ("of Qiskit", "run it with qsim_ex_provider.QsimExBackend, SamplerV2 or EstimatorV2"),
+    "cirq": ("of Cirq", "run it with qsim_ex_cirq.QsimExSimulator"),
+    "qsim_ex": ("of qsim_ex", "run it with qsim_ex.Simulator"),
+}
+"""The packages of circuits: whose they are, and what runs them."""
+
+
+def other_circuit(given: object, expected: str) -> CircuitError:
+    """Return the error of an object that is not the circuit that was expected, with what runs it if it is another."""
+    name, package = type(given).__name__, type(given).__module__.partition(".")[0]
+    if isinstance(given, str):
+        return CircuitError(
+            f"expected {expected}, got text; read OpenQASM with QuantumCircuit.from_qasm_str or qiskit.qasm3.loads "
+            "first, or run a file of it with the command qsim-ex run."
+        )
+    if name == "CircuitBuilder" and package == "qsim_ex":
+        whose, advice = "", "run the circuit that its build() returns, with qsim_ex.Simulator"
+    elif "Circuit" in name and package in _RUN_BY:
+        whose, advice = _RUN_BY[package]
+    elif isinstance(given, list | tuple):
+        whose, advice = "", "pass one circuit, or the list to a method that takes one, such as run_batch"
+    else:
+        whose, advice = "", "pass a circuit"
+    return CircuitError(f"expected {expected}, got a {' '.join(filter(None, [name, whose]))}; {advice}.")

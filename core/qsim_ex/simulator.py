@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
-from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.observables import PauliSum, require_sums
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.agreed import asked_of
@@ -25,7 +25,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.bar import interactive
 from qsim_ex.display.described import shown_options, with_options
 from qsim_ex.display.log import LOGGER
-from qsim_ex.errors import CircuitError, OptionError
+from qsim_ex.errors import CircuitError, OptionError, other_circuit
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.later import later
 from qsim_ex.options import OptionKeywords, Options
@@ -64,6 +64,11 @@ class Simulator:
     """
 
     def __init__(self, options: Options | None = None, **changes: Unpack[OptionKeywords]) -> None:
+        if not isinstance(options, Options | None):
+            raise OptionError(
+                f"expected qsim_ex.Options or None, got {options!r}; pass options by their names, as in "
+                "Simulator(device='cpu')."
+            )
         self.options = (options or Options()).with_(changes) if changes or options is None else options
         self._assigner = Assigner(self.options)
         processes = self.options.processes
@@ -138,6 +143,9 @@ class Simulator:
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
         options = self.options
+        _require_circuit(circuit)
+        if observables:
+            require_sums(observables)
         bound = own_bindings(circuit) if bindings is None else bindings
         bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
         readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
@@ -185,6 +193,7 @@ class Simulator:
         if num_wires is None:
             if circuit is None:
                 raise CircuitError("state: expected a circuit or num_wires, got neither; pass one of them.")
+            _require_circuit(circuit)
             num_wires = circuit.num_qubits
             if self._quiet and cancel is None and initial is None and not self._shows_bar(circuit):
                 where = self._assigner.one(num_wires) if self._alone else self._assigned(circuit, num_wires)
@@ -236,19 +245,25 @@ class Simulator:
             return False
         return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
-    def explain(self, circuit: Circuit, machine: Cluster | None = None) -> Explanation:
+    def explain(
+        self, circuit: Circuit, machine: Cluster | None = None, observables: Sequence[PauliSum] = ()
+    ) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
 
-        machine: another machine to plan for, in place of this one and of the options for devices and processes. The
-        result is a `str`, which a notebook and `rich` show as a table.
+        machine: another machine to plan for, in place of this one and of the options for devices and processes.
+        observables: those of `run_batch`, whose passes over the state are counted too. The result is a `str`, which a
+        notebook and `rich` show as a table.
         """
-        return preview.explain(circuit, self.options, machine)
+        _require_circuit(circuit)
+        require_sums(observables)
+        return preview.explain(circuit, self.options, machine, observables)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
         """Return the plans that a run of a circuit follows, one for each part between two saves; runs nothing.
 
         GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
+        _require_circuit(circuit)
         return preview.plans(circuit, self.options)
 
     def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
@@ -256,4 +271,11 @@ class Simulator:
 
         machine: as in `explain`.
         """
+        _require_circuit(circuit)
         return preview.summary(circuit, self.options, machine)
+
+
+def _require_circuit(given: object) -> None:
+    """Raise `CircuitError` for what is no circuit of the engine, with what runs it."""
+    if not isinstance(given, Circuit):
+        raise other_circuit(given, "a qsim_ex.Circuit")

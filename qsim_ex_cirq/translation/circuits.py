@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import cirq
 
-from qsim_ex.errors import InvalidInput, NotSupported, WireError
+from qsim_ex.errors import InvalidInput, NotSupported, WireError, other_circuit
 from qsim_ex.frameworks import Remembered, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.matrices import MatrixGates
@@ -45,6 +45,7 @@ def translate(
     `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for
     repeat-until loops.
     """
+    require_circuit(circuit)
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     given = _Given(circuit, resolved, qubit_order, from_zero, noise, sampled, initial)
     if resolved is not circuit or noise is not cirq.NO_NOISE:
@@ -164,6 +165,7 @@ def has_loop(circuit: cirq.AbstractCircuit) -> bool:
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
     """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
+    require_circuit(circuit)
     return _ordered(circuit.all_qubits(), qubit_order)
 
 
@@ -176,6 +178,12 @@ def _ordered(qubits: Iterable[cirq.Qid], qubit_order: cirq.QubitOrderOrList) -> 
     for qubit in order:
         require_two_levels(qubit)
     return tuple(order)
+
+
+def require_circuit(given: object) -> None:
+    """Raise `CircuitError` for what is no circuit of Cirq, with what runs it."""
+    if not isinstance(given, cirq.AbstractCircuit):
+        raise other_circuit(given, "a cirq.Circuit")
 
 
 def require_two_levels(qubit: cirq.Qid) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from numbers import Number
+
 import cirq
 
 from qsim_ex import PauliString, PauliSum
-from qsim_ex.errors import WireError
+from qsim_ex.errors import OptionError, WireError
 
 
 def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> PauliSum:
     """Return an observable of Cirq as the engine's; raises `WireError` for a qubit that the circuit has not."""
     wire_of = {qubit: len(qubits) - 1 - k for k, qubit in enumerate(qubits)}
+    if not isinstance(observable, cirq.PauliSum | cirq.Operation | Number):
+        raise OptionError(
+            f"expected an observable of Cirq, got a {type(observable).__name__}; pass a cirq.PauliString or a "
+            "cirq.PauliSum, such as cirq.Z(a) * cirq.Z(b)."
+        )
     terms = []
     for string in cirq.PauliSum.wrap(observable):
         missing = [qubit for qubit in string.qubits if qubit not in wire_of]

@@ -33,7 +33,7 @@ from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
-from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of
 
 
 @with_options(Options)
@@ -44,7 +44,7 @@ class EstimatorV2(BaseEstimatorV2):
     exact; with another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where something in a circuit is random; `stds` holds its standard
     error. None leaves the number to the engine, which takes 1,000.
-    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`. Readout
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of qsim_ex. Readout
     errors change values where conditions read what was measured.
     backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see
     `QsimExBackend.from_backend`. mode: the same, as users of qiskit-ibm-runtime write it. options: a dictionary or an
@@ -110,12 +110,12 @@ class EstimatorV2(BaseEstimatorV2):
         """
         default = self._default_precision if precision is None else _checked(precision, "precision")
         translated = []
-        for number, given in enumerate(pubs):
+        for number, given in enumerate(listed(pubs, "(circuit, observables)")):
             pub, sums = _with_sums(given, number, default)
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
         job = Job(_run, translated, self._simulator, self._trajectories)
-        job._submit(in_turn(self._options))
+        job._submit(in_turn(self._options), self)
         return job
 
 
@@ -215,7 +215,8 @@ def _pauli_sum(observable: SparseObservable) -> PauliSum:
 def _checked(precision: object, name: str) -> float:
     """Return a standard error; raises `OptionError`."""
     if isinstance(precision, bool) or not isinstance(precision, int | float | np.number) or not 0 <= precision < np.inf:
-        raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values.")
+        stored = "; EstimatorV2(precision='single') is how amplitudes are stored" * isinstance(precision, str)
+        raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values{stored}.")
     return float(precision)
 
 

@@ -32,8 +32,14 @@ class Job(PrimitiveJob):
     _future: Any
     _result: Any = None  # Qiskit 2.0 does not keep it
     _waits_its_turn = False
+    _of: object = None
 
-    def _submit(self, turn: OneThread | None = None) -> None:
+    def __repr__(self) -> str:
+        return f"PrimitiveJob({self.job_id()!r}, {self._of!r}, status={self.status().value!r})"
+
+    def _submit(self, turn: OneThread | None = None, of: object = None) -> None:
+        """Let the work begin; of: the primitive whose job it is."""
+        self._of = of
         if self._future is not None:
             raise JobError("the job was submitted before; run its PUBs again for another.")
         self._future = _Work(lambda: self._function(*self._args, **self._kwargs))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from qsim_ex import Options
-from qsim_ex.errors import OptionError, nearest
+from qsim_ex.errors import OptionError, unknown_option
 from qsim_ex.frameworks import later
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.translation.noise import noise_of
@@ -33,21 +33,24 @@ NESTED = ("backend_options", "run_options", "simulator")
 class PrimitiveKind:
     """The particulars of one of the primitives.
 
-    own: its options beside the engine's. aliases: other names of options. no_effect: options of other primitives that
-    are accepted and have no effect here.
+    name: of its class. own: its options beside the engine's. aliases: other names of options. no_effect: options of
+    other primitives that are accepted and have no effect here.
     """
 
+    name: str
     own: tuple[str, ...]
     aliases: Mapping[str, str]
     no_effect: tuple[str, ...]
 
 
 SAMPLER = PrimitiveKind(
+    "SamplerV2",
     ("default_shots", "noise_model"),
     {"seed_simulator": "seed", "shots": "default_shots"},
     ("memory",),  # every shot is in the result anyway
 )
 ESTIMATOR = PrimitiveKind(
+    "EstimatorV2",
     ("default_precision", "trajectories", "noise_model"),
     {"seed_simulator": "seed", "shots": "trajectories"},
     ("abelian_grouping", "memory"),  # how a value is found from counts, of which there are none
@@ -123,6 +126,6 @@ def _in_own_words(kind: PrimitiveKind, layer: Mapping[str, object]) -> Mapping[s
         if own in known:
             found[own] = value
         elif own not in kind.no_effect:
-            like = nearest(name, (*known, *kind.aliases, *kind.no_effect, *foreign_options.NAMES))
-            raise OptionError(f"there is no option {name!r}.{like} Known: {', '.join(known)}.")
+            names = (*known, *kind.aliases, *kind.no_effect, *foreign_options.NAMES)
+            raise OptionError(unknown_option(name, names, kind.name))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
 from qsim_ex import BatchResult, Circuit, Options
-from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest
+from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest, other_circuit
 from qsim_ex.frameworks import BindingGroup, Noise, ParameterColumns, ParameterSweep, Save, binding_groups
 from qsim_ex_provider.translation.circuits import translate_sweep
 
@@ -34,12 +34,26 @@ def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> A
         _check_values(pub[0], pub[values_at] if len(pub) > values_at else None, where)
     elif isinstance(pub, QuantumCircuit):
         _check_values(pub, None, where)
+    else:
+        of = pub[0] if isinstance(pub, tuple | list) and pub else pub
+        if not isinstance(of, tuple | list):
+            raise other_circuit(of, f"a QuantumCircuit in PUB {number}")
     try:
         return kind.coerce(pub, default)
     except QsimExError:
         raise
     except (TypeError, ValueError) as error:
-        raise CircuitError(f"{where}: {error}") from error
+        form = "(circuit, values)" if values_at == 1 else "(circuit, observables, values), observables of all qubits"
+        raise CircuitError(f"{where}: {error} Pass {form}.") from error
+
+
+def listed(pubs: object, expected: str) -> Iterable[object]:
+    """Return PUBs to go through; raises `CircuitError` for a single circuit, and for one of another framework."""
+    if isinstance(pubs, QuantumCircuit):
+        raise CircuitError(f"expected a list of PUBs, got a QuantumCircuit; pass [{expected}].")
+    if isinstance(pubs, str) or not isinstance(pubs, Iterable) or "Circuit" in type(pubs).__name__:
+        raise other_circuit(pubs, f"a list of PUBs, each a {expected}")
+    return pubs
 
 
 def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:

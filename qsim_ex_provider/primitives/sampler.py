@@ -20,7 +20,7 @@ from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.job import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
-from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
@@ -32,7 +32,7 @@ class SamplerV2(BaseSamplerV2):
 
     default_shots: shots of a PUB where neither it nor `run` names any; 1,024 if None.
     seed: the same seed gives the same shots; fresh for each call of `run` if None.
-    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`.
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of qsim_ex.
     backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see
     `QsimExBackend.from_backend`. mode: the same, as users of qiskit-ibm-runtime write it. options: a dictionary or an
     object with options, which may be in `backend_options` and `run_options`, as users of Aer write them.
@@ -89,7 +89,7 @@ class SamplerV2(BaseSamplerV2):
         """
         default = self._default_shots if shots is None else check.shots(shots)
         translated = []
-        for number, given in enumerate(pubs):
+        for number, given in enumerate(listed(pubs, "circuit")):
             if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
                 check.shots(given[2])
             pub = coerced(SamplerPub, given, number, default, 1)
@@ -99,7 +99,7 @@ class SamplerV2(BaseSamplerV2):
                 warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
             translated.append(_SampledPub(pub, groups))
         job = Job(_run, translated, self._simulator)
-        job._submit(in_turn(self._options))
+        job._submit(in_turn(self._options), self)
         return job
 
 

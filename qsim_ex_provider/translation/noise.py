@@ -32,7 +32,7 @@ def noise_of(model: Any) -> Noise | None:
         return model
     if not _is_aers(model, "NoiseModel"):
         raise OptionError(
-            "expected noise_model as a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise.model, got "
+            "expected noise_model as a NoiseModel of qiskit_aer.noise or a qsim_ex.NoiseModel, got "
             f"{model!r}; pass None for no noise."
         )
     if model.is_ideal():

@@ -38,6 +38,7 @@ from qsim_ex.frameworks import (
 )
 from qsim_ex_provider.translation.classical import RuntimeVariables
 from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of, matrices_of
+from qsim_ex_provider.translation.expressions import values_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
 from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, ToNumber, Wires
 
@@ -247,7 +248,7 @@ def number_or_column(columns: ParameterColumns, parameter: Any) -> Any:
         return columns[parameter.name]
     if not isinstance(parameter, ParameterExpression) or not parameter.parameters:
         return float(parameter)
-    return columns.evaluate(parameter, ParameterExpression.sympify)
+    return values_of(parameter, columns)
 
 
 def has_parameters(instruction: CircuitInstruction) -> bool:

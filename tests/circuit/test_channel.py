@@ -63,7 +63,7 @@ def test_one_matrix_is_unitary() -> None:
 @pytest.mark.parametrize(
     ("kraus", "wires", "error", "message"),
     [
-        ([0.5 * np.eye(2)], [0], errors.NoiseError, "differs from 1 by 7.5e-01 (limit 1.0e-07)"),
+        ([0.5 * np.eye(2)], [0], errors.NoiseError, "differs from 1 by 0.75 (limit 1e-07)"),
         (DAMPING.swapaxes(1, 2), [0], errors.NoiseError, "that keep the trace"),
         (np.zeros((0, 2, 2)), [0], errors.NoiseError, "one Kraus matrix or more"),
         (FLIP, [0, 1], errors.MatrixError, "[count, 4, 4] for 2 wires, got (2, 2, 2)"),

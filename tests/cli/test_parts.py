@@ -13,8 +13,9 @@ from rich.console import Console
 from qsim_ex.cli import progress
 from qsim_ex.cli.explain import ranges
 from qsim_ex.cli.histogram import bar, binned, skyline
-from qsim_ex.cli.sizes import parse_size, seconds, share
+from qsim_ex.cli.sizes import seconds, share
 from qsim_ex.cli.supervise import Interrupted, Supervised
+from qsim_ex.display.amounts import parse_size
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_max_memory_is_believed() -> None:
     assert deploy(34, Options(precision="single", max_memory=H200), low).kind == "single"
     found = deploy(36, Options(precision="single", max_memory=H200, max_host_memory=600 * GIB), low)
     assert (found.kind, found.levels.local, found.host_memory) == ("migrated", 32, "whole")
-    with pytest.raises(OutOfMemory, match=r"max_host_memory allows 2\.0 GiB, the host has 1\.0 GiB free"):
+    with pytest.raises(OutOfMemory, match=r"max_host_memory allows 2 GiB, the host has 1 GiB free"):
         deploy(36, Options(precision="single", max_memory=H200, max_host_memory=2 * GIB), low)
 
 
@@ -165,7 +165,7 @@ def test_max_memory_is_believed() -> None:
         (1, {"devices": (0, 1)}, OptionError, "expected at least 2 wires for 2 devices.* got 1"),
         (30, {"device_wires": 28, "window_slots": 1 << 29}, OptionError, "window_slots from 2 to 268435456 "),
         (36, {"device_wires": 35}, OutOfMemory, r"windows of 35 wires.* needs 256\.1 GiB on GPU 0.*device_wires=34"),
-        (35, {"devices": (0,), "max_host_memory": 1}, OutOfMemory, r"34 wires, devices=\[0, 1\] or 256\.0 GiB"),
+        (35, {"devices": (0,), "max_host_memory": 1}, OutOfMemory, r"34 wires, devices=\[0, 1\] or 256 GiB"),
         (36, {"precision": "double", "max_host_memory": 1}, OutOfMemory, r"It would fit with precision='single', 35"),
     ],
 )

@@ -35,10 +35,18 @@ def bell() -> CircuitBuilder:
     return CircuitBuilder(2, 2).gate("h", [0]).gate("cx", [0, 1]).save("psi").measure([0, 1], [0, 1])
 
 
+AUTO = "device='auto', method='automatic', precision='double'"
+
 SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
-    "options": (lambda: Options(device="cpu", seed=3), "Options(device='cpu', seed=3)"),
-    "options that are the defaults": (Options, "Options()"),
-    "simulator": (lambda: Simulator(precision="single"), "Simulator(precision='single')"),
+    "options": (
+        lambda: Options(device="cpu", seed=3),
+        "Options(device='cpu', method='automatic', precision='double', seed=3)",
+    ),
+    "options that are the defaults": (Options, "Options(device='auto', method='automatic', precision='double')"),
+    "simulator": (
+        lambda: Simulator(precision="single"),
+        "Simulator(device='auto', method='automatic', precision='single')",
+    ),
     "builder": (bell, "CircuitBuilder(2 wires, 2 classical bits, 4 instructions)"),
     "noisy builder": (lambda: NoisyBuilder(2, 0, NOISY), "NoisyBuilder(2 wires, 0 classical bits, 0 instructions)"),
     "circuit": (lambda: bell().build(), "Circuit(2 wires, 2 classical bits, 4 instructions)"),
@@ -49,25 +57,37 @@ SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: BatchedStateVector(2, 3, device="cpu"),
         "BatchedStateVector(2 states of 3 wires, complex128, cpu)",
     ),
-    "backend": (lambda: QsimExBackend(shots=7), "QsimExBackend('qsim_ex', shots=7)"),
+    "backend": (
+        lambda: QsimExBackend(shots=7),
+        "QsimExBackend('qsim_ex', shots=7, noise_model=None, device='auto', method='automatic', precision='double')",
+    ),
     "noisy backend": (
         lambda: QsimExBackend(noise_model=NOISY),
-        "QsimExBackend('qsim_ex', noise_model=NoiseModel(errors of 'cx'; readout errors of wire 3))",
+        f"QsimExBackend('qsim_ex', noise_model=NoiseModel(errors of 'cx'; readout errors of wire 3), {AUTO})",
     ),
     "provider": (lambda: QsimExProvider(device="cpu"), "QsimExProvider(device='cpu')"),
-    "sampler": (lambda: SamplerV2(default_shots=5, seed=1), "SamplerV2(default_shots=5, seed=1)"),
-    "estimator": (lambda: EstimatorV2(trajectories=5), "EstimatorV2(trajectories=5)"),
+    "sampler": (
+        lambda: SamplerV2(default_shots=5, seed=1),
+        "SamplerV2(default_shots=5, noise_model=None, device='auto', method='automatic', precision='double', seed=1)",
+    ),
+    "estimator": (
+        lambda: EstimatorV2(trajectories=5),
+        "EstimatorV2(trajectories=5, noise_model=None, device='auto', method='automatic', precision='double')",
+    ),
     "Cirq's simulator": (
         lambda: QsimExSimulator(dtype=np.complex128, device="cpu"),
-        "QsimExSimulator(dtype=dtype('complex128'), device='cpu')",
+        "QsimExSimulator(dtype='complex128', noise=None, device='cpu', method='automatic')",
     ),
-    "Cirq's simulator as it is": (QsimExSimulator, "QsimExSimulator()"),
+    "Cirq's simulator as it is": (
+        QsimExSimulator,
+        "QsimExSimulator(dtype='complex64', noise=None, device='auto', method='automatic')",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_object_shows_what_differs_from_the_default(name: str) -> None:
-    """The representation names the class and what was chosen."""
+    """The representation names the class, device, precision, method and noise, and what else was chosen."""
     make, told = SHOWN[name]
     assert repr(make()) == told
 
@@ -90,7 +110,26 @@ def test_a_job_shows_its_circuits_and_its_state() -> None:
     circuit.measure_all()
     job = QsimExBackend(device="cpu").run([circuit, circuit])
     job.result()
-    assert repr(job) == f"QsimExJob({job.job_id()!r}, 2 circuits: job has successfully run)"
+    assert repr(job) == (
+        f"QsimExJob({job.job_id()!r}, circuits=2, status='job has successfully run', device='cpu', precision='double', "
+        "method='automatic', noise_model=None)"
+    )
+
+
+def test_a_job_of_a_primitive_shows_the_primitive_and_its_state() -> None:
+    """A job shows its number, how its primitive simulates, and how far it is."""
+    circuit = QuantumCircuit(1)
+    circuit.measure_all()
+    sampler = SamplerV2(device="cpu")
+    job = sampler.run([circuit])
+    job.result()
+    assert repr(job) == f"PrimitiveJob({job.job_id()!r}, {sampler!r}, status='job has successfully run')"
+
+
+@pytest.mark.parametrize("package", [qsim_ex, qsim_ex_provider, qsim_ex_cirq], ids=lambda package: package.__name__)
+def test_a_package_lists_what_users_want(package: Any) -> None:
+    """`dir`, which is what editors complete, has the public names and the version, and no inner module."""
+    assert set(dir(package)) == {*package.__all__, "__version__"}
 
 
 def test_the_version_is_that_of_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

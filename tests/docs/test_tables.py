@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 import qsim_ex
+import qsim_ex_cirq
+import qsim_ex_provider
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels, lindblad
 from qsim_ex.options import Options
 from qsim_ex_provider.foreign_options import NAMES
 from qsim_ex_provider.options import KNOWN
+from tools.pages.class_options import CLASSES
 from tools.pages.entries import as_markdown
 from tools.pages.tables import TABLES
 
@@ -38,6 +41,27 @@ def test_every_field_is_explained(name: str) -> None:
     """No option and no field stands without a meaning."""
     for line in cells(name):
         assert all(cell.strip() for cell in line), line
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        qsim_ex.Simulator,
+        qsim_ex_provider.QsimExBackend,
+        qsim_ex_provider.SamplerV2,
+        qsim_ex_provider.EstimatorV2,
+        qsim_ex_cirq.QsimExSimulator,
+    ],
+    ids=lambda described: described.__name__,
+)
+def test_a_class_has_a_table_of_its_options(described: type) -> None:
+    """Every option of its signature has a line with a type, a default and a meaning; the device comes at the top."""
+    lines = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in CLASSES[described.__name__]().splitlines()[2:]]
+    found = [line[0].strip("`") for line in lines]
+    given = [key for key, one in inspect.signature(described).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    assert set(found) >= {*given} - {"mode", "backend", "options"}
+    assert "device" in found[:2]
+    assert all(cell.strip(" `") for line in lines for cell in line)
 
 
 def test_the_options_are_all_there() -> None:

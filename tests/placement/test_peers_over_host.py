@@ -235,9 +235,9 @@ def test_memory() -> None:
     need, home = 2 * (16 << 10) + 2 * (16 << 9), 16 << 14
     state = made_with((need, home))
     assert (state.memory, state.host_memory) == ((need, need), home)
-    with pytest.raises(OutOfMemory, match=r"14 wires in complex128 need 256.0 KiB of host memory and 48.0 KiB on each"):
+    with pytest.raises(OutOfMemory, match=r"14 wires in complex128 need 256 KiB of host memory and 48 KiB on each"):
         made_with((need - 1, home))
-    with pytest.raises(OutOfMemory, match=r"on the host, which has 255.0 KiB free"):
+    with pytest.raises(OutOfMemory, match=r"on the host, which has 255 KiB free"):
         made_with((need, home - 1024))
     with pytest.raises(InvalidInput):
         PeersOverHost([LateDevice(machine)] * 2, 5, DTYPE, Levels(5, 1))

@@ -164,7 +164,7 @@ def test_a_sweep_with_expectation_values() -> None:
 def test_it_is_explained() -> None:
     """`explain` and `placement` name it, with its sub state vectors and memory, and start no thread."""
     simulator = Simulator(**RANKS)
-    assert "ranks in threads: 2 sub state vectors of 7 wires, 2.0 KiB on each device" in simulator.explain(layers())
+    assert "ranks in threads: 2 sub state vectors of 7 wires, 2 KiB on each device" in simulator.explain(layers())
     assert simulator.placement(WIRES).deployment.to_json()["kind"] == NAME
     assert not threads_of_ranks()
 

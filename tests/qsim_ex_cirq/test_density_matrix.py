@@ -175,7 +175,9 @@ def test_what_is_refused() -> None:
 
 def test_a_simulator_shows_its_options() -> None:
     """`repr` names what is not a default."""
-    assert repr(ours(dtype=np.complex128)) == "QsimExDensityMatrixSimulator(dtype=dtype('complex128'), device='cpu')"
+    assert (
+        repr(ours(dtype=np.complex128)) == "QsimExDensityMatrixSimulator(dtype='complex128', noise=None, device='cpu')"
+    )
 
 
 @pytest.mark.parametrize("name", ["method", "trajectories", "checkpoint", "checkpoint_every"])

@@ -91,9 +91,7 @@ def test_target_has_classes_of_gates_and_any_pair_of_qubits() -> None:
 
 def test_pubs_never_reach_run() -> None:
     """A circuit in a tuple, as primitives take it, is an error that says what was expected."""
-    with pytest.raises(
-        CircuitError, match="expected a list of QuantumCircuits, got tuple as item 0; run PUBs with SamplerV2"
-    ):
+    with pytest.raises(CircuitError, match="expected a list of QuantumCircuits, got a PUB; run PUBs with SamplerV2"):
         BACKEND.run([(bell(), None)])
 
 

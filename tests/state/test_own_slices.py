@@ -99,7 +99,7 @@ def test_whole_arrays_that_do_not_fit_are_refused_on_all_ranks(monkeypatch: pyte
 
     first, second = together(2, work)
     assert first == second
-    assert "a copy of the state needs 128.0 MiB on each of 2 processes" in first
+    assert "a copy of the state needs 128 MiB on each of 2 processes" in first
     assert "own_slices() of a StateVector" in first
 
 

@@ -74,7 +74,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "marginal_group": (1, 2, 3),
     "amplitudes_at_once": (1, 5),
     "copied_at_once": (1, 8),
-    "strings_together": (0, 3, 5),
     "batch_bytes": (1, 300),
     "number_bytes": (1 << 15,),
     "batch_rows": (2, 3),
@@ -164,7 +163,7 @@ _SELDOM_MET = (
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
     "written_bytes",
     # of questions, and of the CPU
-    "density_by_strings", "batched_string_wires", "marginal_group", "strings_together", "sum_masks", "z_parts",
+    "density_by_strings", "batched_string_wires", "marginal_group", "sum_masks", "z_parts",
     "slice_microseconds", "chunk_work", "halved_qubits", "resolved_points",
 )  # fmt: skip
 """Those of ways that few circuits go."""

@@ -38,7 +38,8 @@ BACKGROUND = ("decisions/", "architecture.md", "adding.md", "changelog.md", "fuz
 def on_config(config: Any) -> Any:
     """Let pages be made from this checkout, and put every decision into the navigation, after their index."""
     sys.path[:0] = SOURCES
-    (decisions,) = (part["Decisions"] for part in config.nav if "Decisions" in part)
+    (develop,) = (part["Develop"] for part in config.nav if "Develop" in part)
+    (decisions,) = (part["Decisions"] for part in develop if "Decisions" in part)
     decisions += [str(path.relative_to(ROOT / "docs")) for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))]
     return config
 

@@ -25,6 +25,14 @@ struct Paulis {
     const Int *zs, *above, *of;
 };
 
+// Which Pauli strings are summed tile by tile: those whose X-parts are in the bits of `mask`. A state has 2^num_bits
+// amplitudes. The strings of part k have the X-part xs[k], and are those from firsts[k] to firsts[k + 1] − 1; the Z-part
+// of each is `inside` on the bits of a tile, as X-parts are, counted from its lowest bit, and `outside` on the others.
+struct Tiles {
+    Int num_bits, mask, units, num_parts;
+    const Int *xs, *firsts, *inside, *outside;
+};
+
 // What is searched: the values of `bits` behind each base, whose targets are those of its run.
 struct Search {
     const Int *bits, *bases, *runs;

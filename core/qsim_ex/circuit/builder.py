@@ -109,7 +109,14 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
         if parameters:
             self._check_finite(parameters, name)
         values = -1 if control_values is None else control_values
-        placed = placed_gate(name, tuple(wires), self.num_qubits, tuple(controls), values)
+        try:
+            on, under = tuple(wires), tuple(controls)
+        except TypeError:
+            raise WireError(
+                f"gate {name!r}: expected lists of wires and controls, got {wires!r} and {controls!r}; pass [0], "
+                "which is wire 0."
+            ) from None
+        placed = placed_gate(name, on, self.num_qubits, under, values)
         if self._takes_quarters and not controls and (turned := quarters.quarter(name, parameters)):
             placed, parameters = placed_gate(turned, placed.wires, self.num_qubits), ()
         self._put(placed, parameters)

@@ -185,7 +185,7 @@ def unitary(matrix: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     off = float(np.abs(array.conj().T @ array - np.eye(len(array))).max())
     if off > limit:
         raise MatrixError(
-            f"{name}: expected a unitary matrix, got one whose U†U differs from 1 by {off:.1e} (limit {limit:.1e}); "
+            f"{name}: expected a unitary matrix, got one whose U†U differs from 1 by {off:.2g} (limit {limit:.2g}); "
             "check its entries."
         )
     return array
@@ -221,8 +221,8 @@ def kraus(matrices: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     off = float(np.abs((array.conj().swapaxes(1, 2) @ array).sum(0) - np.eye(size)).max())
     if off > limit:
         raise NoiseError(
-            f"{name}: expected Kraus matrices that keep the trace, got Σ K†K that differs from 1 by {off:.1e} (limit "
-            f"{limit:.1e}); check their weights."
+            f"{name}: expected Kraus matrices that keep the trace, got Σ K†K that differs from 1 by {off:.2g} (limit "
+            f"{limit:.2g}); check their weights."
         )
     kept: NDArray[np.complex128] = array[np.abs(array).max((1, 2)) > NOTHING]
     return kept
@@ -240,8 +240,8 @@ def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.comple
     off = float(np.abs(np.abs(array) - 1).max())
     if off > UNITARY_TOLERANCE:
         raise MatrixError(
-            f"{name}: expected a unitary diagonal, got an entry whose modulus differs from 1 by {off:.1e} (limit "
-            f"{UNITARY_TOLERANCE:.1e}); check its entries."
+            f"{name}: expected a unitary diagonal, got an entry whose modulus differs from 1 by {off:.2g} (limit "
+            f"{UNITARY_TOLERANCE:.2g}); check its entries."
         )
     return array
 

@@ -185,10 +185,29 @@ def _placed(row: Gate, wires: Wires, controls: Wires = (), control_values: int =
 
 def unknown(name: str) -> UnknownInstruction:
     """Return the error of a name that is in no row of the gate table."""
+    written = str(name).lower()
+    meant = _OTHER_NAMES.get(written, written)
+    like = f" Did you mean {meant!r}?" if meant in GATES else nearest(written, GATES)
     return UnknownInstruction(
-        f"expected a gate of the gate table, got {name!r}; take one of the table, or append a matrix."
-        f"{nearest(name, GATES)}"
+        f"expected a gate of the gate table, got {name!r}; take one of the table, or append a matrix.{like}"
     )
+
+
+_OTHER_NAMES = {
+    "cnot": "cx",
+    "toffoli": "ccx",
+    "fredkin": "cswap",
+    "hadamard": "h",
+    "not": "x",
+    "phase": "p",
+    "cphase": "cp",
+    "identity": "id",
+    "i": "id",
+    "u1": "p",
+    "cu1": "cp",
+    "u3": "u",
+}
+"""Names of gates elsewhere, and those of the table."""
 
 
 def _factor(name: str, wires: Wires, controls: Wires, values: int) -> PlacedFactor:

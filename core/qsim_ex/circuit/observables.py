@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit import check
+from qsim_ex.errors import CircuitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,14 @@ class PauliSum:
     """A sum of Pauli strings, Σ coefficient · string."""
 
     terms: tuple[PauliString, ...]
+
+    def __post_init__(self) -> None:
+        terms: object = self.terms
+        if not isinstance(terms, tuple) or not all(isinstance(term, PauliString) for term in terms):
+            raise CircuitError(
+                f"PauliSum: expected a tuple of PauliStrings, got {self.terms!r}; pass them, or make the sum with "
+                "PauliSum.from_labels({'ZZ': 1.0})."
+            )
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, complex]) -> PauliSum:
@@ -86,3 +95,14 @@ class PauliSum:
 def _moved(mask: int, places: Mapping[int, int]) -> int:
     """Return a mask of wires in the new numbers, without the wires that have none."""
     return sum(1 << place for wire, place in places.items() if mask >> wire & 1)
+
+
+def require_sums(given: Sequence[object]) -> None:
+    """Raise `CircuitError` for observables that are no sums of Pauli strings."""
+    for one in given:
+        if not isinstance(one, PauliSum):
+            wrong = given if isinstance(given, str) else one
+            raise CircuitError(
+                f"expected observables as a list of qsim_ex.PauliSum, got {wrong!r}; pass "
+                "[PauliSum.from_labels({'ZZ': 1.0})]."
+            )

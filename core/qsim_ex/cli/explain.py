@@ -20,7 +20,8 @@ from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import describe, read, title
 from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
 from qsim_ex.deployment.hypothetical import assign_hypothetical
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human, whole
 from qsim_ex.frameworks.frontends import FileInfo
 from qsim_ex.later import later
 from qsim_ex.options import Options
@@ -131,7 +132,7 @@ class ExplainReport:
                 ("plan", plan_line(total)),
                 ("memory", memory_line(self.deployment)),
                 ("moved", f"{human(total.bytes_moved)}{_saved(total.gates, passes)}"),
-                ("arithmetic", f"{total.fma:.2e} multiply-adds"),
+                ("arithmetic", f"{whole(total.fma)} multiply-adds"),
             ],
         )
         if self.full and self.deployment.in_one_piece:

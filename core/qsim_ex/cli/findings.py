@@ -17,7 +17,7 @@ from qsim_ex.cli.machine import Driver, Gpu, Processor, system
 from qsim_ex.cli.mpi import mpi_row
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.frameworks import frontends, packages
 from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from qsim_ex.cli.report import Task
-from qsim_ex.cli.sizes import parse_size
+from qsim_ex.display.amounts import parse_size
 from qsim_ex.options import DeviceChoice, Options, Processes
 from qsim_ex.precision import DTYPES, PRECISIONS
 

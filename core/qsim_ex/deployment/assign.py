@@ -56,11 +56,12 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     host_free = discover.free_bytes(device if on_host else discover.HOST, needed if on_host else 0)
     if not divides:
         free = discover.free_bytes(device, needed)
-        allowed = free if options.max_memory is None else options.max_memory
+        allowed = free if options.max_memory is None else options.device_limit
         if needed <= allowed:
             return Assignment(device, whole, allowed, host_free, (device,))
         if device.in_host_memory:
-            require(num_wires, options.dtype, [("the host", host_free)], limit=options.max_memory)
+            limit = None if options.max_memory is None else options.device_limit
+            require(num_wires, options.dtype, [("the host", host_free)], limit=limit)
     try:
         free_now = survey(device, options, host_free)
         found = deploy(num_wires, options, free_now, reason)
@@ -73,7 +74,7 @@ def assign(num_wires: int, options: Options, states: int = 1, ask: Ask | None = 
     else:
         devices = tuple(device if number == options.device_id else discover.gpu(number) for number in found.devices)
     least = min(dict(free_now.devices)[number] for number in found.devices)
-    allowed = least if options.max_memory is None else options.max_memory
+    allowed = least if options.max_memory is None else options.device_limit
     return Assignment(devices[0], found, allowed, host_free, devices)
 
 

@@ -51,7 +51,7 @@ class Assignment:
         """Return the bytes that the options allow on each device and on the host; None if they set no limit."""
         if options.max_memory is None and options.max_host_memory is None:
             return None
-        return self.free, self.host_free if options.max_host_memory is None else options.max_host_memory
+        return self.free, self.host_free if options.max_host_memory is None else options.host_limit
 
     @property
     def needed(self) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
@@ -124,10 +125,9 @@ def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[s
     for row in PRECISIONS.values():
         if row.storage.bytes < bytes_now and _fits(num_wires, replace(options, precision=row.name), free):
             yield f"precision={row.name!r}"
-    for fewer in range(num_wires - 1, 0, -1):
-        if _fits(fewer, options, free):
-            yield f"{fewer} wires"
-            break
+    for row in PRECISIONS.values():
+        if row.storage.bytes <= bytes_now and (fewer := _most(num_wires, replace(options, precision=row.name), free)):
+            yield f"{fewer} wires" + f" in {row.storage.dtype.name}" * (row.name != options.precision)
     if options.device_wires is not None:
         for less in range(options.device_wires - 1, 0, -1):
             if _fits(num_wires, replace(options, device_wires=less), free):
@@ -145,6 +145,11 @@ def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[s
         if _fits(num_wires, lifted, free):
             found = deploy(num_wires, lifted, free)
             yield f"{human(found.host_bytes)} of host memory"
+
+
+def _most(num_wires: int, options: Options, free: FreeMemory) -> int:
+    """Return the largest number of wires below `num_wires` that fits, 0 if there is none."""
+    return next((fewer for fewer in range(num_wires - 1, 0, -1) if _fits(fewer, options, free)), 0)
 
 
 def _fits(num_wires: int, options: Options, free: FreeMemory) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options import Options
 from qsim_ex.options.network import Layers, describe, layers_of, nearest_bits

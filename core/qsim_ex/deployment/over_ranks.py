@@ -12,7 +12,7 @@ from qsim_ex.comm.connection import RanksInUse, ranks_of
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.deployment.laid import Laid, divided, for_windows, lay_out
 from qsim_ex.deployment.rooms import Room, home, lacks, refused, require_alike, room_of
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory, QsimExError
 from qsim_ex.options import Options
 from qsim_ex.placement import ranks_over_host as over_host

@@ -10,7 +10,8 @@ from qsim_ex.comm.processes import host_key
 from qsim_ex.deployment.seats import on_this_host
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import CommunicationError, OutOfMemory, QsimExError
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
@@ -54,7 +55,7 @@ def room_of(
 ) -> Room:
     """Return the memory of this rank, and what a deployment takes of it."""
     needed, on_host = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
-    free = own.max_memory
+    free = None if own.max_memory is None else own.device_limit
 
     def kept(one: Device) -> int:
         return MappedMemory.kept_bytes(communicator, one)
@@ -65,7 +66,7 @@ def room_of(
     host_free = discover.free_bytes(discover.cpu(own.threads), on_host)
     host_free += kept(home(device)) * on_this_host(communicator)  # they let go of it when they ask for more
     if own.max_host_memory is not None:
-        host_free = own.max_host_memory
+        host_free = own.host_limit
     if device.in_host_memory and own.max_memory is None:
         return Room(host_key(), "cpu", free, 0, host_free, needed + on_host, for_windows, in_host_memory=True)
     return Room(host_key(), device.kind, free, needed, host_free, on_host, for_windows, device.in_host_memory)

@@ -8,19 +8,10 @@ import numpy as np
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.cpu import buffers
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
 from qsim_ex.precision import PRECISIONS, STORAGE, AmplitudeDtype, Amplitudes
-
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def human(size: int) -> str:
-    """Return a size for people: ``128.0 GiB``."""
-    if size >= 1 << 80:
-        return f"2^{size.bit_length() - 1} bytes"
-    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{size} bytes" if unit == 0 else f"{size / (1 << 10 * unit):.1f} {_UNITS[unit]}"
 
 
 def state_bytes(num_wires: int, dtype: AmplitudeDtype) -> int:
@@ -53,21 +44,32 @@ def require(
     limit: bytes that the caller allows, in place of what is free.
     """
     needed = states * state_bytes(num_wires, dtype)
-    first, free = places[0]
+    free = places[0][1]
     if needed <= (free if limit is None else limit):
         return
     what = f"{num_wires} wires in {dtype.name}" + (f", {states} times," if states > 1 else "")
-    have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
+    room = free if limit is None else limit
+    have = [f"{name} has {human(size)} free" for name, size in places]
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
+    have[0] += f", enough for {_most(room // states)}"
     rows = [row for row in PRECISIONS.values() if row.storage.bytes < STORAGE[dtype].bytes]
-    dtypes = {row.name: row.storage.dtype.name for row in rows}  # Cirq's users choose the dtype
-    cheaper = "".join(f"precision={name!r} ({named}), " for name, named in dtypes.items())
-    if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
+    cheaper = "".join(
+        f"precision={row.name!r} ({row.storage.dtype.name}), "  # Cirq's users choose the dtype
+        for row in rows
+        if states * row.storage.nbytes(1 << num_wires) <= room
+    )
+    if fit := room // state_bytes(num_wires, dtype):
         cheaper += f"{fit} of these states, "
     raise OutOfMemory(
-        f"{what} need {human(needed)}; {' and '.join(have)}. Use {cheaper}fewer wires, or a device with more memory."
+        f"{what} need {human(needed)}; {'; '.join(have)}. Use {cheaper}fewer wires, or a device with more memory."
     )
+
+
+def _most(room: int) -> str:
+    """Return how many wires fit into memory, in words, for each precision."""
+    most = {row.storage.dtype.name: max(0, (room // row.storage.bytes).bit_length() - 1) for row in PRECISIONS.values()}
+    return " or ".join(f"{wires} wires in {name}" for name, wires in most.items())
 
 
 def require_on_host(what: str, needed: int, free: int) -> None:

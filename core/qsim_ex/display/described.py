@@ -121,18 +121,22 @@ def with_options(*tables: type, but: Collection[str] = ()) -> Callable[[Describe
     return describe
 
 
+HOW = ("device", "precision", "dtype", "method", "noise_model", "noise")
+"""Options that say how an object simulates, which it shows also where they are the defaults."""
+
+
 def shown(name: str, *first: object, **given: tuple[Any, Any]) -> str:
-    """Return how an object shows itself: its name, and the arguments that are not their defaults.
+    """Return how an object shows itself: its name, how it simulates, and other arguments that are not their defaults.
 
     given: the value of each argument, and its default.
     """
     parts = [repr(one) for one in first]
-    parts += [f"{key}={short(value)}" for key, (value, default) in given.items() if not _same(value, default)]
+    parts += [f"{key}={short(value)}" for key, (value, usual) in given.items() if key in HOW or not _same(value, usual)]
     return f"{name}({', '.join(parts)})"
 
 
 def shown_options(name: str, options: Any, *first: object) -> str:
-    """Return how an object shows itself: its name, and the fields of a dataclass that are not their defaults."""
+    """Return how an object shows itself, with the fields of a dataclass; see `shown`."""
     known = (one for one in fields(options) if one.init)
     return shown(name, *first, **{one.name: (getattr(options, one.name), one.default) for one in known})
 

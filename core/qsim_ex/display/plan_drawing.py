@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy import ma, nan
 
+from qsim_ex.display.amounts import unit_of
 from qsim_ex.display.plan_chart import ChartColumn, PlanChart
 from qsim_ex.display.plan_colors import Colors
 
@@ -105,7 +106,7 @@ class PlanDrawing:
     def _bytes(self, axes: Axes) -> None:
         """Draw the bytes that each step moves, over its register blocks."""
         width = [len(step.columns) for step in self.steps]
-        unit, size = _unit(max(step.bytes_moved for step in self.steps))
+        unit, size = unit_of(max(step.bytes_moved for step in self.steps))
         heights = [step.bytes_moved / size for step in self.steps]
         axes.bar(self.begins, heights, width, align="edge", color=self.colors.nearness[2], ec=self.colors.ground)
         self._over_blocks(axes)
@@ -117,7 +118,7 @@ class PlanDrawing:
             return
         for begin, columns, step in zip(self.begins, width, self.steps, strict=True):
             if columns >= _ROOM * len(self.columns):
-                unit, scale = _unit(step.bytes_moved)
+                unit, scale = unit_of(step.bytes_moved)
                 place = begin + columns / 2, step.bytes_moved / size + 0.04 * max(heights)
                 words = f"{step.bytes_moved / scale:.3g} {unit}"
                 axes.text(*place, words, ha="center", fontsize=7, color=self.colors.ink)
@@ -234,7 +235,7 @@ class PlanDrawing:
         least = min(levels.values())
         axes.barh(list(levels), list(levels.values()), 0.7, color=self._shades(levels))
         for row, count in enumerate(levels.values()):
-            unit, size = _unit(count)
+            unit, size = unit_of(count)
             axes.text(count * 1.15, row, f"{count / size:.3g} {unit}", va="center", fontsize=8, color=self.colors.ink)
         axes.set(xscale="log", xlim=(least / 3, max(levels.values()) * 8), xticks=[])
         axes.minorticks_off()
@@ -282,16 +283,6 @@ def _near(column: ChartColumn, bit: int, bits: int) -> int | None:
 def _of_kind(gates: Mapping[str, int], row: str, rows: Sequence[str]) -> int:
     """Return how many operations of a kind are among some; of the last row, all that have no row of their own."""
     return sum(count for name, count in gates.items() if name not in rows) if row == _OTHERS else gates.get(row, 0)
-
-
-def _unit(count: float) -> tuple[str, float]:
-    """Return the largest unit of bytes that leaves a number above 1, and its size."""
-    size = 1.0
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 * size:
-            return unit, size
-        size *= 1024
-    return "PiB", size
 
 
 def _count(number: int, noun: str) -> str:

@@ -183,7 +183,7 @@ def look(path: Path) -> SavedState:
     """Return the description of a saved file; raise `SavedStateError` if it is missing, damaged, or no saved state."""
     file = opened(path)
     if file is None:
-        raise SavedStateError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}.")
+        raise SavedStateError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}. Check its path.")
     return looked_into(file, path)
 
 
@@ -194,7 +194,7 @@ def looked_into(file: BinaryIO, path: Path) -> SavedState:
     except BaseException as error:
         file.close()
         if isinstance(error, OSError) and not isinstance(error, SavedStateError):
-            raise SavedStateError(f"{path} cannot be read: {error.strerror or error}.") from error
+            raise SavedStateError(f"{path} cannot be read: {error.strerror or error}. Check its path.") from error
         raise
     finalize(found, file.close)
     return found
@@ -204,14 +204,14 @@ def opened(path: Path) -> BinaryIO | None:
     """Open a file to read; None if there is none of that name. Raises `SavedStateError` if it cannot be read."""
     try:
         if path.exists() and not path.is_file():
-            raise SavedStateError(f"{path} cannot be read: expected a file, got a folder or a device.")
+            raise SavedStateError(f"{path} cannot be read: expected a file, got a folder or a device. Check its path.")
         return path.open("rb")
     except FileNotFoundError:
         return None
     except OSError as error:
         if isinstance(error, SavedStateError):
             raise
-        raise SavedStateError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise SavedStateError(f"{path} cannot be read: {error.strerror or error}. Check its path.") from error
 
 
 def restore(placement: Placement, saved: SavedState) -> None:

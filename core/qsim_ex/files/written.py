@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import SavedStateError
 from qsim_ex.kernels.interrupts import uninterrupted
 

@@ -223,7 +223,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name not in _HOMES:
-        raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")
+        raise AttributeError(f"this module has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found

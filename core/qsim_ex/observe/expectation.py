@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliString, PauliSum
+from qsim_ex.devices.cpu import tile_sums
 from qsim_ex.errors import NotSupported, WireError
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
@@ -53,6 +54,22 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
         for z, total in zip(zs, totals.tolist(), strict=True):
             values[x, z] = float((1j ** PauliString(x, z).num_y * total).real)
     return values
+
+
+def passes(sums: Sequence[PauliSum], num_wires: int, in_host_memory: bool) -> tuple[int, int]:
+    """Return the number of distinct Pauli strings of some sums, and the passes over a state in which they are summed.
+
+    in_host_memory: whether the state is on the CPU, where strings with several X-parts share passes.
+    """
+    by_x: dict[int, list[int]] = {}
+    for x, z in sorted({(t.x, t.z) for one in sums for t in one.terms}):
+        by_x.setdefault(x, []).append(z)
+    parts = tuple([(x, tuple(zs)) for x, zs in by_x.items()])
+    shared = tile_sums.passes(num_wires, parts) if in_host_memory and num_wires > tile_sums.TILE_BITS else ()
+    taken = {k for one in shared for k in one.parts}
+    most = thresholds.now.sum_masks if in_host_memory else thresholds.now.z_parts
+    alone = sum(-(-len(zs) // most) for k, (_, zs) in enumerate(parts) if k not in taken)
+    return sum(len(zs) for _, zs in parts), len(shared) + alone
 
 
 def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:

@@ -73,7 +73,7 @@ def were_drawn(seeds: Iterable[int]) -> bool:
 def checked_seed(seed: object) -> int:
     """Return a seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
-        raise OptionError(f"expected a seed that is a whole number from 0 to 2^64 - 1, got seed={seed!r}.")
+        raise OptionError(f"expected a seed that is a whole number from 0 to 2^64 - 1, got seed={seed!r}; pass seed=7.")
     return int(seed)
 
 

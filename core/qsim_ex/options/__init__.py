@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
 from qsim_ex.display.described import shown_options
-from qsim_ex.errors import OptionError, nearest
+from qsim_ex.errors import OptionError, unknown_option
+from qsim_ex.options.checked import gpu_numbers, is_whole, no_choice, size_in_bytes
 from qsim_ex.options.methods import USUAL as USUAL  # (so that it is an export, for adapters)
 from qsim_ex.options.methods import Method as Method
 from qsim_ex.options.network import layers_of
@@ -38,17 +39,18 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 _LEAST = {
     "device_id": 0,
-    "max_memory": 1,
     "threads": 1,
     "seed": 0,
     "virtual_peers": 1,
     "device_wires": 1,
     "window_slots": 1,
     "in_flight_buffers": 1,
-    "max_host_memory": 0,
     "max_loop_rounds": 1,
 }
 """Options that are whole numbers, and the smallest value of each."""
+
+_SIZES = {"max_memory": 1, "max_host_memory": 0}
+"""Options that are bytes, or sizes in words, and the smallest value of each."""
 
 _POWERS = ("virtual_peers", "window_slots")
 """Options that are powers of two."""
@@ -100,8 +102,10 @@ class Options:
         many bindings or trajectories of small states are shared out instead. All processes make the same calls, and
         each gets every answer. See docs/several_processes.md.
     precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
-    max_memory: how many bytes a state may take on each device; None is what the device reports as free.
-    max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
+    max_memory: the most that a state may take on each device, in bytes or in words: '8 GiB', '500 MB'. None is what the
+        device reports as free.
+    max_host_memory: the most that a state on devices may take in host memory, in bytes or in words. None is what is
+        reported as free.
     threads: the number of CPU threads; None uses all cores.
     separate: whether wires that nothing joins are simulated as separate parts, one after another, and idle wires not at
         all. The shots of a seed are the same either way.
@@ -132,8 +136,8 @@ class Options:
     method: Method = "automatic"
     processes: Processes = "auto"
     precision: PrecisionName = "double"
-    max_memory: int | None = None
-    max_host_memory: int | None = None
+    max_memory: int | str | None = None
+    max_host_memory: int | str | None = None
     threads: int | None = None
     separate: bool = True
     max_loop_rounds: int = 1_000_000
@@ -151,19 +155,21 @@ class Options:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
-                choices, default = ", ".join(map(repr, allowed)), self.__dataclass_fields__[name].default
-                raise OptionError(f"{name}: expected one of {choices}, got {value!r}; pass {name}={default!r}.")
+                raise no_choice(name, value, allowed, self.__dataclass_fields__[name].default)
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is None and name not in ("device_id", "virtual_peers", "max_loop_rounds"):
                 continue
-            if not _whole(value) or value < least:
+            if (type(value) is not int and not is_whole(value)) or value < least:
                 raise OptionError(
                     f"{name}: expected a whole number from {least} up, got {value!r}; pass {name}={least} or more."
                 )
             if name in _POWERS and value.bit_count() != 1:
                 power = 1 << int(value).bit_length() - 1
                 raise OptionError(f"{name}: expected a power of two, got {value}; pass {name}={power}.")
+        for name, least in _SIZES.items():
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, size_in_bytes(name, value, least))
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise OptionError(
                 "progress: expected True, False, None, or a function of (steps done, steps in all), got "
@@ -171,9 +177,9 @@ class Options:
             )
         if not (self.watch is None or callable(self.watch)):
             raise OptionError(
-                f"watch: expected a function of (a qsim_ex.options.Progress), got {self.watch!r}; pass one, or None."
+                f"watch: expected a function of (a qsim_ex.Progress), got {self.watch!r}; pass one, or None."
             )
-        if self.processes not in ("auto", "never") and not (_whole(self.processes) and int(self.processes) >= 1):
+        if self.processes not in ("auto", "never") and not (is_whole(self.processes) and int(self.processes) >= 1):
             raise OptionError(
                 f"processes: expected 'auto', 'never', or a whole number from 1 up, got {self.processes!r}; pass "
                 "processes='auto'."
@@ -183,7 +189,7 @@ class Options:
         if not isinstance(self.separate, bool | np.bool_):
             raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
-            object.__setattr__(self, "devices", _device_coefficients(self.devices, self.device))
+            object.__setattr__(self, "devices", gpu_numbers(self.devices, self.device))
         if self.checkpoint is not None:
             given = self.checkpoint.path if isinstance(self.checkpoint, Checkpoint) else self.checkpoint
             if not isinstance(given, str | os.PathLike):
@@ -200,6 +206,16 @@ class Options:
     def dtype(self) -> AmplitudeDtype:
         """The dtype of the amplitudes."""
         return PRECISIONS[self.precision].storage.dtype
+
+    @property
+    def device_limit(self) -> int:
+        """The option `max_memory` in bytes, where it is given."""
+        return size_in_bytes("max_memory", self.max_memory, 1)
+
+    @property
+    def host_limit(self) -> int:
+        """The option `max_host_memory` in bytes, where it is given."""
+        return size_in_bytes("max_host_memory", self.max_host_memory, 0)
 
     @property
     def divides(self) -> bool:
@@ -219,7 +235,7 @@ class Options:
         known = [f.name for f in fields(self)]
         for name in changes:
             if name not in known:
-                raise OptionError(f"there is no option {name!r}.{nearest(name, known)} Known: {', '.join(known)}.")
+                raise OptionError(unknown_option(name, known, "qsim_ex.Options"))
         return replace(self, **changes)
 
 
@@ -237,8 +253,8 @@ class EngineKeywords(TypedDict, total=False):
     network: Network
     method: Method
     processes: Processes
-    max_memory: int | None
-    max_host_memory: int | None
+    max_memory: int | str | None
+    max_host_memory: int | str | None
     threads: int | None
     separate: bool
     max_loop_rounds: int
@@ -254,34 +270,3 @@ class OptionKeywords(EngineKeywords, total=False):
 
     precision: PrecisionName
     seed: int | None
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _device_coefficients(given: object, device: str) -> tuple[int, ...]:
-    """Return the numbers of GPUs as a tuple; raises `OptionError`."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")
-    numbers = tuple(given)
-    if not numbers or not all(_whole(number) and number >= 0 for number in numbers):
-        raise OptionError(f"devices: expected GPU numbers from 0 up, got {given!r}; pass devices=[0, 1, 2, 3].")
-    numbers = tuple(map(int, numbers))
-    if device == "cpu":
-        raise OptionError(
-            f"devices: expected no GPUs with device='cpu', got {list(numbers)}; to divide a state on the CPU, pass "
-            "virtual_peers or device_wires."
-        )
-    if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
-        raise OptionError(
-            f"devices: expected each GPU once, got {list(numbers)} with GPU {', '.join(map(str, repeated))} more than "
-            "once; pass virtual_peers to let several sub state vectors share a GPU."
-        )
-    if len(numbers).bit_count() != 1:
-        fewer = 1 << (len(numbers).bit_length() - 1)
-        raise OptionError(
-            f"devices: expected a power of two of GPUs, got {len(numbers)}: {list(numbers)}; pass {fewer} of them, "
-            f"such as devices={list(numbers[:fewer])}."
-        )
-    return numbers

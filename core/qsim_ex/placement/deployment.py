@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
 

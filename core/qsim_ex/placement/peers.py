@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.base import CopyQueue, Device
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged

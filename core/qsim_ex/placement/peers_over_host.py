@@ -15,8 +15,9 @@ from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Buffer, Device
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment

@@ -17,8 +17,9 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Buffer, CopyQueue, Device
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement

@@ -69,11 +69,11 @@ class FreeMemory:
 
     def on_device(self, number: int, options: Options) -> int:
         """Return the bytes of a device that amplitudes may take."""
-        return dict(self.devices)[number] if options.max_memory is None else options.max_memory
+        return dict(self.devices)[number] if options.max_memory is None else options.device_limit
 
     def on_host(self, options: Options) -> int:
         """Return the bytes of the host that amplitudes may take."""
-        return self.host if options.max_host_memory is None else options.max_host_memory
+        return self.host if options.max_host_memory is None else options.host_limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,8 +337,7 @@ class Single:
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         device = self.device
-        together = device.in_host_memory and self.num_wires <= thresholds.now.strings_together
-        if not parts or not together or not isinstance(device, Batches):
+        if not parts or not device.in_host_memory or not isinstance(device, Batches):
             return [self.pauli(x, zs) for x, zs in parts]
         bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
         found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]

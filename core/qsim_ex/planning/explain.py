@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.display.amounts import human, whole
 from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.rates import H200, Rates
@@ -27,7 +28,7 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-__all__ = ["PlanSummary", "explain", "human_bytes", "predicted_runs", "summary"]
+__all__ = ["PlanSummary", "explain", "predicted_runs", "summary"]
 
 _MOST_LABELS = 6
 
@@ -53,7 +54,7 @@ def explain(
     head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
         f"{_count(total.register_blocks, 'register block')}, {_count(total.wide, 'other step')}; "
-        f"{human_bytes(total.bytes_moved)} moved, {total.fma:.2e} multiply-adds (plan {plan.key})"
+        f"{human(total.bytes_moved)} moved, {whole(total.fma)} multiply-adds (plan {plan.key})"
     )
     lines = [
         head,
@@ -64,7 +65,7 @@ def explain(
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
-        lines.append(f"memory alone: {seconds:.3g} s at {human_bytes(bytes_per_second)}/s")
+        lines.append(f"memory alone: {seconds:.3g} s at {human(bytes_per_second)}/s")
     return "\n".join(lines)
 
 
@@ -114,8 +115,8 @@ class _Levelled:
         levels, plan = self.plan.levels, self.plan
         total = summary(plan, self.precision, self.rates)
         migration = levels.migration(plan.num_wires)
-        size = human_bytes(self.precision.storage.bytes * 2.0**levels.local)
-        state = human_bytes(self.precision.storage.bytes * 2.0**plan.num_wires)
+        size = human(self.precision.storage.bytes * 2.0**levels.local)
+        state = human(self.precision.storage.bytes * 2.0**plan.num_wires)
         motions = [_count(total.passes, "pass", "passes")] * bool(migration)
         motions += [_count(total.exchanges, "exchange")] * bool(levels.peers)
         parts = [f"{levels.local} local bits: {size} on each of {_count(1 << levels.peers, 'device')}"]
@@ -123,7 +124,7 @@ class _Levelled:
             network = describe(levels.layers) if levels.layers else _NETWORKS[levels.network]
             parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
         if migration:
-            slices = human_bytes(self.precision.storage.bytes * 2.0**levels.slice)
+            slices = human(self.precision.storage.bytes * 2.0**levels.slice)
             where = "on the host" if not levels.ranks else f"on the hosts of {1 << levels.ranks} processes"
             parts.append(f"{_count(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
         counts = (
@@ -143,7 +144,7 @@ class _Levelled:
             devices = max(self.costs[k].devices for k in group)
             lines.append(
                 f"pass {number}: {_count(first.windows, 'window')} on {_count(devices, 'device')}; "
-                f"{human_bytes(first.host_in)} in, {human_bytes(first.host_out)} out; work {_seconds(work)}, "
+                f"{human(first.host_in)} in, {human(first.host_out)} out; work {_seconds(work)}, "
                 f"copies {_seconds(first.copying)}: {_seconds(total)}, {why}"
             )
         for k in group:
@@ -158,20 +159,20 @@ class _Levelled:
             if motion.swaps:
                 swaps = ", ".join(f"{bit}↔{rank}" for bit, rank in motion.swaps)
                 lines.append(
-                    f"  exchange {swaps} at home: {human_bytes(cost.peers)} between processes, "
-                    f"{human_bytes(cost.sent)} from or to one: {_seconds(cost.moving)}"
+                    f"  exchange {swaps} at home: {human(cost.peers)} between processes, "
+                    f"{human(cost.sent)} from or to one: {_seconds(cost.moving)}"
                 )
             away = motion.bits[levels.local + levels.peers : self.plan.num_wires - levels.ranks]
             lines.append(f"  migration: index bits {_bits(away)} stay on the host, one window for each of their values")
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
             levels = self.plan.levels
-            links = f", {human_bytes(cost.link)} over a link" if levels.network == "mesh" else ""
+            links = f", {human(cost.link)} over a link" if levels.network == "mesh" else ""
             each = zip(levels.layers, cost.layers, strict=True)
             layers = [f"{_seconds(one.seconds)} over {layer.link}" for layer, one in each if one.bytes]
             links += f" ({', '.join(layers)})" if layers else ""
             lines.append(
-                f"  exchange {swaps}: {human_bytes(cost.peers)} between devices, {human_bytes(cost.sent)} from or to "
+                f"  exchange {swaps}: {human(cost.peers)} between devices, {human(cost.sent)} from or to "
                 f"one{links}: {_seconds(cost.moving)}"
             )
         there = self.plan.num_wires - stage.fresh.bit_count()
@@ -179,7 +180,7 @@ class _Levelled:
         size = f"the state has {there} bits" if there == after else f"the state grows from {there} to {after} bits"
         lines.append(
             f"  stage {k + 1}: {_count(cost.windows * cost.devices, 'sub state vector')} on "
-            f"{_count(cost.devices, 'device')}, {size}; {human_bytes(cost.memory)} in memory, "
+            f"{_count(cost.devices, 'device')}, {size}; {human(cost.memory)} in memory, "
             f"work {_seconds(cost.work)}"
         )
         for step in stage.steps:
@@ -196,25 +197,25 @@ class _Levelled:
         hosts = sum(self.costs[k].peers for k in at_home)
         between_hosts = sum(self.costs[k].moving for k in at_home)
         moving = sum(cost.moving for cost in self.costs) - between_hosts
-        memory = f"{human_bytes(total.bytes_moved)}, {total.fma:.2e} multiply-adds; {_seconds(work)}"
-        lines = [f"device memory: {memory} ({human_bytes(self.rates.memory)}/s on each device)"]
+        memory = f"{human(total.bytes_moved)}, {whole(total.fma)} multiply-adds; {_seconds(work)}"
+        lines = [f"device memory: {memory} ({human(self.rates.memory)}/s on each device)"]
         if levels.peers:
-            rate = "" if levels.layers else f" ({human_bytes(self.rates.peer)}/s each way on each device)"
-            lines.append(f"between devices: {human_bytes(total.bytes_peers - hosts)}; {_seconds(moving)}{rate}")
+            rate = "" if levels.layers else f" ({human(self.rates.peer)}/s each way on each device)"
+            lines.append(f"between devices: {human(total.bytes_peers - hosts)}; {_seconds(moving)}{rate}")
             sums = zip_longest(total.bytes_layers, total.seconds_layers, fillvalue=0)
             lines += [
-                f"  over {layer.link}: {human_bytes(count)}; {_seconds(time)} "
-                f"({human_bytes(layer.bytes_per_second)}/s each way on each device)"
+                f"  over {layer.link}: {human(count)}; {_seconds(time)} "
+                f"({human(layer.bytes_per_second)}/s each way on each device)"
                 for layer, (count, time) in zip(levels.layers, sums, strict=False)
             ]
         if levels.ranks:
-            lines.append(f"between the hosts of processes: {human_bytes(hosts)}; {_seconds(between_hosts)}")
+            lines.append(f"between the hosts of processes: {human(hosts)}; {_seconds(between_hosts)}")
         if self.plan.num_wires > levels.local + levels.peers:
             copying = sum(cost.copying for cost in self.costs)
             lines.append(
-                f"to and from the host: {human_bytes(total.bytes_host)}; {_seconds(copying)} "
-                f"({human_bytes(self.rates.host)}/s one way, {human_bytes(self.rates.host_both)}/s both ways, on each "
-                f"device; {human_bytes(self.rates.host_all)}/s for all)"
+                f"to and from the host: {human(total.bytes_host)}; {_seconds(copying)} "
+                f"({human(self.rates.host)}/s one way, {human(self.rates.host_both)}/s both ways, on each "
+                f"device; {human(self.rates.host_all)}/s for all)"
             )
         told = f"predicted: {_seconds(total.seconds)}"
         if self.interprets:
@@ -224,15 +225,6 @@ class _Levelled:
 
 
 _NETWORKS = {"switch": "a switch joins all devices", "mesh": "a link between each two devices"}
-
-
-def human_bytes(count: float) -> str:
-    """Return a number of bytes in the largest unit that leaves a number above 1."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if count < 1024 or unit == "PiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError("the loop ends at the largest unit")
 
 
 def _count(number: int, noun: str, several: str = "") -> str:
@@ -257,10 +249,10 @@ def _ordering(layout: Layout) -> str:
 
 def _step(number: int, step: Step, num_bits: int, precision: Precision, block: float | None, listed: bool) -> list[str]:
     cost = step_cost(step, num_bits, precision, block)
-    size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
+    size = f"{human(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
         case ZeroFill(fresh):
-            return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
+            return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human(cost.bytes)}"]
         case Sweep(tile, register_blocks, numbers, tables, fresh):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""

@@ -19,7 +19,8 @@ from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.density.questions import DensityRows
-from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import LoopError, NotSupported, OutOfMemory
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of

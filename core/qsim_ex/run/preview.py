@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.saves import Save
 from qsim_ex.deployment.hypothetical import assign_hypothetical
-from qsim_ex.devices.memory import human
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of
+from qsim_ex.observe import expectation
 from qsim_ex.options import Options
 from qsim_ex.options.methods import UNDER, USUAL, MethodRow
 from qsim_ex.placement.deployment import Deployment
@@ -23,7 +28,7 @@ from qsim_ex.planning.explain import predicted_runs
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Node, Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
@@ -116,8 +121,24 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
     return sum(totals[1:], totals[0])
 
 
-def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) -> Explanation:
-    """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
+def explain(
+    circuit: Circuit, options: Options, machine: Cluster | None = None, observables: Sequence[PauliSum] = ()
+) -> Explanation:
+    """Return the device and the steps of a run of a circuit in words, part by part and segment by segment.
+
+    observables: those of which expectation values are taken at the end, and whose cost is told last.
+    """
+    told = _of_circuit(circuit, options, machine)
+    if not observables:
+        return told
+    options = options if machine is None else machine.options(options)
+    device, _ = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
+    cost = _of_observables(observables, circuit.num_qubits, options, device.in_host_memory)
+    return Explanation(f"{told}\nobservables at the end: {cost}", told.charts)
+
+
+def _of_circuit(circuit: Circuit, options: Options, machine: Cluster | None) -> Explanation:
+    """Return what `explain` says of a circuit without observables."""
     options = options if machine is None else machine.options(options)
     if (told := _without_plans(circuit, options)) is not None:
         return Explanation("\n".join(told))
@@ -201,12 +222,27 @@ def _explained(
             )
             lines.append(told)
         elif words := node.describe():
-            lines.append(words)
+            lines.append(words + _price(node, circuit, options, device))
     if found and deployment.in_one_piece and device.interprets:
         lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
+
+
+def _price(node: Node, circuit: Circuit, options: Options, device: HypotheticalDevice) -> str:
+    """Return what the observable that a node saves costs, in words; empty for any other node."""
+    if not isinstance(node, Save) or node.observable is None:
+        return ""
+    return f": {_of_observables([node.observable], circuit.num_qubits, options, device.in_host_memory)}"
+
+
+def _of_observables(sums: Sequence[PauliSum], num_wires: int, options: Options, in_host_memory: bool) -> str:
+    """Return in words what the expectation values of sums of Pauli strings cost."""
+    strings, over = expectation.passes(sums, num_wires, in_host_memory)
+    read = human(over * state_bytes(num_wires, options.dtype))
+    counted = f"{strings:,} Pauli string{'s' * (strings != 1)} in {over} pass{'es' * (over != 1)}"
+    return f"{counted} over the state, {read} read"
 
 
 def _migration(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.saves import Save, SaveValues
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.placement.bits import integers

@@ -113,8 +113,9 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
     name = "the host" if device.in_host_memory else device.name
-    require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
-    where = on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
+    limit = None if options.max_memory is None else options.device_limit
+    require(num_wires, options.dtype, [(name, free)], states=rows, limit=limit)
+    where = on(device, num_wires, options, reason, free if limit is None else limit)
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.observables import PauliSum, require_sums
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
@@ -91,6 +91,7 @@ class Questions(MemoryOwner):
         """
         with self._guard:
             sums = (observable,) if isinstance(observable, PauliSum) else tuple(observable)
+            require_sums(sums)
             found = expectation.pauli_sums(self._placement, sums)
             real = all(complex(term.coefficient).imag == 0 for one in sums for term in one.terms)
             result = found.real if real else found

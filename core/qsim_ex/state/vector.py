@@ -21,7 +21,7 @@ from qsim_ex.comm import connection
 from qsim_ex.comm.agreed import asked_of, require_same
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
+from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError, other_circuit
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
@@ -106,6 +106,8 @@ class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
         closed, since it is neither the old one nor the new one.
         """
         with self._guard:
+            if not isinstance(circuit, Circuit):
+                raise other_circuit(circuit, "a qsim_ex.Circuit")
             if circuit.num_qubits > self.num_wires:
                 raise CircuitError(
                     f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."

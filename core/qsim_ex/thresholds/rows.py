@@ -165,7 +165,6 @@ class OfObserving:
     marginal_group: the wires of one marginal of many.
     amplitudes_at_once: the amplitudes that are gathered at a time: their indices take 8 MiB.
     copied_at_once: the most amplitudes that are copied over the host at a time: 256 MiB in complex128.
-    strings_together: the most wires of a state in the host's memory whose Pauli strings are one request of the device.
     """
 
     searched_wires: int = 12
@@ -180,7 +179,6 @@ class OfObserving:
     marginal_group: int = 16
     amplitudes_at_once: int = 1 << 20
     copied_at_once: int = 1 << 24
-    strings_together: int = 12
 
 
 @dataclass(frozen=True)

@@ -186,11 +186,11 @@ def test_what_is_no_exchange(swaps: tuple[tuple[int, int], ...]) -> None:
 def test_description() -> None:
     """The description says how devices meet and how much they send."""
     pairs = schedule(Levels(20, 2), ((19, 20),), 0, 1 << 16).describe(SINGLE.storage)
-    assert pairs == "devices trade in pairs; 16.0 MiB in all, at most 4.0 MiB from one to another"
+    assert pairs == "devices trade in pairs; 16 MiB in all, at most 4 MiB from one to another"
     rounds = schedule(Levels(20, 2), ((19, 20), (18, 21)), 0, 1 << 16).describe(SINGLE.storage)
-    assert rounds.startswith("devices trade in 3 rounds, in each of which every device meets one partner; 24.0 MiB")
+    assert rounds.startswith("devices trade in 3 rounds, in each of which every device meets one partner; 24 MiB")
     mesh = schedule(Levels(20, 2, 0, "mesh"), ((19, 20), (18, 21)), 0, 1 << 16).describe(SINGLE.storage)
-    assert mesh.startswith("devices trade each with 3 partners at the same time; 24.0 MiB in all")
+    assert mesh.startswith("devices trade each with 3 partners at the same time; 24 MiB in all")
     assert (
         schedule(Levels(20, 2), ((19, 20),), 1 << 20 | 1 << 19, 4).describe(SINGLE.storage).startswith("nothing moves")
     )

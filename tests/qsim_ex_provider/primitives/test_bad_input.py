@@ -149,7 +149,7 @@ def test_no_classical_registers() -> None:
 
 def test_a_circuit_that_is_no_pub_list() -> None:
     """A circuit in place of a list of PUBs is refused."""
-    with pytest.raises(errors.CircuitError, match="wrap it with"):
+    with pytest.raises(errors.CircuitError, match=r"got a QuantumCircuit; pass \[circuit\]"):
         SamplerV2(device="cpu").run(given(True))
 
 

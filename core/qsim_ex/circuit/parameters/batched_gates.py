@@ -110,7 +110,7 @@ def _unitary(matrices: NDArray[np.complex128]) -> None:
     if len(bad := np.flatnonzero(off > check.UNITARY_TOLERANCE)):
         raise MatrixError(
             f"unitary: expected a unitary matrix for every state, got one for {check.rows(bad)} whose U†U differs from "
-            f"1 by {off.max():.1e} (limit {check.UNITARY_TOLERANCE:.1e}); check its entries."
+            f"1 by {off.max():.2g} (limit {check.UNITARY_TOLERANCE:.2g}); check its entries."
         )
 
 

@@ -21,6 +21,7 @@ from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import kept_bytes, memory_of_host, pageable
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
@@ -157,7 +158,7 @@ class CpuDevice(HostCopies, CpuBatches, SharesMemory):
             return aligned(num_amplitudes, np.dtype(dtype))
         except MemoryError as error:
             raise OutOfMemory(
-                f"the system refused {_gib(size)}, though {_gib(host.memory()[0])} seem free; use fewer wires."
+                f"the system refused {human(size)}, though {human(host.memory()[0])} seem free; use fewer wires."
             ) from error
 
     def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
@@ -347,8 +348,8 @@ def _require(num_amplitudes: int, dtype: AmplitudeDtype) -> None:
         free, total = host.memory()
     if size > free:
         raise OutOfMemory(
-            f"{num_amplitudes} amplitudes in {dtype.name} need {_gib(size)}; this machine has "
-            f"{_gib(free)} free of {_gib(total)}. Use precision='single', fewer wires, or more memory."
+            f"{num_amplitudes} amplitudes in {dtype.name} need {human(size)}; this machine has "
+            f"{human(free)} free of {human(total)}. Use precision='single', fewer wires, or more memory."
         )
 
 
@@ -356,7 +357,3 @@ def _half(shape: tuple[int, ...], half: int) -> slice:
     """Return one half of the rows of a view, or of its numbers if it has one dimension; the first one is the larger."""
     middle = (shape[0] + 1) // 2
     return slice(middle, None) if half else slice(middle)
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 / 10 else f"{size / 2**20:.1f} MiB"

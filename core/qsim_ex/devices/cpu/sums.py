@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
+from qsim_ex.devices.cpu import tile_sums
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.along import Along, along
 from qsim_ex.kernels.cpu.pool import in_ranges
@@ -59,13 +60,20 @@ def paulis(
     """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
     if buffer.size == 1 << num_bits <= thresholds.now.sum_alone:
         return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
-    most = thresholds.now.sum_masks
-    passes = [(x, zs[first:end]) for x, zs in parts for first, end in thresholds.pieces(len(zs), most)]
-    out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
-    at = 0
-    for x, zs in passes:
-        _pauli(buffer, num_bits, x, zs, out[:, at : at + len(zs)], threads)
-        at += len(zs)
+    ends = np.cumsum([0, *(len(zs) for _, zs in parts)]).tolist()
+    out = np.empty((buffer.size >> num_bits, ends[-1]), dtype=np.complex128)
+    left = dict(enumerate(parts))
+    if num_bits > tile_sums.TILE_BITS:
+        asked = tuple([(x, tuple(zs)) for x, zs in parts])
+        for mask, numbers in tile_sums.passes(num_bits, asked):
+            columns = [k for number in numbers for k in range(ends[number], ends[number + 1])]
+            alike = tuple([asked[number] for number in numbers])
+            out[:, columns] = tile_sums.tile_paulis(buffer, num_bits, mask, alike, threads)
+            left = {number: part for number, part in left.items() if number not in numbers}
+    for number, (x, zs) in left.items():
+        for first, end in thresholds.pieces(len(zs), thresholds.now.sum_masks):
+            begin = ends[number]
+            _pauli(buffer, num_bits, x, zs[first:end], out[:, begin + first : begin + end], threads)
     return out
 
 

@@ -13,6 +13,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels import host as machine
@@ -123,8 +124,8 @@ class CupyRuntime:
         except (self._cupy.cuda.memory.OutOfMemoryError, MemoryError) as error:
             free, total = self.memory()
             raise OutOfMemory(
-                f"{count} numbers of {dtype} need {_gib(nbytes)}; {self.name} ({self.description}) has "
-                f"{_gib(free)} free of {_gib(total)}. Use fewer wires, precision='single', or close other states."
+                f"{count} numbers of {dtype} need {human(nbytes)}; {self.name} ({self.description}) has "
+                f"{human(free)} free of {human(total)}. Use fewer wires, precision='single', or close other states."
             ) from error
         return self._cupy.ndarray((count,), dtype=dtype, memptr=pointer)
 
@@ -331,10 +332,6 @@ _STAGED = 1 << 19
 """The number of bytes that one thread copies at a time."""
 
 _STAGING_THREADS = 4
-
-
-def _gib(nbytes: int) -> str:
-    return f"{nbytes / 2**30:.1f} GiB"
 
 
 class _Lost:

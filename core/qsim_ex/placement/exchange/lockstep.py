@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import human, memory_of_host
+from qsim_ex.devices.memory import memory_of_host
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.exchange.links import PeerBuffer

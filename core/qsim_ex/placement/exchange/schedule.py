@@ -18,7 +18,7 @@ import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.memory import human
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.precision import Storage

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer, Copies
-from qsim_ex.devices.memory import human, memory_of_host
+from qsim_ex.devices.memory import memory_of_host
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement.bits import completed, move_bits
 from qsim_ex.precision import STORAGE, AmplitudeDtype

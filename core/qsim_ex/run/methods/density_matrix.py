@@ -255,7 +255,8 @@ def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
             bits = f" and {made.bits} classical bits that were measured on the way"
             branches = f", with {1 << made.bits} branches of classical bits"
         raise OutOfMemory(
-            f"the density matrix of {made.num_wires} wires{bits} is computed as a state of {made.size} wires"
+            f"the density matrix of {made.num_wires} wires{bits} is computed as a state of {made.size} wires, "
+            f"two for each"
             f"{branches}: {error} "
             "Or use method='statevector', which draws trajectories."
         ) from error

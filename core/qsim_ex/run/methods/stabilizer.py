@@ -21,7 +21,8 @@ from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices import discover
-from qsim_ex.devices.memory import human, require_on_host
+from qsim_ex.devices.memory import require_on_host
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.observe import sampling
@@ -199,9 +200,9 @@ def _where(circuit: Circuit, options: Options) -> Deployment:
     """Return the place of the tableau; raises `OutOfMemory` if it does not fit."""
     wires = circuit.num_qubits
     needed = wires * (2 * wires + 1) // 2  # 2n strings of n wires, two bits for each
-    if options.max_memory is not None and needed > options.max_memory:
+    if options.max_memory is not None and needed > options.device_limit:
         raise OutOfMemory(
-            f"the tableau of {wires} wires needs {human(needed)}, and max_memory allows {human(options.max_memory)}; "
+            f"the tableau of {wires} wires needs {human(needed)}, and max_memory allows {human(options.device_limit)}; "
             "raise max_memory, or use fewer wires."
         )
     require_on_host(f"the tableau of {wires} wires", needed, discover.free_bytes(discover.HOST, needed))
