@@ -298,3 +298,15 @@ class BatchResult(_Ran):
             provenance=self.provenance,
             records=self.records[binding] if self.records else {},
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Expectation values and their derivatives.
+
+    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns of the sweep], in the
+    inverse of the columns' units: radians, or half turns for exponents.
+    """
+
+    values: NDArray[np.float64]
+    jacobian: NDArray[np.float64]

@@ -30,6 +30,11 @@ def ypow(t: Angles, s: Angles) -> list[Entry]:
     return [g * a, -1j * g * b, 1j * g * b, g * a]
 
 
+def zpow(t: Angles, s: Angles) -> list[Entry]:
+    """Return the diagonal of e^{iπts} Z^t, and of e^{iπts} (Z⊗Z)^t by parity."""
+    return [turn(t, s)[0], phases(np.pi * t * (1 + s))]
+
+
 def hpow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} H^t."""
     g, a, b = turn(t, s)
