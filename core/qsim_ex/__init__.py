@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
     from qsim_ex.comm.workers import share_gpus
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
     from qsim_ex.options import Checkpoint, Options, Progress
-    from qsim_ex.result import BatchResult, Result
+    from qsim_ex.result import BatchResult, Gradient, Result
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.density_matrix import DensityMatrix
@@ -54,10 +55,12 @@ _HOMES = {
     "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "Expression": "qsim_ex.circuit.classical",
+    "Gradient": "qsim_ex.result",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
+    "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "PauliString": "qsim_ex.circuit.observables",
     "PauliSum": "qsim_ex.circuit.observables",
     "Progress": "qsim_ex.options",
@@ -96,10 +99,12 @@ __all__ = [
     "Cluster",
     "DensityMatrix",
     "Expression",
+    "Gradient",
     "JobCheckpoint",
     "NoiseModel",
     "NoisyBuilder",
     "Options",
+    "ParameterSweepBuilder",
     "PauliString",
     "PauliSum",
     "Progress",

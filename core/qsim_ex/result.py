@@ -302,11 +302,15 @@ class BatchResult(_Ran):
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """Expectation values and their derivatives.
+    """Expectation values and all their derivatives.
 
-    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns of the sweep], in the
-    inverse of the columns' units: radians, or half turns for exponents.
+    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns], with respect to the
+    columns of the sweep, in the order in which its builder met them. device, precision: where the states were, and as
+    what. seconds: of the whole call.
     """
 
     values: NDArray[np.float64]
     jacobian: NDArray[np.float64]
+    device: str
+    precision: PrecisionName
+    seconds: float

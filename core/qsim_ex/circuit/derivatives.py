@@ -1,15 +1,17 @@
 """The derivatives of gates' matrices: what the column `derivative` of the gate table is made of.
 
-An entry that depends on a parameter as a + b·cos ωθ + c·sin ωθ has the derivative ω/2·(f(θ + π/2ω) − f(θ − π/2ω)), exactly
-(the rule of parameter shifts, Schuld et al., arXiv:1811.11184, for a matrix in place of an expectation value). So a row says
-the frequency of each parameter, and its matrix does the rest.
+An entry that depends on a parameter as a + b·cos ωθ + c·sin ωθ has the derivative ω/2·(f(θ + π/2ω) − f(θ − π/2ω)),
+exactly (the rule of parameter shifts, Schuld et al., arXiv:1811.11184, for a matrix in place of an expectation value).
+So a row says the frequency of each parameter, and its matrix does the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import Angles, Entry, phases
 
@@ -28,9 +30,9 @@ def by_shifts(matrix: Matrix, *frequencies: float) -> Derivative:
 
 
 def of_power(matrix: Matrix, *frequencies: float) -> Derivative:
-    """Return the derivatives of e^{iπts}·M(…, t): the exponent t and the shift s, in half turns, are the last parameters.
+    """Return the derivatives of e^{iπts}·M(…, t), whose last parameters are the exponent t and the shift s.
 
-    frequencies: of M in all parameters but the shift, the exponent last.
+    Both are in half turns. frequencies: of M in all parameters but the shift, the exponent last.
     """
 
     def derivative(*parameters: Angles) -> list[list[Entry]]:
@@ -54,6 +56,11 @@ def of_phases(matrix: Matrix, parameter: int, turns: Sequence[int], others: Deri
         return found
 
     return derivative
+
+
+def add_at(to: NDArray[Any], places: NDArray[np.integer], values: NDArray[Any]) -> None:
+    """Add values [..., count] to ``to[..., places]``, places that come again more than once."""
+    np.add.at(to, (..., places), values)  # type: ignore[arg-type]  # NumPy's types lack tuples with an ellipsis
 
 
 def _shifted(matrix: Matrix, parameters: Sequence[Angles], k: int, frequency: float) -> list[Entry]:

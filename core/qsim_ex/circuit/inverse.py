@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
-from qsim_ex.circuit.ops import Op, Permutation, conjugate
+from qsim_ex.circuit.derivatives import add_at
+from qsim_ex.circuit.ops import Instruction, Op, Permutation, conjugate
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.errors import NotSupported
 
@@ -37,7 +38,7 @@ class Inverse:
         A cotangent w of a number z says that a value changes by Re(w·dz).
         """
         found = np.zeros((*cotangents.shape[:-1], total), dtype=np.complex128)
-        np.add.at(found, (..., self.sources[: cotangents.shape[-1]]), cotangents.conj())
+        add_at(found, self.sources[: cotangents.shape[-1]], cotangents.conj())
         return found
 
 
@@ -46,7 +47,8 @@ def inverse(work: Structure, first: int = 0) -> Inverse:
 
     Raises `NotSupported` for an instruction that has no inverse.
     """
-    sources, made = _Sources(), []
+    sources = _Sources()
+    made: list[Instruction] = []
     for instruction in reversed(work.instructions[first:]):
         match instruction:
             case Op():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit import check
 
-
 StoredSum = tuple[tuple[int, int, complex], ...]
 """A sum of operators c · X-part · Z-part on stored amplitudes: masks of index bits for both parts, and c."""
 

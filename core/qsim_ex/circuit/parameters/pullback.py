@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import operations_of
-from qsim_ex.circuit.derivatives import slopes
+from qsim_ex.circuit.derivatives import add_at, slopes
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, SweptGate, Values
 
@@ -59,7 +59,7 @@ def _add(found: Values, gates: SweptGate, parameters: Values, cotangents: Comple
         of_factor = np.einsum("rvge,rgpe->rvgp", cotangents[:, :, places], entries).real
         own += np.einsum("rvgp,rgpw->rvgw", of_factor, factor.slopes.reshape(rows, count, -1, width))
         begin += size
-    np.add.at(found, (..., gates.columns), own.reshape(*own.shape[:2], -1)[:, :, gates.at])
+    add_at(found, gates.columns, own.reshape(*own.shape[:2], -1)[:, :, gates.at])
 
 
 class _Factor(NamedTuple):
@@ -77,7 +77,7 @@ def _factors(gates: SweptGate, parameters: Values) -> list[_Factor]:
         return [_Factor(gates.row, parameters, np.broadcast_to(np.eye(width), (count, width, width)))]
     found = []
     for number, (row, given) in enumerate(operations_of(gates.row, parameters, of_factors=True)):
-        changes = slopes(lambda *own, k=number: iter(factors(*own)[k].parameters), parameters.T)
+        changes = slopes(lambda *own, k=number: iter(factors(*own)[k].parameters), [*parameters.T])
         by = np.empty((count, given.shape[1], width))
         for w, column in enumerate(changes):
             for p, change in enumerate(column):

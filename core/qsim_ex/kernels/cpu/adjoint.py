@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, NativeSweep
+from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, NativeSweep
 from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE, Amplitudes
+from qsim_ex.steps.compiled import Memory
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ _BLOCK = 512
 
 def wanted_instructions(sweep: NativeSweep, single: bool, numbers: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Return for each instruction of a sweep whether one of its numbers is wanted."""
-    words = np.frombuffer((ctypes.c_int64 * (NUM_INSTRUCTIONS + 1)).from_address(sweep.program), dtype=np.int64)
+    words = Memory(sweep, sweep.program, PROGRAM, "i8").array()
     out = np.zeros(int(words[NUM_INSTRUCTIONS]), dtype=np.uint8)
     given = np.ascontiguousarray(numbers, dtype=np.uint8)
     unchecked("adjoint_wanted")(sweep.program, single, address(given), address(out))

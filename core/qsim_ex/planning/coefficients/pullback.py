@@ -15,7 +15,7 @@ Complex = NDArray[np.complex128]
 Flags = NDArray[np.bool_]
 
 LEFT_OUT = ("rotate", "rotate_pairs")
-"""Rules of planning without which no matrix is written by its Euler angles: where an entry is 0 these have no derivative.
+"""Rules without which no matrix is written by its Euler angles, which have no derivative where an entry is 0.
 
 On a CPU a complex matrix costs about as much as a rotation between phases.
 """
@@ -29,13 +29,13 @@ def depending(coefficients: Coefficients, operands: Flags) -> Flags:
         made = found[at : at + instruction.size]
         match instruction:
             case Product(left, right):
-                rows = found[left].any(axis=-1)  # [count, blocks, d]
-                columns = found[right].any(axis=-2)  # [count, blocks, columns]
-                made[:] = (rows[..., :, None] | columns[..., None, :]).reshape(-1)
+                rows: Flags = np.asarray(found.take(left).any(axis=-1))  # [count, blocks, d]
+                columns: Flags = np.asarray(found.take(right).any(axis=-2))  # [count, blocks, columns]
+                made[:] = np.logical_or(rows[..., :, None], columns[..., None, :]).reshape(-1)
             case Fold(incidence, factors):
-                made[:] = np.einsum("cef,cf->ce", incidence, found[factors]).reshape(-1) > 0
+                made[:] = np.einsum("cef,cf->ce", incidence, found.take(factors)).reshape(-1) > 0
             case Euler():
-                made[:] = np.repeat(found[instruction.places].any(axis=-1), 7)
+                made[:] = np.repeat(found.take(instruction.places).any(axis=-1), 7)
             case _:
                 assert_never(instruction)
     return found
