@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
     from qsim_ex.options import Checkpoint, Options, Progress
-    from qsim_ex.result import BatchResult, Gradient, Result
+    from qsim_ex.result import BatchResult, Result
+    from qsim_ex.run.gradient import Gradient
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.density_matrix import DensityMatrix
@@ -55,7 +56,7 @@ _HOMES = {
     "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "Expression": "qsim_ex.circuit.classical",
-    "Gradient": "qsim_ex.result",
+    "Gradient": "qsim_ex.run.gradient",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",

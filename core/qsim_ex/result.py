@@ -298,19 +298,3 @@ class BatchResult(_Ran):
             provenance=self.provenance,
             records=self.records[binding] if self.records else {},
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Expectation values and all their derivatives.
-
-    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns], with respect to the
-    columns of the sweep, in the order in which its builder met them. device, precision: where the states were, and as
-    what. seconds: of the whole call.
-    """
-
-    values: NDArray[np.float64]
-    jacobian: NDArray[np.float64]
-    device: str
-    precision: PrecisionName
-    seconds: float

@@ -32,7 +32,7 @@ from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.result import BatchResult, Gradient, Result
+from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import BatchCall, own_bindings, run_by_method
 from qsim_ex.steps.plan import Plan
@@ -160,7 +160,7 @@ class Simulator:
         sweep: ParameterSweep,
         observables: PauliSum | Sequence[PauliSum],
         cancel: threading.Event | None = None,
-    ) -> Gradient:
+    ) -> gradient.Gradient:
         """Return expectation values after a circuit and their derivatives with respect to all its parameters.
 
         It takes little more than three runs, however many parameters there are (`run.gradient`); all bindings of the

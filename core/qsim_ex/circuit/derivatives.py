@@ -2,13 +2,12 @@
 
 An entry that depends on a parameter as a + b·cos ωθ + c·sin ωθ has the derivative ω/2·(f(θ + π/2ω) − f(θ − π/2ω)),
 exactly (the rule of parameter shifts, Schuld et al., arXiv:1811.11184, for a matrix in place of an expectation value).
-So a row says the frequency of each parameter, and its matrix does the rest.
+So the frequency of each parameter and the matrix say all: half an angle `theta` turns most gates, whole others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,13 @@ from qsim_ex.circuit.phases import Angles, Entry, phases
 Matrix = Callable[..., Sequence[Entry]]
 Derivative = Callable[..., Sequence[Sequence[Entry]]]
 """For each parameter the derivatives of the entries, in their order."""
+
+
+def usual(matrix: Matrix, parameters: Sequence[str]) -> Derivative:
+    """Return the derivatives of a matrix whose parameters have the frequencies that are usual for their names."""
+    if parameters[-2:] == ["exponent", "shift"]:
+        return of_power(matrix, *[np.pi] * (len(parameters) - 1))
+    return by_shifts(matrix, *[0.5 if name == "theta" else 1.0 for name in parameters])
 
 
 def by_shifts(matrix: Matrix, *frequencies: float) -> Derivative:
@@ -58,7 +64,7 @@ def of_phases(matrix: Matrix, parameter: int, turns: Sequence[int], others: Deri
     return derivative
 
 
-def add_at(to: NDArray[Any], places: NDArray[np.integer], values: NDArray[Any]) -> None:
+def add_at(to: NDArray[np.inexact], places: NDArray[np.integer], values: NDArray[np.inexact]) -> None:
     """Add values [..., count] to ``to[..., places]``, places that come again more than once."""
     np.add.at(to, (..., places), values)  # type: ignore[arg-type]  # NumPy's types lack tuples with an ellipsis
 

@@ -11,7 +11,8 @@ To add a gate, add its row: the adapters of Qiskit and Cirq find it by the colum
     cirq      the gates of Cirq that are this gate: for each of their classes, which of its gates
     factors   a product of cheaper gates that is the same gate, where there is one: phases merge with their neighbours
               into tables, global phases into one number, and what remains is real (half the work of a complex matrix)
-    derivative  of a row with parameters: for each of them the derivatives of the entries, see `derivatives`
+    derivative  of a row with parameters, for each of them the derivatives of the entries: if it is not given, those of a
+              matrix whose entries have one frequency in each parameter, which is usual for parameters of its name
     of        the row that this one is with controls, if it is one
     controls  how many controls that are; they are the first arguments
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from qsim_ex.circuit import powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
-from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_power
+from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_power, usual
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.circuit.phases import Angles, phases
@@ -54,13 +55,11 @@ def _row(
     qiskit: str | None = None,
     cirq: Sequence[CirqGates] = (),
     factors: Callable[..., tuple[Factor, ...]] | None = None,
-    derivative: Derivative | Sequence[float] | None = None,
+    derivative: Derivative | None = None,
 ) -> None:
-    """Add a row. derivative: the frequencies of all parameters suffice where entries have one in each."""
     assert name not in GATES
-    if derivative is not None and not callable(derivative):
-        assert callable(matrix)
-        derivative = by_shifts(matrix, *derivative)
+    if derivative is None and callable(matrix):
+        derivative = usual(matrix, parameters.split())
     GATES[name] = Gate(
         factors=factors,
         derivative=derivative,
@@ -115,7 +114,7 @@ def _turned(axis: str) -> Callable[..., tuple[Factor, ...]]:
 
 # --- one qubit ---------------------------------------------------------------------------------------------------
 
-_row("global_phase", 0, "c", lambda a: [phases(a)], parameters="angle", qiskit="global_phase", derivative=[1])
+_row("global_phase", 0, "c", lambda a: [phases(a)], parameters="angle", qiskit="global_phase")
 _row("x", 1, "0110", [0, 1, 1, 0], mixes=(0,), qiskit="x", cirq=[OnePower("XPowGate", 1)])
 _row("y", 1, "0Jj0", [0, -_i, _i, 0], mixes=(0,), qiskit="y", cirq=[OnePower("YPowGate", 1)])
 _row("z", 1, "-", [-1], when=(0,), qiskit="z", cirq=[OnePower("ZPowGate", 1)])
@@ -137,18 +136,8 @@ _row("root_xdg", 1, "hkkh", [_r, _i * _r, _i * _r, _r], mixes=(0,))
 _SX = [0.5 + 0.5j, 0.5 - 0.5j, 0.5 - 0.5j, 0.5 + 0.5j]
 _row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=_up_to_phase("root_x", np.pi / 4))
 _row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), qiskit="sxdg", factors=_up_to_phase("root_xdg", -np.pi / 4))
-_row(
-    "p",
-    1,
-    "c",
-    lambda a: [phases(a)],
-    when=(0,),
-    parameters="lam",
-    qiskit="p",
-    cirq=[OneShift("ZPowGate", 0)],
-    derivative=[1],
-)
-_row("u1", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="u1", derivative=[1])
+_row("p", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="p", cirq=[OneShift("ZPowGate", 0)])
+_row("u1", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="u1")
 
 
 def _phases(of: str) -> Callable[..., tuple[Factor, ...]]:
@@ -161,28 +150,8 @@ def _euler(theta: Angles, phi: Angles, lam: Angles) -> tuple[Factor, ...]:
     return Factor("p", (lam,)), Factor("ry", (theta,)), Factor("p", (phi,))
 
 
-_row(
-    "rx",
-    1,
-    "riir",
-    rotations.rx,
-    mixes=(0,),
-    parameters="theta",
-    qiskit="rx",
-    cirq=[OneShift("XPowGate", -0.5)],
-    derivative=[0.5],
-)
-_row(
-    "ry",
-    1,
-    "rrrr",
-    rotations.ry,
-    mixes=(0,),
-    parameters="theta",
-    qiskit="ry",
-    cirq=[OneShift("YPowGate", -0.5)],
-    derivative=[0.5],
-)
+_row("rx", 1, "riir", rotations.rx, mixes=(0,), parameters="theta", qiskit="rx", cirq=[OneShift("XPowGate", -0.5)])
+_row("ry", 1, "rrrr", rotations.ry, mixes=(0,), parameters="theta", qiskit="ry", cirq=[OneShift("YPowGate", -0.5)])
 _row(
     "rz",
     1,
@@ -193,31 +162,10 @@ _row(
     qiskit="rz",
     cirq=[OneShift("ZPowGate", -0.5)],
     factors=_phases("p"),
-    derivative=[0.5],
 )
-_row("r", 1, "rccr", rotations.r, mixes=(0,), parameters="theta phi", qiskit="r", derivative=[0.5, 1])
-_row(
-    "u",
-    1,
-    "rccc",
-    rotations.u,
-    mixes=(0,),
-    parameters="theta phi lam",
-    qiskit="u",
-    factors=_euler,
-    derivative=[0.5, 1, 1],
-)
-_row(
-    "u3",
-    1,
-    "rccc",
-    rotations.u,
-    mixes=(0,),
-    parameters="theta phi lam",
-    qiskit="u3",
-    factors=_euler,
-    derivative=[0.5, 1, 1],
-)
+_row("r", 1, "rccr", rotations.r, mixes=(0,), parameters="theta phi", qiskit="r")
+_row("u", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u", factors=_euler)
+_row("u3", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u3", factors=_euler)
 _row(
     "u2",
     1,
@@ -227,7 +175,6 @@ _row(
     parameters="phi lam",
     factors=lambda phi, lam: _euler(np.pi / 2, phi, lam),
     qiskit="u2",
-    derivative=[1, 1],
 )
 
 # In place of P and RZ by quarter and eighth turns: see `quarters`.
@@ -258,28 +205,12 @@ _row("ecr", 2, "0r0i r0i0 0i0r i0r0", _ECR, mixes=(0, 1), qiskit="ecr")
 
 
 _PAIRS = "r00i 0ri0 0ir0 i00r"
-_row("parity_phase", 2, "1c", lambda a: [1, phases(a)], reads=(0b11,), parameters="lam", derivative=[1])
+_row("parity_phase", 2, "1c", lambda a: [1, phases(a)], reads=(0b11,), parameters="lam")
 _row(
-    "rxx",
-    2,
-    _PAIRS,
-    rotations.rxx,
-    mixes=(0, 1),
-    parameters="theta",
-    qiskit="rxx",
-    cirq=[OneShift("XXPowGate", -0.5)],
-    derivative=[0.5],
+    "rxx", 2, _PAIRS, rotations.rxx, mixes=(0, 1), parameters="theta", qiskit="rxx", cirq=[OneShift("XXPowGate", -0.5)]
 )
 _row(
-    "ryy",
-    2,
-    _PAIRS,
-    rotations.ryy,
-    mixes=(0, 1),
-    parameters="theta",
-    qiskit="ryy",
-    cirq=[OneShift("YYPowGate", -0.5)],
-    derivative=[0.5],
+    "ryy", 2, _PAIRS, rotations.ryy, mixes=(0, 1), parameters="theta", qiskit="ryy", cirq=[OneShift("YYPowGate", -0.5)]
 )
 _row(
     "rzz",
@@ -291,7 +222,6 @@ _row(
     qiskit="rzz",
     cirq=[OneShift("ZZPowGate", -0.5)],
     factors=_phases("parity_phase"),
-    derivative=[0.5],
 )
 _row(
     "rzx",
@@ -302,7 +232,6 @@ _row(
     reads=(0b1,),
     parameters="theta",
     qiskit="rzx",
-    derivative=[0.5],
 )
 _row(
     "xx_minus_yy",
@@ -312,7 +241,6 @@ _row(
     mixes=(0, 1),
     parameters="theta beta",
     qiskit="xx_minus_yy",
-    derivative=[0.5, 1],
 )
 _row(
     "xx_plus_yy",
@@ -322,7 +250,6 @@ _row(
     mixes=(0, 1),
     parameters="theta beta",
     qiskit="xx_plus_yy",
-    derivative=[0.5, 1],
 )
 _row(
     "rccx",
@@ -363,7 +290,6 @@ _row(
     cirq=[Powers("XPowGate", ("X", "Rx"))],
     factors=_turned("rx"),
     parameters=_POW,
-    derivative=of_power(powers.xpow, np.pi),
 )
 _row(
     "ypow",
@@ -374,7 +300,6 @@ _row(
     cirq=[Powers("YPowGate", ("Y", "Ry"))],
     factors=_turned("ry"),
     parameters=_POW,
-    derivative=of_power(powers.ypow, np.pi),
 )
 _row(
     "zpow",
@@ -385,18 +310,8 @@ _row(
     cirq=[Powers("ZPowGate", ("Z", "Rz"))],
     factors=_turned_z("p"),
     parameters=_POW,
-    derivative=of_power(powers.zpow, np.pi),
 )
-_row(
-    "hpow",
-    1,
-    "cccc",
-    powers.hpow,
-    mixes=(0,),
-    cirq=[Powers("HPowGate")],
-    parameters=_POW,
-    derivative=of_power(powers.hpow, np.pi),
-)
+_row("hpow", 1, "cccc", powers.hpow, mixes=(0,), cirq=[Powers("HPowGate")], parameters=_POW)
 _row(
     "xxpow",
     2,
@@ -406,7 +321,6 @@ _row(
     cirq=[Powers("XXPowGate", ("MSGate",))],
     factors=_turned("rxx"),
     parameters=_POW,
-    derivative=of_power(powers.xxpow, np.pi),
 )
 _row(
     "yypow",
@@ -417,7 +331,6 @@ _row(
     cirq=[Powers("YYPowGate")],
     factors=_turned("ryy"),
     parameters=_POW,
-    derivative=of_power(powers.yypow, np.pi),
 )
 _row(
     "zzpow",
@@ -428,7 +341,6 @@ _row(
     cirq=[Powers("ZZPowGate")],
     factors=_turned_z("parity_phase"),
     parameters=_POW,
-    derivative=of_power(powers.zpow, np.pi),
 )
 _row(
     "hop",
@@ -438,7 +350,7 @@ _row(
     mixes=(0, 1),
     parameters="theta",
     cirq=[OneShift("ISwapPowGate", 0, (-np.pi / 2,))],
-    derivative=[1],
+    derivative=by_shifts(lambda theta: powers.fsim(theta, 0 * theta), 1),
 )
 _row(
     "swappow",
@@ -449,7 +361,6 @@ _row(
     cirq=[Powers("SwapPowGate")],
     factors=_hops,
     parameters=_POW,
-    derivative=of_power(powers.swappow, np.pi),
 )
 _row(
     "iswappow",
@@ -459,8 +370,8 @@ _row(
     mixes=(0, 1),
     cirq=[Powers("ISwapPowGate")],
     factors=lambda t, s: (Factor("hop", (-np.pi / 2 * t,)), Factor("global_phase", (np.pi * t * s,))),
-    parameters=_POW,
     derivative=of_power(powers.iswappow, np.pi / 2),
+    parameters=_POW,
 )
 _row(
     "phasedxpow",
@@ -471,7 +382,6 @@ _row(
     parameters="phase_exponent exponent shift",
     cirq=[Attributes("PhasedXPowGate", ("phase_exponent", "exponent", "global_shift"))],
     factors=_phased_x,
-    derivative=of_power(powers.phasedxpow, np.pi, np.pi),
 )
 _row(
     "fsim",
@@ -481,9 +391,8 @@ _row(
     mixes=(0, 1),
     parameters="theta phi",
     cirq=[Attributes("FSimGate", ("theta", "phi"))],
-    derivative=[1, 1],
+    derivative=by_shifts(powers.fsim, 1, 1),
 )
-_FSIM_TURNS = [0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2]
 _row(
     "phasedfsim",
     2,
@@ -492,7 +401,7 @@ _row(
     mixes=(0, 1),
     parameters="theta zeta chi gamma phi",
     cirq=[Attributes("PhasedFSimGate", ("theta", "zeta", "chi", "gamma", "phi"))],
-    derivative=of_phases(powers.phasedfsim, 3, _FSIM_TURNS, by_shifts(powers.phasedfsim, 1, 1, 1, 1, 1)),
+    derivative=of_phases(powers.phasedfsim, 3, powers.FSIM_TURNS, by_shifts(powers.phasedfsim, 1, 1, 1, 1, 1)),
 )
 _row(
     "phasediswappow",
@@ -502,11 +411,11 @@ _row(
     mixes=(0, 1),
     parameters="phase_exponent exponent shift",
     cirq=[Attributes("PhasedISwapPowGate", ("phase_exponent", "exponent", "global_shift"))],
+    derivative=of_power(powers.phasediswappow, 2 * np.pi, np.pi / 2),
     factors=lambda p, t, s: (
         Factor("xx_plus_yy", (-np.pi * t, 2 * np.pi * p)),
         Factor("global_phase", (np.pi * t * s,)),
     ),
-    derivative=of_power(powers.phasediswappow, 2 * np.pi, np.pi / 2),
 )
 
 # --- controlled --------------------------------------------------------------------------------------------------
@@ -531,14 +440,4 @@ for _axis in "xyz":
     _controlled(f"cc{_axis}pow", f"{_axis}pow", 2, cirq=[Powers(f"CC{_axis.upper()}PowGate")])
 
 
-_row(
-    "cu",
-    2,
-    "cccc",
-    rotations.cu,
-    mixes=(1,),
-    when=(0,),
-    parameters="theta phi lam gamma",
-    qiskit="cu",
-    derivative=[0.5, 1, 1, 1],
-)
+_row("cu", 2, "cccc", rotations.cu, mixes=(1,), when=(0,), parameters="theta phi lam gamma", qiskit="cu")

@@ -90,7 +90,7 @@ class _Sources:
 
 
 def first_wanted(work: Structure, wanted: NDArray[np.bool_]) -> int:
-    """Return the number of the first instruction with an operand that is wanted; that of all if there is none."""
+    """Return the number of the first instruction with an operand that is needed; that of all if there is none."""
     for number, instruction in enumerate(work.instructions):
         if (
             isinstance(instruction, Op)

@@ -82,6 +82,10 @@ def fsim(theta: Angles, phi: Angles) -> list[Entry]:
     return [1, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, phases(-phi)]
 
 
+FSIM_TURNS = (0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2)
+"""Of each entry of `phasedfsim` how many factors e^{−iγ} it has."""
+
+
 def phasedfsim(theta: Angles, zeta: Angles, chi: Angles, gamma: Angles, phi: Angles) -> list[Entry]:
     """Return the same between phases on each wire and of both, as Cirq defines them."""
     u, g = phases(theta), phases(-gamma)

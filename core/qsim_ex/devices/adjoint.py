@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,7 +26,7 @@ class Differentiates(ABC):
     @abstractmethod
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
-    ) -> Any:
+    ) -> object:
         """Get ready to run steps backwards; wanted: which of the packed numbers of each step derivatives are for."""
 
     @abstractmethod
@@ -38,9 +37,9 @@ class Differentiates(ABC):
         num_bits: int,
         number: int,
         numbers: NDArray[np.complex128],
-        prepared: Any,
+        prepared: object,
     ) -> NDArray[np.complex128] | None:
-        """Apply step `number` to all states and cotangents in place; return derivatives, None if none are wanted.
+        """Apply step `number` to all states and cotangents in place; return derivatives, None if none are needed.
 
         numbers: complex128 [rows or 1, count of numbers]. The result g, complex128 [rows, count, numbers], says how
         Re ⟨cotangent|state⟩ behind the step changes with a number z of the step, as Re(conj(g)·dz), while the

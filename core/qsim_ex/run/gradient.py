@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,24 +27,39 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.adjoint import Differentiates
+from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.execution.prepare import plan_of, prepare
+from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
 from qsim_ex.observe import expectation
 from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import Batch, BatchDevice, rows_at_once
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.planning.coefficients.binding import fill_batch
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
-from qsim_ex.precision import AmplitudeDtype
+from qsim_ex.precision import AmplitudeDtype, PrecisionName
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.result import Gradient
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
 Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Expectation values and all their derivatives.
+
+    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns], with respect to the
+    columns of the sweep, in the order in which its builder met them. device, precision: where the states were, and as
+    what. seconds: of the whole call.
+    """
+
+    values: Values
+    jacobian: Values
+    device: str
+    precision: PrecisionName
+    seconds: float
 
 
 class DifferentiatingDevice(BatchDevice, Differentiates):
@@ -190,12 +205,12 @@ def _plan(
     return _Backwards(plan, device.prepare_adjoint(plan.steps, len(layout), dtype, wanted))
 
 
-def _backwards(task: _Task, states: Batch, cotangents: Any, operands: Complex) -> Complex:
+def _backwards(task: _Task, states: Batch, cotangents: Buffer, operands: Complex) -> Complex:
     """Take states and cotangents back; return cotangents of the inverse's operands, [rows, observables, operands]."""
     device, num_wires, dtype = task.device, states.num_wires, task.options.dtype
     own = task.wanted[task.backwards.sources]
     plan, prepared = _plan(task.backwards.work, states.layout, device, dtype, own.tobytes())
-    numbers = fill_batch(plan.coefficients, operands)
+    numbers = bound_rows(plan, operands)
     found = np.zeros((states.rows, len(task.observables), plan.coefficients.size()), dtype=np.complex128)
     given = states.buffer, cotangents, num_wires
     for number, (packed, places) in enumerate(zip(numbers, plan.coefficients.packed, strict=True)):

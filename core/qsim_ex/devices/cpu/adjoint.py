@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,7 +20,7 @@ from qsim_ex.steps.step import Step
 
 
 class AdjointSteps(NamedTuple):
-    """Steps that are ready: of each sweep its encoding and which instructions' numbers are wanted; None for others."""
+    """Steps that are ready: of each sweep its encoding and which instructions' numbers are needed; None for others."""
 
     steps: tuple[Step, ...]
     sweeps: tuple[tuple[NativeSweep, NDArray[np.uint8]] | None, ...]
@@ -33,7 +33,9 @@ class CpuAdjoints(Differentiates):
     threads: int
 
     @abstractmethod
-    def run_batch(self, buffer: Amplitudes, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
+    def run_batch(
+        self, buffer: Amplitudes, num_bits: int, step: Step, numbers: NDArray[np.complex128], prepared: object = None
+    ) -> None:
         """Apply one step to every row in place, as `Batches.run_batch`."""
 
     def apply_sums(
@@ -45,7 +47,7 @@ class CpuAdjoints(Differentiates):
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
     ) -> AdjointSteps:
-        """Encode the sweeps, and look up which of their instructions have numbers that are wanted."""
+        """Encode the sweeps, and look up which of their instructions have numbers that are needed."""
         encoded = EncodedSweeps(num_bits, np.dtype(dtype))
         single = BY_DTYPE[np.dtype(dtype)].storage.native_single
         found: list[tuple[NativeSweep, NDArray[np.uint8]] | None] = []
@@ -66,9 +68,10 @@ class CpuAdjoints(Differentiates):
         num_bits: int,
         number: int,
         numbers: NDArray[np.complex128],
-        prepared: AdjointSteps,
+        prepared: object,
     ) -> NDArray[np.complex128] | None:
         """Apply one step to states and cotangents in place, and return the derivatives."""
+        assert isinstance(prepared, AdjointSteps)
         known = prepared.sweeps[number]
         if known is None:
             step = prepared.steps[number]

@@ -30,7 +30,7 @@ _BLOCK = 512
 
 
 def wanted_instructions(sweep: NativeSweep, single: bool, numbers: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return for each instruction of a sweep whether one of its numbers is wanted."""
+    """Return for each instruction of a sweep whether one of its numbers is needed."""
     words = Memory(sweep, sweep.program, PROGRAM, "i8").array()
     out = np.zeros(int(words[NUM_INSTRUCTIONS]), dtype=np.uint8)
     given = np.ascontiguousarray(numbers, dtype=np.uint8)
