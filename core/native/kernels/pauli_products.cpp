@@ -7,6 +7,7 @@
 #include "base/export.hpp"
 #include "base/index_bits.hpp"
 #include "base/ranges.hpp"
+#include "base/vector.hpp"
 
 namespace qx::sums {
 
@@ -26,12 +27,32 @@ namespace {
 
 using sums::PauliProducts;
 
+constexpr Int group = 8;  // neighbours that are one vector
+typedef double Eight __attribute__((vector_size(group * sizeof(double))));
+
+// (-1)^parity(z & lane) for each lane and each z below 8.
+Eight signs(Int z) {
+    Eight out;
+    for (Int lane = 0; lane < group; ++lane) out[lane] = odd(z & lane) ? -1.0 : 1.0;
+    return out;
+}
+
+// The memory of one thread: the weights of an X-part, and the results of a block. Blocks of fewer than 8 amplitudes fill one
+// vector in part.
+struct Aside {
+    Eight *reals, *imags, *out_reals, *out_imags;
+};
+
+Int vectors(Int block) { return block < group ? 1 : block / group; }
+
+std::size_t aside_bytes(Int block) { return static_cast<std::size_t>(vectors(block)) * 4 * sizeof(Eight); }
+
 // Replaces values[z] by the sum over z of (-1)^parity(z & i) values[z] for each i.
-void transform(double* values, Int size) {
+void transform(Eight* values, Int size) {
     for (Int half = 1; half < size; half *= 2) {
         for (Int first = 0; first < size; first += 2 * half) {
             for (Int j = first; j < first + half; ++j) {
-                const double a = values[j], b = values[j + half];
+                const Eight a = values[j], b = values[j + half];
                 values[j] = a + b;
                 values[j + half] = a - b;
             }
@@ -39,54 +60,101 @@ void transform(double* values, Int size) {
     }
 }
 
-// The memory of one thread: the weights of an X-part, and the results of a block.
-struct Aside {
-    double *reals, *imags, *out_reals, *out_imags;
+// What the weights of an X-part are at a block: all real, and the same for all vectors.
+struct Weights {
+    bool real, alike;
 };
 
-std::size_t aside_bytes(Int block) { return static_cast<std::size_t>(block) * 4 * sizeof(double); }
-
-// Makes the weights of an X-part at the block from `from` on; returns whether they are real.
-bool weights(const PauliProducts& of, Int number, Int from, const Aside& to) {
-    const Int inside = of.block - 1;
-    for (Int j = 0; j < 2 * of.block; ++j) to.reals[j] = 0;  // both parts, one behind the other
-    bool real = true;
+// Makes the weights of an X-part at the block from `from` on.
+Weights weights(const PauliProducts& of, Int number, Int from, const Aside& to) {
+    const Int inside = of.block - 1, count = vectors(of.block);
+    Weights found{true, true};
+    for (Int j = 0; j < 2 * count; ++j) to.reals[j] = Eight{};  // both parts, one behind the other
     for (Int k = number ? of.zs_end[number - 1] : 0; k < of.zs_end[number]; ++k) {
+        const Int z = of.zs[k] & inside;
         const double sign = odd(from & of.zs[k] & ~inside) ? -1.0 : 1.0;
-        to.reals[of.zs[k] & inside] += sign * of.coefficients[2 * k];
-        to.imags[of.zs[k] & inside] += sign * of.coefficients[2 * k + 1];
-        real = real && of.coefficients[2 * k + 1] == 0;
+        const Eight pattern = signs(z & (group - 1)) * sign;
+        to.reals[z / group] += pattern * of.coefficients[2 * k];
+        to.imags[z / group] += pattern * of.coefficients[2 * k + 1];
+        found.alike = found.alike && z < group;
+        found.real = found.real && of.coefficients[2 * k + 1] == 0;
     }
-    transform(to.reals, of.block);
-    if (!real) transform(to.imags, of.block);
-    return real;
+    if (found.alike) return found;
+    transform(to.reals, count);
+    if (!found.real) transform(to.imags, count);
+    return found;
+}
+
+template <class Real, int x, std::size_t... lane>
+QX_INLINE void deinterleaved(const Real* from, Eight& real, Eight& imag, std::index_sequence<lane...>) {
+    typedef Real Own __attribute__((vector_size(group * sizeof(Real))));
+    Own low, high;
+    std::memcpy(&low, from, sizeof(low));
+    std::memcpy(&high, from + group, sizeof(high));
+    real = __builtin_convertvector(__builtin_shufflevector(low, high, (2 * (lane ^ x))...), Eight);
+    imag = __builtin_convertvector(__builtin_shufflevector(low, high, (2 * (lane ^ x) + 1)...), Eight);
+}
+
+template <int x, std::size_t... lane>
+QX_INLINE Eight flipped(Eight value, std::index_sequence<lane...>) {
+    return __builtin_shufflevector(value, value, (lane ^ x)...);
+}
+
+// Adds w_x psi to a block; from: the block that it comes from. x: the lowest three bits of the X-part, high: its other bits
+// within a block, in vectors.
+template <class Real, int x>
+void add_block(const Real* from, Int high, Int count, Weights known, const Aside& aside) {
+    constexpr auto lanes = std::make_index_sequence<group>();
+    for (Int j = 0; j < count; ++j) {
+        const Int k = j ^ high, w = known.alike ? 0 : k;
+        Eight a, b;
+        deinterleaved<Real, x>(from + 2 * group * k, a, b, lanes);
+        const Eight real = flipped<x>(aside.reals[w], lanes);
+        aside.out_reals[j] += real * a;
+        aside.out_imags[j] += real * b;
+        if (known.real) continue;
+        const Eight imag = flipped<x>(aside.imags[w], lanes);
+        aside.out_reals[j] -= imag * b;
+        aside.out_imags[j] += imag * a;
+    }
+}
+
+template <class Real, std::size_t... x>
+void add_whole(Int low, const Real* from, Int high, Int count, Weights known, const Aside& aside,
+               std::index_sequence<x...>) {
+    ((low == Int{x} ? add_block<Real, x>(from, high, count, known, aside) : void()), ...);
+}
+
+// Adds w_x psi to the only block of a state of fewer than 8 amplitudes.
+template <class Real>
+void add_small(const Real* from, Int x, Int size, const Aside& aside) {
+    for (Int j = 0; j < size; ++j) {
+        const Int k = j ^ x;
+        const double a = from[2 * k], b = from[2 * k + 1], real = aside.reals[0][k], imag = aside.imags[0][k];
+        aside.out_reals[0][j] += real * a - imag * b;
+        aside.out_imags[0][j] += real * b + imag * a;
+    }
 }
 
 // Writes one block of H|psi>, and returns its share of <psi|H|psi>.
 template <class Real>
 double product(const PauliProducts& of, Int sum, const Real* state, Int block, Real* out, const Aside& aside) {
-    const Int inside = of.block - 1;
-    for (Int j = 0; j < of.block; ++j) aside.out_reals[j] = aside.out_imags[j] = 0;
+    const Int inside = of.block - 1, count = vectors(of.block);
+    for (Int j = 0; j < count; ++j) aside.out_reals[j] = aside.out_imags[j] = Eight{};
     for (Int number = sum ? of.xs_end[sum - 1] : 0; number < of.xs_end[sum]; ++number) {
         const Int x = of.xs[number], from = block ^ (x & ~inside);
-        const bool real = weights(of, number, from, aside);
-        const Real* source = state + 2 * from;
-        for (Int j = 0; j < of.block; ++j) {
-            const Int k = j ^ (x & inside);
-            const double a = source[2 * k], b = source[2 * k + 1];
-            aside.out_reals[j] += aside.reals[k] * a;
-            aside.out_imags[j] += aside.reals[k] * b;
-            if (real) continue;
-            aside.out_reals[j] -= aside.imags[k] * b;
-            aside.out_imags[j] += aside.imags[k] * a;
-        }
+        const Weights known = weights(of, number, from, aside);
+        if (of.block < group) add_small(state + 2 * from, x & inside, of.block, aside);
+        else
+            add_whole(x & (group - 1), state + 2 * from, (x & inside) / group, count, known, aside,
+                      std::make_index_sequence<group>());
     }
     double value = 0;
     for (Int j = 0; j < of.block; ++j) {
-        value += aside.out_reals[j] * static_cast<double>(state[2 * (block + j)]) +
-                 aside.out_imags[j] * static_cast<double>(state[2 * (block + j) + 1]);
-        out[2 * (block + j)] = static_cast<Real>(aside.out_reals[j]);
-        out[2 * (block + j) + 1] = static_cast<Real>(aside.out_imags[j]);
+        const double real = aside.out_reals[j / group][j % group], imag = aside.out_imags[j / group][j % group];
+        value += real * static_cast<double>(state[2 * (block + j)]) + imag * static_cast<double>(state[2 * (block + j) + 1]);
+        out[2 * (block + j)] = static_cast<Real>(real);
+        out[2 * (block + j) + 1] = static_cast<Real>(imag);
     }
     return value;
 }
@@ -97,8 +165,9 @@ Int products(const PauliProducts& of, const Real* states, Real* out, double* val
     const Int blocks = of.size / of.block;
     return in_ranges(ranges, [=, &of](Int first, Int last) {
         char* memory = scratch(aside_bytes(of.block));
-        double* at = reinterpret_cast<double*>(memory);
-        const Aside aside{at, at + of.block, at + 2 * of.block, at + 3 * of.block};
+        const Int count = vectors(of.block);
+        auto* at = reinterpret_cast<Eight*>(memory);
+        const Aside aside{at, at + count, at + 2 * count, at + 3 * count};
         for (Int item = first; item < last; ++item) {
             const Int row = item / blocks, block = item % blocks * of.block;
             for (Int sum = 0; sum < of.num_sums; ++sum) {
