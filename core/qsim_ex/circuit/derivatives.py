@@ -65,8 +65,11 @@ def of_phases(matrix: Matrix, parameter: int, turns: Sequence[int], others: Deri
 
 
 def add_at(to: NDArray[np.inexact], places: NDArray[np.integer], values: NDArray[np.inexact]) -> None:
-    """Add values [..., count] to ``to[..., places]``, places that come again more than once."""
-    np.add.at(to, (..., places), values)  # type: ignore[arg-type]  # NumPy's types lack tuples with an ellipsis
+    """Add values [..., count], of which there is one at least, to ``to[..., places]``; places may come again."""
+    order = np.argsort(places, kind="stable")
+    ascending = places[order]
+    first = np.flatnonzero(np.diff(ascending, prepend=-1))
+    to[..., ascending[first]] += np.add.reduceat(values[..., order], first, axis=-1)
 
 
 def _shifted(matrix: Matrix, parameters: Sequence[Angles], k: int, frequency: float) -> list[Entry]:
