@@ -37,7 +37,10 @@ FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = Path(os.environ.get("QSIM_EX_OBJECTS", ROOT / "build/native"))
 """Where objects lie. Another copy of the sources may use them too: each says what it was made from."""
 
-KERNELS = frozenset(f"kernels/{name}.cpp" for name in ("adjoint", "narrow_density", "pauli_products", "sums", "sweep", "trajectories/trajectories"))
+KERNELS = frozenset(
+    f"kernels/{name}.cpp"
+    for name in ("adjoint", "narrow_density", "pauli_products", "sums", "sweep", "trajectories/trajectories")
+)
 """The sources that are compiled once for each instruction set."""
 
 EXACT = frozenset({"kernels/sums.cpp"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -62,12 +62,24 @@ class _ArrayFunction(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _array_function(expression: Hashable, sympify: Callable[[Any], Any]) -> _ArrayFunction:
+    formula, symbols = formula_of(expression, sympify)
+    return _ArrayFunction(numpy_function(formula, symbols), tuple(str(symbol) for symbol in symbols))
+
+
+def formula_of(expression: Hashable, sympify: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
+    """Return a framework's expression as a formula of SymPy, and its symbols in the order of their names."""
     import sympy  # takes a while to load, and most circuits have no expressions
 
     formula = sympy.sympify(sympify(expression))  # Qiskit 2.0 returns objects of symengine
-    symbols = sorted(formula.free_symbols, key=str)
-    function = sympy.lambdify(symbols, formula, modules="numpy", printer=_all_digits())
-    return _ArrayFunction(function, tuple(str(symbol) for symbol in symbols))
+    return formula, sorted(formula.free_symbols, key=str)
+
+
+def numpy_function(formula: Any, symbols: Sequence[Any]) -> Callable[..., Any]:
+    """Return a formula of SymPy as a function of arrays."""
+    import sympy
+
+    function: Callable[..., Any] = sympy.lambdify(symbols, formula, modules="numpy", printer=_all_digits())
+    return function
 
 
 def _all_digits() -> Any:
