@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from pennylane.transforms import broadcast_expand, defer_measurements
 from pennylane.transforms.core import CompilePipeline
 
 from qsim_ex import PauliSum, Simulator
-from qsim_ex.options import OptionKeywords
+from qsim_ex.options import EngineKeywords
 from qsim_ex_pennylane.translation import (
     TranslatedTape,
     is_differentiable,
@@ -52,18 +52,23 @@ METHODS = frozenset({"adjoint", "device", "best"})
 class QsimExQubit(Device):
     """A state vector simulator on CPUs and GPUs: ``qml.device("qsim_ex.qubit", wires=20)``.
 
-    wires, shots: as of any device of PennyLane. seed: of samples, as NumPy takes it. options: those of
-    `qsim_ex.Options`, such as ``device="cpu"``, ``precision="single"`` and ``threads=4``.
+    wires, shots: as of any device of PennyLane. seed: of samples, as NumPy takes it. precision, options: those of
+    `qsim_ex.Options`, such as ``device="cpu"`` and ``threads=4``.
     ``diff_method="adjoint"`` (or ``"device"``, or ``"best"``) differentiates all expectation values of Pauli sums
     exactly, in little more than three runs; tapes of one structure, such as those of a broadcast, are one call.
     Mid-circuit measurements are deferred. Raises `OptionError`.
     """
 
     def __init__(
-        self, wires: Any = None, shots: Any = None, seed: Any = None, **options: Unpack[OptionKeywords]
+        self,
+        wires: Any = None,
+        shots: Any = None,
+        seed: Any = None,
+        precision: Literal["single", "double"] = "double",
+        **options: Unpack[EngineKeywords],
     ) -> None:
         super().__init__(wires=wires, shots=shots)
-        self._simulator = Simulator(**options)
+        self._simulator = Simulator(precision=precision, **options)
         self._random = np.random.default_rng(seed)
 
     @property

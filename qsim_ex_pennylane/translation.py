@@ -154,7 +154,8 @@ class Translator:
             if set(word) <= {"I"}:
                 builder.gate("global_phase", (), *self.numbers(op, -0.5), **under)
             else:
-                builder.pauli_rotation(*self.numbers(op), word, wires, **under)
+                (angle,) = self.numbers(op)
+                builder.pauli_rotation(angle, word, wires, **under)
         else:
             self._matrix(op, wires)
 
