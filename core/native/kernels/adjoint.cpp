@@ -132,6 +132,12 @@ class Adjoint : public Interpreter<Real> {
 
     void step(const Instruction& it, bool wanted) {
         if (!this->acts(it)) return;
+        const bool pair = it.kind == Kind::PAIR_COMPLEX;
+        if (pair || it.kind == Kind::SCALE_COMPLEX) {
+            if (it.reads) this->select(it, it.block * Int{sizeof(Real)});
+            for (Int k = 0; k < count_; ++k) pass(it, pair, k, wanted);
+            return;
+        }
         for (Int k = 0; k < count_; ++k) {
             on(k);
             this->run_instruction(it, coefficients_);
@@ -141,17 +147,30 @@ class Adjoint : public Interpreter<Real> {
         this->run_instruction(it, coefficients_);
     }
 
-    // Adds to the sums of an instruction that has run on a cotangent and not yet on the state.
-    void collect_of(const Instruction& it, char* cotangent, Real* sums) {
+    // Passes the frequent instructions on cotangent `k`, and with the last one on the state.
+    void pass(const Instruction& it, bool pair, Int k, bool wanted) {
+        const bool last = k == count_ - 1;
+        const Collected<Real> of = collected(it, tiles_ + k * tile_bytes_, of_tile_ + k * program.coefficients);
+        const char* table = reinterpret_cast<const char*>(coefficients_ + it.table);
+        if (pair) return pass_complex<Real, 2, true>(of, it.offsets, table, wanted, last);
+        if (it.per_lane) return pass_complex<Real, 1, true>(of, it.offsets, table, wanted, last);
+        return pass_complex<Real, 1, false>(of, it.offsets, table, wanted, last);
+    }
+
+    Collected<Real> collected(const Instruction& it, char* cotangent, Real* sums) {
         const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
         const char* first = reinterpret_cast<const char*>(sums + it.table);
-        const Collected<Real> of{{state_, steps, it.free, it.fixed ^ this->origin(it.origin), it.count},
-                                 cotangent,
-                                 {first, it.reads ? space.low : nullptr, space.high}};
+        return {{state_, steps, it.free, it.fixed ^ this->origin(it.origin), it.count},
+                cotangent,
+                {first, it.reads ? space.low : nullptr, space.high}};
+    }
+
+    // Adds to the sums of an instruction that has run on a cotangent and not yet on the state.
+    void collect_of(const Instruction& it, char* cotangent, Real* sums) {
+        const Collected<Real> of = collected(it, cotangent, sums);
         const Half* offsets = it.offsets;
         switch (it.kind) {
             case Kind::QUAD_COMPLEX: return collect_complex<Real, 4>(of, offsets);
-            case Kind::PAIR_COMPLEX: return collect_complex<Real, 2>(of, offsets);
             case Kind::QUAD_REAL: {
                 collect_real<Real, 4, 1>(of, offsets);
                 Collected<Real> second = of;
@@ -159,9 +178,6 @@ class Adjoint : public Interpreter<Real> {
                 return collect_real<Real, 4, 1>(second, offsets + 4);
             }
             case Kind::PAIR_REAL: return collect_real<Real, 2, 2>(of, offsets);
-            case Kind::SCALE_COMPLEX:
-                if (it.per_lane) return collect_complex<Real, 1, true>(of, offsets);
-                return collect_complex<Real, 1, false>(of, offsets);
             case Kind::SCALE_REAL:
                 if (it.per_lane) return collect_scale<Real, true>(of);
                 return collect_scale<Real, false>(of);
@@ -170,6 +186,8 @@ class Adjoint : public Interpreter<Real> {
                 if (it.per_lane) return collect_dense<Real, true>(of, listed, it.size);
                 return collect_dense<Real, false>(of, listed, it.size);
             }
+            case Kind::PAIR_COMPLEX:
+            case Kind::SCALE_COMPLEX:  // see `pass`
             case Kind::EXCHANGE:
             case Kind::LANES:
             case Kind::LANE: return;

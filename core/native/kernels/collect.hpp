@@ -134,4 +134,86 @@ inline void collect_dense(Collected<Real> of, const Int* offsets, Int size) {
     });
 }
 
+// Multiplies `size` rows of a cotangent by a complex matrix, adds to its sums if they are wanted, and for the last cotangent
+// multiplies the rows of the state, too: all while these are in registers, since in a tile loads and stores take the time.
+// table: the coefficients, of which rows select blocks as they do of sums.
+template <class Real, int size, bool per_lane, bool wanted, bool last>
+inline void pass_complex(Collected<Real> of, const Half* offsets, const char* table) {
+    constexpr int imag = sizeof(Vector<Real>), count = 2 * size * size;
+    Int to[size];
+#pragma clang loop unroll(full)
+    for (int k = 0; k < size; ++k) to[k] = offsets[k];
+    auto multiplied = [&](auto place, auto c, const Vector<Real>* x, const Vector<Real>* y, Vector<Real>* re,
+                          Vector<Real>* im) __attribute__((always_inline)) {
+#pragma clang loop unroll(full)
+        for (int r = 0; r < size; ++r) {
+            re[r] = im[r] = Vector<Real>{};
+#pragma clang loop unroll(full)
+            for (int k = 0; k < size; ++k) {
+                Vector<Real> p = c(2 * (r * size + k)), q = c(2 * (r * size + k) + 1);
+                re[r] += p * x[k];
+                im[r] += p * y[k];
+                re[r] -= q * y[k];
+                im[r] += q * x[k];
+            }
+            at<Real>(place.at(to[r])) = re[r];
+            at<Real>(place.at(to[r]) + imag) = im[r];
+        }
+    };
+    auto load = [&](auto place, Vector<Real>* x, Vector<Real>* y) __attribute__((always_inline)) {
+#pragma clang loop unroll(full)
+        for (int k = 0; k < size; ++k) x[k] = at<Real>(place.at(to[k])), y[k] = at<Real>(place.at(to[k]) + imag);
+    };
+    auto pass = [&](auto place, auto c, auto add) __attribute__((always_inline)) {
+        auto other = place;
+        other.base = of.other;
+        Vector<Real> x[size], y[size], p[size], q[size], re[size], im[size];
+        load(other, p, q);
+        multiplied(other, c, p, q, re, im);
+        if constexpr (!wanted && !last) return;
+        load(place, x, y);
+        if constexpr (wanted) {
+#pragma clang loop unroll(full)
+            for (int r = 0; r < size; ++r) {
+#pragma clang loop unroll(full)
+                for (int k = 0; k < size; ++k) {
+                    add(2 * (r * size + k), re[r] * x[k] + im[r] * y[k]);
+                    add(2 * (r * size + k) + 1, im[r] * x[k] - re[r] * y[k]);
+                }
+            }
+        }
+        if constexpr (last) multiplied(place, c, x, y, re, im);
+    };
+    if (of.sums.low != nullptr) {
+        return of.rows.each([&](auto place) __attribute__((always_inline)) {
+            const char* own = of.sums.template of<Real>(place.row);
+            const char* numbers = table + (own - of.sums.at);
+            pass(
+                place, [=](int k) __attribute__((always_inline)) { return coefficient<Real, per_lane>(numbers, k); },
+                [=](int k, Vector<Real> value)
+                    __attribute__((always_inline)) { add_to<Real, per_lane>(const_cast<char*>(own), k, value); });
+        });
+    }
+    Vector<Real> numbers[count], sums[count] = {};
+#pragma clang loop unroll(full)
+    for (int k = 0; k < count; ++k) numbers[k] = coefficient<Real, per_lane>(table, k);
+    of.rows.each([&](auto place) __attribute__((always_inline)) {
+        pass(
+            place, [&](int k) __attribute__((always_inline)) { return numbers[k]; },
+            [&](int k, Vector<Real> value) __attribute__((always_inline)) { sums[k] += value; });
+    });
+    if constexpr (!wanted) return;
+#pragma clang loop unroll(full)
+    for (int k = 0; k < count; ++k) add_to<Real, per_lane>(const_cast<char*>(of.sums.at), k, sums[k]);
+}
+
+// The same, chosen when it runs.
+template <class Real, int size, bool per_lane>
+inline void pass_complex(Collected<Real> of, const Half* offsets, const char* table, bool wanted, bool last) {
+    if (wanted && last) return pass_complex<Real, size, per_lane, true, true>(of, offsets, table);
+    if (wanted) return pass_complex<Real, size, per_lane, true, false>(of, offsets, table);
+    if (last) return pass_complex<Real, size, per_lane, false, true>(of, offsets, table);
+    return pass_complex<Real, size, per_lane, false, false>(of, offsets, table);
+}
+
 }  // namespace qx::QX_SET
