@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from pennylane.measurements import (
 from pennylane.tape import QuantumScript
 from pennylane.transforms import broadcast_expand, defer_measurements
 from pennylane.transforms.core import CompilePipeline
+from pennylane.typing import Result
 
 from qsim_ex import PauliSum, Simulator
 from qsim_ex.options import EngineKeywords
@@ -61,9 +62,9 @@ class QsimExQubit(Device):
 
     def __init__(
         self,
-        wires: Any = None,
-        shots: Any = None,
-        seed: Any = None,
+        wires: object = None,
+        shots: object = None,
+        seed: np.random.Generator | int | None = None,
         precision: Literal["single", "double"] = "double",
         **options: Unpack[EngineKeywords],
     ) -> None:
@@ -158,7 +159,7 @@ class QsimExQubit(Device):
         self,
         circuits: Sequence[QuantumScript],
         execution_config: ExecutionConfig | None = None,  # noqa: ARG002  (the base class's)
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Result, ...]:
         """Return the results of tapes."""
         return tuple(self._result(_standard(tape)) for tape in circuits)
 
@@ -166,7 +167,7 @@ class QsimExQubit(Device):
         self,
         circuits: Sequence[QuantumScript],
         execution_config: ExecutionConfig | None = None,  # noqa: ARG002  (the base class's)
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Result, ...]:
         """Return the derivatives of tapes with respect to their trainable parameters."""
         return tuple(derivatives for _, derivatives in self._gradients(circuits))
 
@@ -174,12 +175,12 @@ class QsimExQubit(Device):
         self,
         circuits: Sequence[QuantumScript],
         execution_config: ExecutionConfig | None = None,  # noqa: ARG002  (the base class's)
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    ) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
         """Return the results of tapes and their derivatives, which are made of the same runs."""
         found = self._gradients(circuits)
         return tuple(values for values, _ in found), tuple(derivatives for _, derivatives in found)
 
-    def _result(self, tape: QuantumScript) -> Any:
+    def _result(self, tape: QuantumScript) -> Result:
         """Return what the measurements of a tape with standard wires find."""
         num_wires = max(1, tape.num_wires)
         made = translated(tape, num_wires, differentiated=False)
@@ -196,7 +197,7 @@ class QsimExQubit(Device):
             return _one_or_all(found)
         return _one_or_all([measure(one, amplitudes) for one in tape.measurements])
 
-    def _gradients(self, circuits: Sequence[QuantumScript]) -> list[tuple[Any, Any]]:
+    def _gradients(self, circuits: Sequence[QuantumScript]) -> list[tuple[Result, Result]]:
         """Return values and derivatives of each tape; those that differ in parameters alone are one call."""
         tapes = [_standard(tape) for tape in circuits]
         made = [translated(tape, max(1, tape.num_wires), differentiated=True) for tape in tapes]
@@ -204,7 +205,7 @@ class QsimExQubit(Device):
         sums = [_sums(one) for one in made]
         for number, one in enumerate(made):
             groups.setdefault((one.sweep.template.structure, one.key(), sums[number]), []).append(number)
-        found: list[Any] = [None] * len(tapes)
+        found: list[Result] = [None] * len(tapes)
         for members in groups.values():
             sweep = together([made[number] for number in members])
             result = self._simulator.gradient(sweep, sums[members[0]])
@@ -225,7 +226,7 @@ def _sums(one: TranslatedTape) -> tuple[PauliSum, ...]:
     return tuple(sums)
 
 
-def _shaped(one: TranslatedTape, values: NDArray[np.float64], jacobian: NDArray[np.float64]) -> tuple[Any, Any]:
+def _shaped(one: TranslatedTape, values: NDArray[np.float64], jacobian: NDArray[np.float64]) -> tuple[Result, Result]:
     """Return values [observables] and derivatives [observables, columns] as PennyLane has them."""
     parameters = np.zeros((len(values), len(one.tape.trainable_params)))
     for column, (place, factor) in enumerate(one.columns):
@@ -234,6 +235,6 @@ def _shaped(one: TranslatedTape, values: NDArray[np.float64], jacobian: NDArray[
     return _one_or_all([np.float64(value) for value in values]), _one_or_all(derivatives)
 
 
-def _one_or_all(found: Sequence[Any]) -> Any:
+def _one_or_all(found: Sequence[Result]) -> Result:
     """Return the only one of some results, or all of them."""
     return found[0] if len(found) == 1 else tuple(found)

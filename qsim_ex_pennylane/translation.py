@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,18 @@ from pennylane.measurements import ExpectationMP
 from pennylane.operation import Operator, StatePrepBase
 from pennylane.ops import Controlled
 from pennylane.tape import QuantumScript
+from pennylane.typing import TensorLike
 
 from qsim_ex import ParameterSweepBuilder, PauliString, PauliSum
 from qsim_ex.frameworks import ParameterSweep
 
 Values = NDArray[np.float64]
+
+
+class _Controls(TypedDict):
+    controls: Sequence[int]
+    control_values: int | None
+
 
 MATRIX_WIRES = 5
 """The most wires of an operation without a row that becomes a matrix; wider ones are decomposed."""
@@ -112,9 +119,9 @@ class Translator:
         """Return the engine's wires of an operation."""
         return [self.num_wires - 1 - int(wire) for wire in op.wires]
 
-    def numbers(self, op: Operator, factor: float = 1.0) -> list[Any]:
+    def numbers(self, op: Operator, factor: float = 1.0) -> list[TensorLike]:
         """Return an operation's parameters as numbers or columns, and count them."""
-        found: list[Any] = []
+        found: list[TensorLike] = []
         for parameter in op.data:
             value = float(np.real(parameter)) * factor
             if self.at in self.differentiated:
@@ -130,7 +137,7 @@ class Translator:
     def append(self, op: Operator, controls: Sequence[int] = (), values: int = -1) -> None:
         """Append an operation under controls."""
         builder, wires = self.builder, self.wires(op)
-        under: dict[str, Any] = {"controls": controls, "control_values": None if values < 0 else values}
+        under: _Controls = {"controls": controls, "control_values": None if values < 0 else values}
         if isinstance(op, Controlled) and op.name not in ROWS and is_native(op):
             own = [self.num_wires - 1 - int(wire) for wire in op.control_wires]
             bits = sum(int(bool(value)) << k for k, value in enumerate(op.control_values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from qiskit.circuit import Parameter, QuantumCircuit
 from qiskit_algorithms.gradients import BaseEstimatorGradient, EstimatorGradientResult
@@ -27,7 +27,7 @@ class AdjointEstimatorGradient(BaseEstimatorGradient):
     def _run(
         self,
         circuits: Sequence[QuantumCircuit],
-        observables: Sequence[Any],
+        observables: Sequence[object],
         parameter_values: Sequence[Sequence[float]],
         parameters: Sequence[Sequence[Parameter]],
         *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from qiskit.circuit import Parameter, QuantumCircuit
 from qiskit.providers import Options
@@ -28,10 +28,10 @@ class AdjointEstimatorGradient(BaseEstimatorGradient):
     def _run(
         self,
         circuits: Sequence[QuantumCircuit],
-        observables: Sequence[Any],
+        observables: Sequence[object],
         parameter_values: Sequence[Sequence[float]],
         parameters: Sequence[Sequence[Parameter]],
-        **options: Any,
+        **options: object,
     ) -> EstimatorGradientResult:
         found = gradients_of(self._simulator, circuits, observables, parameter_values, parameters)
         metadata = [{"parameters": some, "derivative_type": self.derivative_type} for some in parameters]

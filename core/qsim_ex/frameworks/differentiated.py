@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,13 @@ from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values
 from qsim_ex.errors import NotSupported
-from qsim_ex.frameworks.parameter_columns import ParameterColumns, formula_of, numpy_function
+from qsim_ex.frameworks.parameter_columns import ParameterColumns, Sympify, formula_of, numpy_function
 from qsim_ex.simulator import Simulator
 
-Formula = tuple[Hashable, Callable[[Any], Any] | None]
+if TYPE_CHECKING:
+    from sympy import Expr
+
+Formula = tuple[Hashable, Sympify | None]
 """A framework's expression and what makes a formula of SymPy of it; a parameter's name and None."""
 
 _CHECK = 0.7320508
@@ -45,7 +48,7 @@ class Probes(ParameterColumns):
     def __getitem__(self, name: str) -> Values:
         return self._probe((name, None))
 
-    def evaluate(self, expression: Hashable, sympify: Callable[[Any], Any]) -> Values:
+    def evaluate(self, expression: Hashable, sympify: Sympify) -> Values:
         """Return the probe of a formula; equal formulas have one."""
         return self._probe((expression, sympify))
 
@@ -66,7 +69,7 @@ class Probes(ParameterColumns):
         return self.formulas[formula]
 
 
-class _Parts(NamedTuple):
+class _FormulaParts(NamedTuple):
     """Columns as sums of formulas: number `factors[k]` times formula `formulas[k]` is a part of column `columns[k]`."""
 
     columns: NDArray[np.intp]
@@ -74,7 +77,7 @@ class _Parts(NamedTuple):
     factors: Values
 
     @classmethod
-    def of(cls, probed: Values, probes: Probes) -> _Parts | None:
+    def of(cls, probed: Values, probes: Probes) -> _FormulaParts | None:
         """Return what columns [probes, columns] are made of; None if they are not so."""
         terms = probed[0]
         if probes.each:
@@ -114,7 +117,7 @@ class DifferentiatedSweep:
     """
 
     sweep: ParameterSweep
-    parts: _Parts
+    parts: _FormulaParts
     terms: Values
     names: tuple[str, ...]
     linear: Values
@@ -177,9 +180,9 @@ class DifferentiatedSweep:
         return [values[:, self.names.index(name)] for name in formula.names]
 
 
-def _probed(builder: ParameterSweepBuilder, probes: Probes) -> tuple[ParameterSweep, _Parts | None]:
+def _probed(builder: ParameterSweepBuilder, probes: Probes) -> tuple[ParameterSweep, _FormulaParts | None]:
     sweep = builder.sweep(probes.count)
-    return sweep, _Parts.of(np.zeros((probes.count, 0)) if sweep.columns is None else sweep.columns, probes)
+    return sweep, _FormulaParts.of(np.zeros((probes.count, 0)) if sweep.columns is None else sweep.columns, probes)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -189,11 +192,11 @@ class _Formula:
     number: int
     names: tuple[str, ...]
     value: Callable[..., Values]
-    slopes: tuple[Callable[..., Any], ...]
-    derivatives: tuple[Any, ...]
+    slopes: tuple[Callable[..., Values], ...]
+    derivatives: tuple[Expr, ...]
 
     @classmethod
-    def of(cls, number: int, expression: Hashable, sympify: Callable[[Any], Any]) -> _Formula:
+    def of(cls, number: int, expression: Hashable, sympify: Sympify) -> _Formula:
         """Return a formula of a framework's expression."""
         formula, symbols = formula_of(expression, sympify)
         derivatives = tuple(formula.diff(symbol) for symbol in symbols)

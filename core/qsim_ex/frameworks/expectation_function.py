@@ -31,7 +31,7 @@ class Differentiable(Protocol):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Columns:
+class SweepColumns:
     """A sweep of the engine itself, whose columns are the parameters."""
 
     sweep: ParameterSweep
@@ -70,7 +70,7 @@ class ExpectationFunction:
         simulator: Simulator | None,
     ) -> ExpectationFunction:
         """Return the function of a sweep of the engine, or of a framework's circuit."""
-        known: Differentiable = Columns(circuit) if isinstance(circuit, ParameterSweep) else circuit
+        known: Differentiable = SweepColumns(circuit) if isinstance(circuit, ParameterSweep) else circuit
         sums = (observables,) if isinstance(observables, PauliSum) else tuple(observables)
         return cls(known, sums, simulator or Simulator())
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.parameters.sweep import ParameterSweep
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.frameworks.differentiated import DifferentiatedSweep
 from qsim_ex.frameworks.expectation_function import ExpectationFunction
 from qsim_ex.simulator import Simulator
@@ -32,24 +31,25 @@ def jax_function(
     known = ExpectationFunction.of(circuit, observables, simulator)
     count = len(known.observables)
 
-    def shape(parameters: Any, *more: int) -> Any:
+    def shape(parameters: jax.Array, *more: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((*parameters.shape[:-1], count, *more), parameters.dtype)
 
-    def values(parameters: Any) -> Any:
+    def values(parameters: jax.Array) -> Values:
         return np.asarray(known.values(parameters), dtype=parameters.dtype)
 
-    def both(parameters: Any) -> Any:
+    def both(parameters: jax.Array) -> tuple[Values, ...]:
         return tuple(np.asarray(one, dtype=parameters.dtype) for one in known.values_and_jacobian(parameters))
 
     @jax.custom_vjp
-    def function(parameters: Any) -> Any:
+    def function(parameters: jax.Array) -> jax.Array:
         return jax.pure_callback(values, shape(parameters), parameters, vmap_method="broadcast_all")
 
-    def forward(parameters: Any) -> Any:
+    def forward(parameters: jax.Array) -> tuple[jax.Array, jax.Array]:
         shapes = shape(parameters), shape(parameters, parameters.shape[-1])
-        return jax.pure_callback(both, shapes, parameters, vmap_method="broadcast_all")
+        found, jacobian = jax.pure_callback(both, shapes, parameters, vmap_method="broadcast_all")
+        return found, jacobian
 
-    def backward(jacobian: Any, cotangents: Any) -> Any:
+    def backward(jacobian: jax.Array, cotangents: jax.Array) -> tuple[jax.Array]:
         return (jnp.einsum("...o,...op->...p", cotangents, jacobian),)
 
     function.defvjp(forward, backward)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import FunctionCtx, once_differentiable
 
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
@@ -34,7 +33,7 @@ def torch_function(
 
 class _Expectation(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, parameters: torch.Tensor, known: ExpectationFunction) -> torch.Tensor:
+    def forward(context: FunctionCtx, parameters: torch.Tensor, known: ExpectationFunction) -> torch.Tensor:
         points = parameters.detach().cpu().numpy()
         like = {"dtype": parameters.dtype, "device": parameters.device}
         if not context.needs_input_grad[0]:
@@ -45,6 +44,6 @@ class _Expectation(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, cotangents: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(context: FunctionCtx, cotangents: torch.Tensor) -> tuple[torch.Tensor, None]:
         (jacobian,) = context.saved_tensors
         return torch.einsum("...o,...op->...p", cotangents, jacobian), None
