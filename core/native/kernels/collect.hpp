@@ -52,35 +52,25 @@ QX_INLINE void collect(Collected<Real> of, const Operation& operation) {
     for (int k = 0; k < count; ++k) add_to<Real, per_lane>(const_cast<char*>(of.sums.at), k, shared[k]);
 }
 
-// Of a complex matrix on `size` rows, of which `outputs` are looked at from `first` on, so that all sums are in registers.
-template <class Real, int size, bool per_lane, int outputs>
-inline void collect_outputs(Collected<Real> of, const Half* offsets, int first) {
+// Of a complex matrix, output by output, so that all sums are in registers; see `complex_matrix`.
+template <class Real, int size>
+inline void collect_complex(Collected<Real> of, const Half* offsets) {
     constexpr int imag = sizeof(Vector<Real>);
-    Int to[size], from[outputs];
+    Int to[size];
 #pragma clang loop unroll(full)
     for (int k = 0; k < size; ++k) to[k] = offsets[k];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < outputs; ++r) from[r] = offsets[first + r];
-    of.sums.at += 2 * size * first * static_cast<Int>(per_lane ? sizeof(Vector<Real>) : sizeof(Real));
-    collect<Real, 2 * size * outputs, per_lane>(of, [&](auto row, auto other, auto add) __attribute__((always_inline)) {
-#pragma clang loop unroll(full)
-        for (int r = 0; r < outputs; ++r) {
-            Vector<Real> p = at<Real>(other.at(from[r])), q = at<Real>(other.at(from[r]) + imag);
+    for (int r = 0; r < size; ++r, of.sums.at += 2 * size * imag) {
+        const Int from = offsets[r];
+        collect<Real, 2 * size, true>(of, [&](auto row, auto other, auto add) __attribute__((always_inline)) {
+            Vector<Real> p = at<Real>(other.at(from)), q = at<Real>(other.at(from) + imag);
 #pragma clang loop unroll(full)
             for (int k = 0; k < size; ++k) {
                 Vector<Real> x = at<Real>(row.at(to[k])), y = at<Real>(row.at(to[k]) + imag);
-                add(2 * (r * size + k), p * x + q * y);
-                add(2 * (r * size + k) + 1, q * x - p * y);
+                add(2 * k, p * x + q * y);
+                add(2 * k + 1, q * x - p * y);
             }
-        }
-    });
-}
-
-// Of a complex matrix; see `complex_matrix`.
-template <class Real, int size, bool per_lane = true>
-inline void collect_complex(Collected<Real> of, const Half* offsets) {
-    constexpr int outputs = size > 2 ? 1 : size;
-    for (int first = 0; first < size; first += outputs) collect_outputs<Real, size, per_lane, outputs>(of, offsets, first);
+        });
+    }
 }
 
 // Of real matrices on planes; see `real_matrix`.
@@ -164,14 +154,13 @@ inline void pass_complex(Collected<Real> of, const Half* offsets, const char* ta
 #pragma clang loop unroll(full)
         for (int k = 0; k < size; ++k) x[k] = at<Real>(place.at(to[k])), y[k] = at<Real>(place.at(to[k]) + imag);
     };
-    auto pass = [&](auto place, auto c, auto add) __attribute__((always_inline)) {
+    auto pass = [&](auto place, auto c, [[maybe_unused]] auto add) __attribute__((always_inline)) {
         auto other = place;
         other.base = of.other;
         Vector<Real> x[size], y[size], p[size], q[size], re[size], im[size];
         load(other, p, q);
         multiplied(other, c, p, q, re, im);
-        if constexpr (!wanted && !last) return;
-        load(place, x, y);
+        if constexpr (wanted || last) load(place, x, y);
         if constexpr (wanted) {
 #pragma clang loop unroll(full)
             for (int r = 0; r < size; ++r) {
