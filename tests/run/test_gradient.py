@@ -271,8 +271,9 @@ def test_other_placements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep, one = _with(lambda builder: builder), PauliSum.from_labels({"ZZ": 1.0})
     with pytest.raises(NotSupported, match="density_matrix"):
         simulator(method="density_matrix").gradient(sweep, one)
-    with pytest.raises(NotSupported, match="checkpoint"):
-        simulator(checkpoint="kept").gradient(sweep, one)
+    for option in ({"checkpoint": "kept"}, {"progress": True}, {"watch": print}):
+        with pytest.raises(NotSupported, match="checkpoint, progress or watch"):
+            simulator(**option).gradient(sweep, one)
     with pytest.raises(NotSupported, match="one piece"):
         simulator(device_wires=2).gradient(sweep, one)
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: plain())

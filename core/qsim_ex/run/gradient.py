@@ -116,8 +116,11 @@ def _task(
         raise NotSupported(
             f"gradient: expected method='statevector', got {options.method!r}, which has no derivatives; leave it out."
         )
-    if options.checkpoint is not None:
-        raise NotSupported("gradient: expected no checkpoint, which gradients do not write yet; leave it out.")
+    if any((options.checkpoint, options.progress, options.watch)):
+        raise NotSupported(
+            "gradient: expected no checkpoint, progress or watch, got one of them, which gradients do not have yet; "
+            "leave it out."
+        )
     work = unitary_program(structure).whole
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
     where = assigner.one(num_wires + len(observables).bit_length())  # room for a state and all cotangents
