@@ -20,6 +20,7 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
+    from qsim_ex_cirq.gradients import ValuesAndGradients, differentiated
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
@@ -34,6 +35,8 @@ __all__ = [
     "QsimExSimulator",
     "QsimExTrialResult",
     "Translation",
+    "ValuesAndGradients",
+    "differentiated",
     "translate",
 ]
 

@@ -26,6 +26,7 @@ with uninterrupted():
 
 if TYPE_CHECKING:
     from qsim_ex_provider.primitives.estimator import EstimatorV2
+    from qsim_ex_provider.primitives.gradients import differentiated, value_and_gradient
     from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.translation.device_noise import DeviceNoise
 
@@ -33,6 +34,8 @@ _LATER = {
     "DeviceNoise": "qsim_ex_provider.translation.device_noise",
     "EstimatorV2": "qsim_ex_provider.primitives.estimator",
     "SamplerV2": "qsim_ex_provider.primitives.sampler",
+    "differentiated": "qsim_ex_provider.primitives.gradients",
+    "value_and_gradient": "qsim_ex_provider.primitives.gradients",
 }
 """Names that are loaded when they are first used, and where they are."""
 
@@ -46,7 +49,9 @@ __all__ = [
     "SaveInstruction",
     "SaveStatevector",
     "SetStatevector",
+    "differentiated",
     "set_statevector",
+    "value_and_gradient",
 ]
 __all__ += list(FUNCTIONS)
 

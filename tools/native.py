@@ -38,7 +38,16 @@ OBJECTS = Path(os.environ.get("QSIM_EX_OBJECTS", ROOT / "build/native"))
 """Where objects lie. Another copy of the sources may use them too: each says what it was made from."""
 
 KERNELS = frozenset(
-    f"kernels/{name}.cpp" for name in ("narrow_density", "sums", "sweep", "tile_sums", "trajectories/trajectories")
+    f"kernels/{name}.cpp"
+    for name in (
+        "adjoint",
+        "narrow_density",
+        "pauli_products",
+        "sums",
+        "sweep",
+        "tile_sums",
+        "trajectories/trajectories",
+    )
 )
 """The sources that are compiled once for each instruction set."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
     from qsim_ex.comm.workers import share_gpus
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from qsim_ex.observe.readout import apply_readout
     from qsim_ex.options import Checkpoint, Options, Progress
     from qsim_ex.result import BatchResult, Result
+    from qsim_ex.run.gradient import Gradient
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.density_matrix import DensityMatrix
@@ -54,10 +56,12 @@ _HOMES = {
     "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "Expression": "qsim_ex.circuit.classical",
+    "Gradient": "qsim_ex.run.gradient",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
+    "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "PauliString": "qsim_ex.circuit.observables",
     "PauliSum": "qsim_ex.circuit.observables",
     "Progress": "qsim_ex.options",
@@ -96,10 +100,12 @@ __all__ = [
     "Cluster",
     "DensityMatrix",
     "Expression",
+    "Gradient",
     "JobCheckpoint",
     "NoiseModel",
     "NoisyBuilder",
     "Options",
+    "ParameterSweepBuilder",
     "PauliString",
     "PauliSum",
     "Progress",

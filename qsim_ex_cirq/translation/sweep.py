@@ -41,7 +41,7 @@ def translate_sweep(
     order = order_of(circuit, qubit_order)
     if resolvers and not _asks_for_numbers(noise, circuit):
         builder = ParameterSweepBuilder(len(order), len(order))
-        columns = ParameterColumns(_ResolverColumns(resolvers), len(resolvers))
+        columns = ParameterColumns(ResolverColumns(resolvers), len(resolvers))
         translator = Translator(order, from_zero, builder, partial(number_or_column, columns))
         translator.begin(initial)
         with suppress(NeedsNumbers):
@@ -56,7 +56,7 @@ def _asks_for_numbers(noise: cirq.NoiseModel, circuit: cirq.AbstractCircuit) -> 
     return not alike and cirq.is_parameterized(circuit)
 
 
-class _ResolverColumns(dict[str, Values]):
+class ResolverColumns(dict[str, Values]):
     """The values of symbols in all resolvers, by name; each column is made when it is first asked for."""
 
     def __init__(self, resolvers: Sequence[cirq.ParamResolver]) -> None:

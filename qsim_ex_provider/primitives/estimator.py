@@ -206,7 +206,7 @@ def _pairs(estimated: _EstimatedPub) -> tuple[Sequence[PauliSum], list[NDArray[n
     return list(numbers), [flat.reshape(-1) for flat in broadcast]
 
 
-def _pauli_sum(observable: SparseObservable) -> PauliSum:
+def pauli_sum(observable: SparseObservable) -> PauliSum:
     """Return an observable of Qiskit as the engine's; projectors among its letters become Pauli strings."""
     terms = observable.as_paulis().to_sparse_list()
     return PauliSum(tuple(PauliString.parse(letters, wires, float(c.real)) for letters, wires, c in terms))
@@ -231,7 +231,7 @@ def _with_sums(given: Any, number: int, default: float) -> tuple[EstimatorPub, S
     _checked(pub.precision, f"PUB {number}: precision")
     if known is not None:
         return pub, known.sums
-    sums = [_pauli_sum(one) for one in sparse_observables(pub.observables)]
+    sums = [pauli_sum(one) for one in sparse_observables(pub.observables)]
     if contents is not None:
         made = _Observables(pub.observables, sums)
         _known_observables.put(given[1], "observables", contents, made, contents.shape[0])

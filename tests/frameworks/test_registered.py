@@ -49,6 +49,7 @@ def test_entry_points_of_this_package():
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert set(groups["qsim_ex.frontends"]) == {"qiskit", "cirq"}
     assert set(groups["qsim_ex.readers"]) == {"qiskit"}
-    for group in groups.values():
-        for name, value in group.items():
+    assert groups["pennylane.plugins"] == {"qsim_ex.qubit": "qsim_ex_pennylane:QsimExQubit"}  # PennyLane is an extra
+    for group in ("qsim_ex.frontends", "qsim_ex.readers"):
+        for name, value in groups[group].items():
             assert EntryPoint(name, value, "").load().name == name

@@ -14,7 +14,18 @@ from tools.house.sources import ROOT, Finding, Rule
 from tools.pages.links import PAGES_BESIDE, for_site
 
 README_LINES, NOTEBOOKS_IN_ALL = 120, 8
-FOLDERS = (".ci", "benchmarks", "core", "docs", "notebooks", "qsim_ex_cirq", "qsim_ex_provider", "tests", "tools")
+FOLDERS = (
+    ".ci",
+    "benchmarks",
+    "core",
+    "docs",
+    "notebooks",
+    "qsim_ex_cirq",
+    "qsim_ex_pennylane",
+    "qsim_ex_provider",
+    "tests",
+    "tools",
+)
 """Where the files lie that pages about the source name; files at the root count too."""
 
 _NAMED = re.compile(r"`([\w./-]+\.(?:py|cpp|hpp|cu|json|md|toml|sh|def))`")

@@ -116,7 +116,7 @@ class Interpreter {
         if (streamed) after_streaming();
     }
 
-  private:
+  protected:  // of kernels that take several states through a sweep
     const Program& program;
     const Geometry& geometry;
     const Int rows;

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.cirq_gates import CirqGates
+from qsim_ex.circuit.derivatives import Derivative
 from qsim_ex.circuit.ops import Pattern
 from qsim_ex.circuit.phases import Angles, Entry
 
@@ -45,6 +46,7 @@ class Gate:
     qiskit: str | None = None
     cirq: tuple[CirqGates, ...] = ()
     factors: Callable[..., tuple[Factor, ...]] | None = None
+    derivative: Derivative | None = None
     controls: int = 0
     of: str = ""
 
@@ -61,4 +63,15 @@ class Gate:
         out = np.empty((len(parameters), len(columns)), dtype=np.complex128)
         for k, column in enumerate(columns):
             out[:, k] = column
+        return out
+
+    def derivatives(self, parameters: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """Return the derivatives of the entries, [count, parameters, size], for parameters [count, parameters]."""
+        assert self.derivative is not None
+        count, size = len(parameters), len(self.pattern)
+        out = np.empty((count, len(self.parameters), size), dtype=np.complex128)
+        columns = (parameters[:, k] for k in range(len(self.parameters)))
+        for k, entries in enumerate(self.derivative(*columns)):
+            for e, column in enumerate(entries):
+                out[:, k, e] = column
         return out

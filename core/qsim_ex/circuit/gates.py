@@ -11,6 +11,8 @@ To add a gate, add its row: the adapters of Qiskit and Cirq find it by the colum
     cirq      the gates of Cirq that are this gate: for each of their classes, which of its gates
     factors   a product of cheaper gates that is the same gate, where there is one: phases merge with their neighbours
               into tables, global phases into one number, and what remains is real (half the work of a complex matrix)
+    derivative  of a row with parameters, for each of them the derivatives of the entries: if it is not given, those of a
+              matrix whose entries have one frequency in each parameter, which is usual for parameters of its name
     of        the row that this one is with controls, if it is one
     controls  how many controls that are; they are the first arguments
 
@@ -26,6 +28,7 @@ import numpy as np
 
 from qsim_ex.circuit import powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
+from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_power, usual
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.circuit.phases import Angles, phases
@@ -52,10 +55,14 @@ def _row(
     qiskit: str | None = None,
     cirq: Sequence[CirqGates] = (),
     factors: Callable[..., tuple[Factor, ...]] | None = None,
+    derivative: Derivative | None = None,
 ) -> None:
     assert name not in GATES
+    if derivative is None and callable(matrix):
+        derivative = usual(matrix, parameters.split())
     GATES[name] = Gate(
         factors=factors,
+        derivative=derivative,
         name=name,
         qubits=qubits,
         mixes=mixes,
@@ -91,6 +98,7 @@ def _controlled(
         qiskit=qiskit,
         cirq=tuple(cirq),
         factors=None if base.name in WHOLE_UNDER_CONTROLS else base.factors,
+        derivative=base.derivative,
         controls=controls,
         of=of,
     )
@@ -297,7 +305,7 @@ _row(
     "zpow",
     1,
     "cc",
-    lambda t, s: [powers.turn(t, s)[0], phases(np.pi * t * (1 + s))],
+    powers.zpow,
     reads=(0b1,),
     cirq=[Powers("ZPowGate", ("Z", "Rz"))],
     factors=_turned_z("p"),
@@ -328,7 +336,7 @@ _row(
     "zzpow",
     2,
     "cc",
-    lambda t, s: [powers.turn(t, s)[0], phases(np.pi * t * (1 + s))],
+    powers.zpow,
     reads=(0b11,),
     cirq=[Powers("ZZPowGate")],
     factors=_turned_z("parity_phase"),
@@ -342,6 +350,7 @@ _row(
     mixes=(0, 1),
     parameters="theta",
     cirq=[OneShift("ISwapPowGate", 0, (-np.pi / 2,))],
+    derivative=by_shifts(lambda theta: powers.fsim(theta, 0 * theta), 1),
 )
 _row(
     "swappow",
@@ -361,6 +370,7 @@ _row(
     mixes=(0, 1),
     cirq=[Powers("ISwapPowGate")],
     factors=lambda t, s: (Factor("hop", (-np.pi / 2 * t,)), Factor("global_phase", (np.pi * t * s,))),
+    derivative=of_power(powers.iswappow, np.pi / 2),
     parameters=_POW,
 )
 _row(
@@ -381,6 +391,7 @@ _row(
     mixes=(0, 1),
     parameters="theta phi",
     cirq=[Attributes("FSimGate", ("theta", "phi"))],
+    derivative=by_shifts(powers.fsim, 1, 1),
 )
 _row(
     "phasedfsim",
@@ -390,6 +401,7 @@ _row(
     mixes=(0, 1),
     parameters="theta zeta chi gamma phi",
     cirq=[Attributes("PhasedFSimGate", ("theta", "zeta", "chi", "gamma", "phi"))],
+    derivative=of_phases(powers.phasedfsim, 3, powers.FSIM_TURNS, by_shifts(powers.phasedfsim, 1, 1, 1, 1, 1)),
 )
 _row(
     "phasediswappow",
@@ -399,6 +411,7 @@ _row(
     mixes=(0, 1),
     parameters="phase_exponent exponent shift",
     cirq=[Attributes("PhasedISwapPowGate", ("phase_exponent", "exponent", "global_shift"))],
+    derivative=of_power(powers.phasediswappow, 2 * np.pi, np.pi / 2),
     factors=lambda p, t, s: (
         Factor("xx_plus_yy", (-np.pi * t, 2 * np.pi * p)),
         Factor("global_phase", (np.pi * t * s,)),

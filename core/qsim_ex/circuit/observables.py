@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from qsim_ex.circuit import check
-from qsim_ex.errors import CircuitError
+from qsim_ex.errors import CircuitError, NotSupported
+
+MATRIX_WIRES = 6
+"""The most wires of a matrix that is written as Pauli strings: 4,096 of them."""
+
+StoredSum = tuple[tuple[int, int, complex], ...]
+"""A sum of operators c · X-part · Z-part on stored amplitudes: masks of index bits for both parts, and c."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,32 @@ class PauliSum:
                 PauliString.parse(label[::-1], range(len(label)), coefficient) for label, coefficient in labels.items()
             )
         )
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike, wires: Sequence[int]) -> PauliSum:
+        """Return a matrix [2^k, 2^k] on some wires, ``wires[0]`` least significant, as a sum of up to 4^k strings.
+
+        Coefficients are real for a Hermitian matrix.
+        Raises `MatrixError` for another shape, and `NotSupported` for more than 6 wires.
+        """
+        if len(wires) > MATRIX_WIRES:
+            raise NotSupported(
+                f"expected a matrix on at most {MATRIX_WIRES} wires, got {len(wires)}; write it as Pauli strings."
+            )
+        array = check.square(matrix, len(wires), "PauliSum.from_matrix")
+        hermitian = np.allclose(array, array.conj().T, rtol=0, atol=1e-13 * np.abs(array).max(initial=0))
+        values = np.arange(len(array))
+        signs = 1 - 2 * (np.bitwise_count(values[:, None] & values) % 2).astype(np.float64)
+        terms = []
+        for x in values.tolist():
+            # Tr(P·M)/2^k for P = i^num_y · X · Z, whose entry at [i XOR x, i] is i^num_y times a sign
+            traces = signs @ array[values, values ^ x] / len(array)
+            for z, trace in enumerate(traces.tolist()):
+                coefficient = (1, 1j, -1, -1j)[(x & z).bit_count() % 4] * trace
+                coefficient = coefficient.real if hermitian else coefficient
+                if coefficient:
+                    terms.append(PauliString(x, z, coefficient))
+        return cls(tuple(terms)).on(wires)
 
     def num_wires(self) -> int:
         """Return the least number of wires that the sum needs: the highest wire that it acts on, plus 1."""

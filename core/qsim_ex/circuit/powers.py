@@ -30,6 +30,11 @@ def ypow(t: Angles, s: Angles) -> list[Entry]:
     return [g * a, -1j * g * b, 1j * g * b, g * a]
 
 
+def zpow(t: Angles, s: Angles) -> list[Entry]:
+    """Return the diagonal of e^{iπts} Z^t, and of e^{iπts} (Z⊗Z)^t by parity."""
+    return [turn(t, s)[0], phases(np.pi * t * (1 + s))]
+
+
 def hpow(t: Angles, s: Angles) -> list[Entry]:
     """Return e^{iπts} H^t."""
     g, a, b = turn(t, s)
@@ -75,6 +80,10 @@ def fsim(theta: Angles, phi: Angles) -> list[Entry]:
     u = phases(theta)
     c, m = u.real, -1j * u.imag
     return [1, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, phases(-phi)]
+
+
+FSIM_TURNS = (0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2)
+"""Of each entry of `phasedfsim` how many factors e^{−iγ} it has."""
 
 
 def phasedfsim(theta: Angles, zeta: Angles, chi: Angles, gamma: Angles, phi: Angles) -> list[Entry]:

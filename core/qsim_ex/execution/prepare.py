@@ -20,6 +20,7 @@ from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.program import Program, Segment
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -143,7 +144,7 @@ def prepare(
     if rows:
         one = cast(BatchDevice, devices[0])
         ready = one.prepare_batch(plan.steps, local, dtype, compile)
-        return ((ready, one.load_batch(ready, fill_batch(plan.coefficients, operands))),)
+        return ((ready, one.load_batch(ready, bound_rows(plan, operands))),)
     numbers = fill(plan.coefficients, operands[0])
     shares: dict[int, tuple[Any, Iterable[object]]] = {}
     for device in devices:
@@ -151,3 +152,8 @@ def prepare(
             ready = device.prepare(plan.steps, local, dtype, compile)
             shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, LoadsNumbers) else numbers
     return tuple(shares[id(device)] for device in devices)
+
+
+def bound_rows(plan: Plan, operands: NDArray[np.complex128]) -> Bound:
+    """Bind a plan to the operands [rows, total] of many states, for work that needs the whole coefficient buffer."""
+    return fill_batch(plan.coefficients, operands)

@@ -13,7 +13,8 @@ It needs five things that users of the engine do not:
   `Token`s; `FLOAT` is the width of a real number.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
-  for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
+  for each binding. A `DifferentiatedSweep`, made of a circuit that was translated with `Probes`, has `NamedGradient`s.
+  `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
   collector away from one; `stacked` makes the columns of a sweep of other values.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `lindblad_parts` divides the noise of
   a layer; `ReadoutNotes` and `confusion` make
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
     from qsim_ex.frameworks.cirq_reader import CirqReader, GateCase, GateClass
     from qsim_ex.frameworks.collector import uncollected
+    from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient, Probes
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
@@ -83,6 +85,7 @@ _HOMES = {
     "CirqReader": "qsim_ex.frameworks.cirq_reader",
     "Channel": "qsim_ex.circuit.ops",
     "GATES": "qsim_ex.circuit.gates",
+    "DifferentiatedSweep": "qsim_ex.frameworks.differentiated",
     "Explanation": "qsim_ex.display.explanation",
     "Expression": "qsim_ex.circuit.classical",
     "FLOAT": "qsim_ex.circuit.classical",
@@ -94,6 +97,7 @@ _HOMES = {
     "JobRuns": "qsim_ex.frameworks.job_runs",
     "Measure": "qsim_ex.circuit.ops",
     "Measured": "qsim_ex.frameworks.read_gates",
+    "NamedGradient": "qsim_ex.frameworks.differentiated",
     "NeedsNumbers": "qsim_ex.frameworks.parameter_columns",
     "Noise": "qsim_ex.circuit.noise.model",
     "NoiseModel": "qsim_ex.circuit.noise.model",
@@ -102,6 +106,7 @@ _HOMES = {
     "ParameterColumns": "qsim_ex.frameworks.parameter_columns",
     "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
     "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
+    "Probes": "qsim_ex.frameworks.differentiated",
     "Powers": "qsim_ex.circuit.cirq_gates",
     "QiskitReader": "qsim_ex.frameworks.qiskit_reader",
     "ReadGates": "qsim_ex.frameworks.read_gates",
@@ -154,6 +159,7 @@ __all__ = [
     "BindingGroup",
     "Channel",
     "CirqReader",
+    "DifferentiatedSweep",
     "Explanation",
     "Expression",
     "Gate",
@@ -164,6 +170,7 @@ __all__ = [
     "JobRuns",
     "Measure",
     "Measured",
+    "NamedGradient",
     "NeedsNumbers",
     "Noise",
     "NoiseModel",
@@ -173,6 +180,7 @@ __all__ = [
     "ParameterSweep",
     "ParameterSweepBuilder",
     "Powers",
+    "Probes",
     "QiskitReader",
     "ReadGates",
     "ReadoutError",

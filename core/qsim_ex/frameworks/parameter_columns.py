@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qsim_ex.circuit.parameters.sweep import Values, real_values
+
+if TYPE_CHECKING:
+    from sympy import Expr, Symbol
+
+
+Sympify = Callable[[Hashable], object]
+"""Makes a formula of SymPy of a framework's expression."""
 
 
 class NeedsNumbers(Exception):
@@ -32,7 +39,7 @@ class ParameterColumns:
     def __getitem__(self, name: str) -> Values:
         return self.columns[name]
 
-    def evaluate(self, expression: Hashable, sympify: Callable[[Any], Any]) -> Values:
+    def evaluate(self, expression: Hashable, sympify: Sympify) -> Values:
         """Return the values of an expression of the parameters, float64 [count].
 
         sympify: makes a formula of SymPy of the expression; a function that lives as long as the program, since the
@@ -56,18 +63,30 @@ class ParameterColumns:
 class _ArrayFunction(NamedTuple):
     """A formula as a function of arrays, and the names of the parameters that it takes, in their order."""
 
-    function: Callable[..., Any]
+    function: Callable[..., Values]
     names: tuple[str, ...]
 
 
 @lru_cache(maxsize=4096)
-def _array_function(expression: Hashable, sympify: Callable[[Any], Any]) -> _ArrayFunction:
+def _array_function(expression: Hashable, sympify: Sympify) -> _ArrayFunction:
+    formula, symbols = formula_of(expression, sympify)
+    return _ArrayFunction(numpy_function(formula, symbols), tuple(str(symbol) for symbol in symbols))
+
+
+def formula_of(expression: Hashable, sympify: Sympify) -> tuple[Expr, list[Symbol]]:
+    """Return a framework's expression as a formula of SymPy, and its symbols in the order of their names."""
     import sympy  # takes a while to load, and most circuits have no expressions
 
     formula = sympy.sympify(sympify(expression))  # Qiskit 2.0 returns objects of symengine
-    symbols = sorted(formula.free_symbols, key=str)
-    function = sympy.lambdify(symbols, formula, modules="numpy", printer=_all_digits())
-    return _ArrayFunction(function, tuple(str(symbol) for symbol in symbols))
+    return formula, sorted(formula.free_symbols, key=str)
+
+
+def numpy_function(formula: Expr, symbols: Sequence[Symbol]) -> Callable[..., Values]:
+    """Return a formula of SymPy as a function of arrays."""
+    import sympy
+
+    function: Callable[..., Values] = sympy.lambdify(symbols, formula, modules="numpy", printer=_all_digits())
+    return function
 
 
 def _all_digits() -> Any:

@@ -52,14 +52,14 @@ class SweptGate:
         """
         step = max(1, thresholds.now.entries_at_once // len(self.offsets))
         for first in range(0, len(values), step):
-            part = self._parameters(values[first : first + step])
+            part = self.parameters(values[first : first + step])
             begin = 0
             for row, given in operations_of(self.row, part.reshape(-1, part.shape[2]), self.of_factors):
                 shaped = GATES[row].entries(given).reshape(*part.shape[:2], -1)
                 operands[first : first + step, _places(self.offsets, begin, shaped.shape[2])] = shaped
                 begin += shaped.shape[2]
 
-    def _parameters(self, values: Values) -> Values:
+    def parameters(self, values: Values) -> Values:
         """Return the parameters of all gates, float64 [bindings, gates, parameters]."""
         found = np.empty((len(values), self.numbers.size))
         found[:] = self.numbers.reshape(-1)

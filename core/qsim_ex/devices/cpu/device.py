@@ -17,6 +17,7 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
+from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import kept_bytes, memory_of_host, pageable
@@ -85,7 +86,7 @@ class HostCopies(Copies):
         return pageable(num_amplitudes, np.dtype(dtype)), "plain"
 
 
-class CpuDevice(HostCopies, CpuBatches, SharesMemory):
+class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
     """The cores of this machine and its memory.
 
     threads: how many threads to use; all cores this process may use if None.

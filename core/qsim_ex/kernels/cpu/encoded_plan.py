@@ -114,10 +114,10 @@ class NativeSweep:
     run_it: of `run_of`. program: the address of its program, see `PROGRAM`. owner: keeps what is there.
     """
 
-    __slots__ = ("_address", "_run", "owner")
+    __slots__ = ("_run", "owner", "program")
 
     def __init__(self, run_it: Run, program: int, owner: object) -> None:
-        self._run, self._address, self.owner = run_it, program, owner
+        self._run, self.program, self.owner = run_it, program, owner
 
     def run(self, state: int, rows: int, numbers: NDArray[np.float64], high: int, threads: int) -> None:
         """Run the sweep on states that follow each other in memory, from the address `state` on.
@@ -126,7 +126,7 @@ class NativeSweep:
         high: the value of all index bits outside the states. Raises `OutOfMemory` before anything is changed.
         """
         chunk = 0
-        where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
+        where = self.program, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
         while chunk := self._run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
             if chunk == REFUSED:
                 raise refusal(self._run)

@@ -149,7 +149,7 @@ class _Binder:
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         if self._work:
-            self._run(buffer, tables=False)
+            self._run(buffer[None], tables=False)
         return buffer
 
     @property
@@ -168,13 +168,12 @@ class _Binder:
             return operands[:, : self._num_operands]
         buffer = np.empty((len(operands), self._size), dtype=np.complex128)
         buffer[:, : self._num_operands] = operands[:, : self._num_operands]
-        for row in buffer:
-            self._run(row, tables=False)
+        self._run(buffer, tables=False)
         return buffer
 
     def whole(self, buffer: Complex) -> Complex:
         """Return the buffer with its tables, made in place."""
-        self._run(buffer, tables=True)
+        self._run(buffer[None], tables=True)
         return buffer
 
     def _whole_rows(self, given: Complex) -> Complex:
@@ -183,16 +182,17 @@ class _Binder:
         if known < self._size:
             buffer = np.empty((len(given), self._size), dtype=np.complex128)
             buffer[:, :known] = given
-        for row in buffer:
-            self._run(row, tables=True)
+        self._run(buffer, tables=True)
         return buffer
 
-    def _run(self, buffer: Complex, *, tables: bool) -> None:
+    def _run(self, buffers: Complex, *, tables: bool) -> None:
+        """Run the part of the program that is tables, or all else, on the buffers [rows, total], which are changed."""
         rows, places, incidence, _ = self._program
-        addresses = rows.ctypes.data, len(rows), places.ctypes.data, incidence.ctypes.data
-        bind = unchecked("plan_bind")
-        if bind(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables) == REFUSED:
-            raise refusal(bind)
+        given = address(rows), len(rows), address(places), address(incidence), self._num_operands
+        bind, first, stride, table = unchecked("plan_bind"), address(buffers), buffers.strides[0], _roots()
+        for row in range(len(buffers)):
+            if bind(*given, first + row * stride, table, tables) == REFUSED:
+                raise refusal(bind)
 
 
 class ProgramArrays(NamedTuple):

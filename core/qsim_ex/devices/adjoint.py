@@ -1,0 +1,47 @@
+"""What a device can do that differentiates: carry states and cotangents through a step, and apply observables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.observables import StoredSum
+from qsim_ex.devices.base import Buffer
+from qsim_ex.steps.step import Step
+
+
+class Differentiates(ABC):
+    """A device that runs the sweeps of adjoint differentiation on batches (see `base.Batches`).
+
+    Beside a batch of rows it has `count` cotangents for each row: a buffer [rows, count, 2^num_bits].
+    """
+
+    @abstractmethod
+    def apply_sums(self, states: Buffer, to: Buffer, num_bits: int, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
+        """Write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+
+    @abstractmethod
+    def prepare_adjoint(
+        self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
+    ) -> object:
+        """Get ready to run steps backwards; wanted: which of the packed numbers of each step derivatives are for."""
+
+    @abstractmethod
+    def run_adjoint(
+        self,
+        states: Buffer,
+        cotangents: Buffer,
+        num_bits: int,
+        number: int,
+        numbers: NDArray[np.complex128],
+        prepared: object,
+    ) -> NDArray[np.complex128] | None:
+        """Apply step `number` to all states and cotangents in place; return derivatives, None if none are needed.
+
+        numbers: complex128 [rows or 1, count of numbers]. The result g, complex128 [rows, count, numbers], says how
+        Re ⟨cotangent|state⟩ behind the step changes with a number z of the step, as Re(conj(g)·dz), while the
+        cotangent behind it and the state before it stay.
+        """

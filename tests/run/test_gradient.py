@@ -1,0 +1,318 @@
+"""Gradients: values and derivatives against the general rule of parameter shifts on the reference simulator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.trigonometric import derivative
+
+from qsim_ex import Gradient, ParameterSweepBuilder, PauliString, PauliSum, Simulator, reference
+from qsim_ex.circuit import derivatives, inverse
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.parameters import pullback
+from qsim_ex.circuit.parameters.sweep import ParameterSweep
+from qsim_ex.devices import discover
+from qsim_ex.devices.cpu import device as cpu
+from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
+from qsim_ex.run import gradient as under_test
+
+ROWS = [name for name, row in GATES.items() if row.parameters]
+HALF_TURNS = {"phase_exponent", "exponent"}
+DEGREE = 4
+"""The highest multiple of half a frequency that a value has of a parameter for each gate that it is in."""
+
+
+def observables(num_wires: int, count: int, seed: int) -> list[PauliSum]:
+    """Sums of random Pauli strings with real coefficients."""
+    rng = np.random.default_rng(seed)
+    masks = rng.integers(0, 1 << num_wires, (count, 7, 2)).tolist()
+    numbers = rng.normal(size=(count, 7))
+    return [
+        PauliSum(tuple(PauliString(x, z, float(c)) for (x, z), c in zip(some, own, strict=True)))
+        for some, own in zip(masks, numbers, strict=True)
+    ]
+
+
+def applied(observable: PauliSum, psi: np.ndarray) -> np.ndarray:
+    """H|ψ⟩ string by string: X moves an amplitude, Z changes its sign, and Y is i·X·Z."""
+    places, out = np.arange(len(psi)), np.zeros(len(psi), dtype=complex)
+    for term in observable.terms:
+        signs = 1 - 2 * (np.bitwise_count(places & term.z) % 2).astype(float)
+        out[places ^ term.x] += term.coefficient * 1j**term.num_y * signs * psi
+    return out
+
+
+def values(sweep: ParameterSweep, binding: int, sums: list[PauliSum]) -> np.ndarray:
+    """The values of one binding by definition."""
+    psi = reference.simulate(sweep.circuit(binding))
+    return np.array([np.vdot(psi, applied(one, psi)).real for one in sums])
+
+
+def shifted(sweep: ParameterSweep, sums: list[PauliSum], binding: int, column: int) -> np.ndarray:
+    """The derivatives of all values of a binding with respect to one column by definition."""
+    assert sweep.columns is not None
+
+    def at(value: float) -> np.ndarray:
+        columns = sweep.columns.copy()  # type: ignore[union-attr]
+        columns[binding, column] = value
+        return values(replace(sweep, columns=columns), binding, sums)
+
+    uses = sum(int((one.columns == column).sum()) for one in sweep.swept)
+    return derivative(at, float(sweep.columns[binding, column]), period_of(sweep, column), DEGREE * uses).real
+
+
+def layers(num_wires: int, seed: int, bindings: int = 2, gates: int = 30) -> ParameterSweep:
+    """Random gates of the table with and without parameters, under controls now and then; some columns are shared."""
+    rng = np.random.default_rng(seed)
+    builder = ParameterSweepBuilder(num_wires, 0)
+    shared = rng.normal(size=bindings)
+    names = [name for name in GATES if GATES[name].qubits <= min(3, num_wires)]
+    for _ in range(gates):
+        row = GATES[str(rng.choice(names if rng.random() < 0.5 else ROWS[:12]))]
+        angles = {"exponent", "shift", "phase_exponent"}.isdisjoint(row.parameters)
+        given: list[Any] = []
+        for parameter in row.parameters:
+            kept = parameter == "shift" or rng.random() < 0.3
+            one = float(rng.integers(-1, 2)) / 2 if parameter == "shift" else float(rng.normal())
+            given.append(one if kept else shared if angles and rng.random() < 0.1 else rng.normal(size=bindings))
+        wires = rng.permutation(num_wires).tolist()
+        controls = wires[row.qubits : row.qubits + 1] if rng.random() < 0.3 and row.qubits < num_wires else []
+        builder.gate(row.name, wires[: row.qubits], *given, controls=controls, control_values=int(rng.integers(2)))
+    builder.pauli_rotation(shared, "XYZ"[: min(3, num_wires)], range(min(3, num_wires)))  # type: ignore[arg-type]
+    return builder.sweep(bindings)
+
+
+def compare(
+    sweep: ParameterSweep, found: Gradient, sums: list[PauliSum], most: int = 6, tolerance: float = 1e-11
+) -> None:
+    """Check all values, and the derivatives with respect to some columns."""
+    assert sweep.columns is not None
+    rng, count = np.random.default_rng(0), sweep.columns.shape[1]
+    for binding in range(sweep.count):
+        assert found.values[binding] == pytest.approx(values(sweep, binding, sums), abs=tolerance)
+        for column in rng.permutation(count)[:most].tolist():
+            expected = shifted(sweep, sums, binding, column)
+            assert found.jacobian[binding, :, column] == pytest.approx(expected, abs=tolerance)
+
+
+def period_of(sweep: ParameterSweep, column: int) -> float:
+    """The period of a column's parameter: twice a whole turn in radians, four half turns for exponents."""
+    (one, *_) = (one for one in sweep.swept if column in one.columns)
+    parameter = one.at[list(one.columns).index(column)] % one.numbers.shape[1]
+    return 4.0 if GATES[one.row].parameters[parameter] in HALF_TURNS else 4 * np.pi
+
+
+def simulator(**options: Any) -> Simulator:
+    """A simulator on the CPU."""
+    return Simulator(device="cpu", **options)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name: str) -> None:
+    """The derivatives of a row's matrix are those that the rule of shifts finds for its entries."""
+    row = GATES[name]
+    given = np.array([[0.5 if p in ("exponent", "shift") else 0.3 + k for k, p in enumerate(row.parameters)]])
+    found = row.derivatives(given)[0]
+    for k, parameter in enumerate(row.parameters):
+        period = 4 * np.pi if parameter not in HALF_TURNS and parameter != "shift" else 8.0
+
+        def entries(value: float, k: int = k) -> np.ndarray:
+            changed = given.copy()
+            changed[0, k] = value
+            return row.entries(changed)[0]
+
+        assert found[k] == pytest.approx(derivative(entries, given[0, k], period, 2 * DEGREE), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if GATES[name].factors])
+def test_factors_are_affine(name: str) -> None:
+    """The parameters of a row's factors are affine in each of the row's own, of which slopes are made."""
+    factors = GATES[name].factors
+    assert factors is not None
+    given = np.random.default_rng(1).normal(size=len(GATES[name].parameters))
+    for k in range(len(given)):
+        steps = [given + step * np.eye(len(given))[k] for step in (-1.0, 0.0, 1.0)]
+        low, middle, high = (np.hstack([np.array(f.parameters) for f in factors(*one)]) for one in steps)
+        assert low + high == pytest.approx(2 * middle, abs=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_circuits(seed: int) -> None:
+    """Values and derivatives of random circuits of the gate table are those by definition."""
+    num_wires = 2 + seed % 4
+    sweep, sums = layers(num_wires, seed), observables(num_wires, 1 + seed % 3, seed)
+    compare(sweep, simulator().gradient(sweep, sums), sums)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_tiles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are where a state has many tiles, and threads share them."""
+    monkeypatch.setattr(cpu, "_TILE_BYTES", 1 << 13)
+    sweep, sums = layers(11, 40 + seed, bindings=1, gates=60), observables(11, 2, seed)
+    compare(sweep, simulator(threads=2).gradient(sweep, sums), sums, most=2)
+
+
+def test_single_precision() -> None:
+    """They are in complex64, to its precision."""
+    sweep, sums = layers(5, 3), observables(5, 2, 3)
+    compare(sweep, simulator(precision="single").gradient(sweep, sums), sums, tolerance=2e-5)
+
+
+def test_angles_at_zero() -> None:
+    """Derivatives are right where all angles are 0, and the entries of matrices with them."""
+    builder = ParameterSweepBuilder(3, 0)
+    for wire in range(3):
+        builder.gate("u", [wire], np.zeros(1), np.zeros(1), np.zeros(1)).gate("rx", [wire], np.zeros(1))
+    builder.gate("crx", [0, 1], np.zeros(1)).gate("rzz", [1, 2], np.zeros(1)).gate("cu3", [0, 2], *np.zeros((3, 1)))
+    sweep, sums = builder.sweep(1), observables(3, 2, 1)
+    compare(sweep, simulator().gradient(sweep, sums), sums, most=20)
+
+
+def test_many_bindings(hold: Callable[..., None]) -> None:
+    """Bindings that are worked on in several parts have the derivatives that each has alone."""
+    sweep, sums = layers(4, 9, bindings=37), observables(4, 2, 9)
+    hold(batch_rows=8)
+    together = simulator().gradient(sweep, sums)
+    assert sweep.columns is not None
+    for binding in (0, 7, 8, 36):
+        alone = simulator().gradient(replace(sweep, count=1, columns=sweep.columns[binding : binding + 1]), sums)
+        assert together.values[binding] == pytest.approx(alone.values[0], abs=1e-14)
+        assert together.jacobian[binding] == pytest.approx(alone.jacobian[0], abs=1e-13)
+
+
+def test_one_observable_and_no_parameter() -> None:
+    """One sum may be passed as it is; a circuit without parameters has values and no derivatives."""
+    builder = ParameterSweepBuilder(2, 2)
+    builder.gate("h", [0]).gate("cx", [0, 1]).measure([0, 1], [0, 1])
+    found = simulator().gradient(builder.sweep(1), PauliSum.from_labels({"XX": 2.0, "ZZ": 1.0}))
+    assert found.values == pytest.approx(np.array([[3.0]]))
+    assert found.jacobian.shape == (1, 1, 0)
+
+
+def test_state_preparation_in_front() -> None:
+    """What has no inverse may stand in front of the first parameter."""
+    builder = ParameterSweepBuilder(2, 0)
+    builder.initialize(np.array([0.6, 0, 0, 0.8j]), [0, 1])
+    sweep = builder.gate("rx", [0], np.array([0.4])).gate("ry", [1], np.array([1.1])).sweep(1)  # type: ignore[arg-type]
+    sums = observables(2, 2, 4)
+    compare(sweep, simulator().gradient(sweep, sums), sums)
+
+
+def _sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = pullback.pulled
+    monkeypatch.setattr(under_test, "pulled", lambda *given: -true(*given))
+
+
+def _conjugate(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = inverse.Inverse.pulled
+    monkeypatch.setattr(inverse.Inverse, "pulled", lambda self, of, total: true(self, of.conj(), total))
+
+
+def _dropped_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = under_test.inverse
+
+    def dropped(work: Any, first: int) -> inverse.Inverse:
+        whole = true(work, first)
+        kept = whole.work.instructions[:3] + whole.work.instructions[4:]
+        return inverse.Inverse(inverse.structure_of(work.num_qubits, 0, kept), whole.sources)
+
+    monkeypatch.setattr(under_test, "inverse", dropped)
+    under_test._inverse.cache_clear()
+
+
+def _shared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def put(to: Any, places: Any, values: Any) -> None:
+        to[..., places] = values
+
+    monkeypatch.setattr(pullback, "add_at", put)
+
+
+def test_without_faults() -> None:
+    """The circuit that faults are planted in has the right derivatives with respect to every column."""
+    sweep, sums = layers(3, 5), observables(3, 1, 5)
+    compare(sweep, simulator().gradient(sweep, sums), sums, most=30)
+
+
+@pytest.mark.parametrize("plant", [_sign, _conjugate, _dropped_gate, _shared_once])
+def test_planted_faults_are_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A sign, a conjugate, a gate that is left out, and a shared parameter that counts once change what is found."""
+    request.addfinalizer(under_test._inverse.cache_clear)
+    sweep, sums = layers(3, 5), observables(3, 1, 5)
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        compare(sweep, simulator().gradient(sweep, sums), sums, most=30)
+
+
+def _with(change: Callable[[ParameterSweepBuilder], object]) -> ParameterSweep:
+    builder = ParameterSweepBuilder(2, 1)
+    builder.gate("rx", [0], np.array([0.3]))  # type: ignore[arg-type]
+    change(builder)
+    return builder.gate("ry", [0], np.array([0.3])).sweep(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "feature"),
+    [
+        (lambda builder: builder.measure([0], [0]), "measure"),
+        (lambda builder: builder.reset([0]), "reset"),
+        (lambda builder: builder.initialize([0.6, 0.8], [1]), "Initialize"),
+    ],
+)
+def test_refused_in_words(change: Callable[[ParameterSweepBuilder], object], feature: str) -> None:
+    """What cannot be differentiated is refused, and the error names it."""
+    with pytest.raises(NotSupported, match=feature):
+        simulator().gradient(_with(change), PauliSum.from_labels({"ZZ": 1.0}))
+
+
+def test_other_placements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods, placements and devices that do not differentiate yet say so."""
+    sweep, one = _with(lambda builder: builder), PauliSum.from_labels({"ZZ": 1.0})
+    with pytest.raises(NotSupported, match="density_matrix"):
+        simulator(method="density_matrix").gradient(sweep, one)
+    for option in ({"checkpoint": "kept"}, {"progress": True}, {"watch": print}):
+        with pytest.raises(NotSupported, match="checkpoint, progress or watch"):
+            simulator(**option).gradient(sweep, one)
+    with pytest.raises(NotSupported, match="one piece"):
+        simulator(device_wires=2).gradient(sweep, one)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: plain())
+    with pytest.raises(NotSupported, match="kernels do not yet"):
+        simulator().gradient(sweep, one)
+
+
+def plain() -> Any:
+    """A device that has no kernels for gradients."""
+    from support.plain_device import PlainDevice
+
+    return PlainDevice()
+
+
+def test_wrong_arguments() -> None:
+    """Observables that are none, not Hermitian or too wide are errors before anything runs."""
+    sweep = _with(lambda builder: builder)
+    with pytest.raises(CircuitError, match="at least one"):
+        simulator().gradient(sweep, [])
+    with pytest.raises(CircuitError, match="real coefficients"):
+        simulator().gradient(sweep, PauliSum.from_labels({"ZZ": 1j}))
+    with pytest.raises(WireError):
+        simulator().gradient(sweep, PauliSum.from_labels({"ZZZ": 1.0}))
+
+
+def test_cancelled() -> None:
+    """An event that is set ends a gradient."""
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Cancelled):
+        simulator().gradient(_with(lambda builder: builder), PauliSum.from_labels({"ZZ": 1.0}), stop)
+
+
+def test_slopes_of_products() -> None:
+    """The slope of a product of two parameters is the other one."""
+    found = derivatives.slopes(lambda a, b: iter([a * b, 2 * a]), [3.0, 5.0])
+    assert found == [[5.0, 2.0], [3.0, 0.0]]
