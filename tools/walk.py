@@ -145,8 +145,8 @@ CASES = {
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=460),
     "saved": Case("the same, `save_statevector`", _saved, files=67, hops=236),
     "condition": Case("the same, with a condition", _condition, files=59, hops=225),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=515),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=71, hops=295),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=470),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=71, hops=296),
 }
 
 

@@ -11,8 +11,7 @@ from tools.fuzz.case import WIRE, Line
 ONE_WIRE = (
     "bit_flip({p})", "phase_flip({p})", "depolarizing({p})", "uniform_pauli({p})", "phase_damping({p})",
     "amplitude_damping({p})", "amplitude_damping({p}, {r})", "reset_channel({s})", "reset_channel({s}, {s})",
-    "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli_channel(dict(X={s}, Z={s}))",
-    "pauli_lindblad(dict(X={s}, Y={p}))",
+    "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli_channel(dict(X={s}, Z={s}))", "pauli_lindblad(dict(X={s}, Y={p}))",
 )  # fmt: skip
 TURNS = ("p", "rz", "u1", "rx")
 PAIRS = ("cx", "cz", "rzz", "ryy")

@@ -187,9 +187,7 @@ QX_EXPORT(writer_count, (qx::Int writer)) {
 }
 
 // Returns how many of them stand before the operator at the end.
-QX_EXPORT(writer_last, (qx::Int writer)) {
-    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last);
-}
+QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last); }
 
 // Writes kind, wire and mask of each gate, and the angles of all, and then the phase: of what varies, the number alone.
 QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {

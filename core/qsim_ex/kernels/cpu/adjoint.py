@@ -1,6 +1,6 @@
 """Sweeps of adjoint differentiation, and sums of Pauli strings applied to states, on the CPU.
 
-The work is done by core/native/kernels/adjoint.cpp and pauli_products.cpp.
+The work is done by core/native/kernels/gradients.
 """
 
 from __future__ import annotations

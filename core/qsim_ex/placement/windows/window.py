@@ -6,8 +6,7 @@ bits at home are two numberings of the same n bits; `Window` translates.
 A `WindowPass` is the part of a permutation of index bits that one pass can do: bits of a slice's number change by
 renumbering slices; bits inside slices are permuted on the device while the bits that have to come inside are near.
 
-`MigratedMemory` is the memory of a state in windows, computed before anything is allocated; `WindowMemory` has the
-blocks.
+`MigratedMemory` is the memory of a state in windows, computed before it is allocated; `WindowMemory` has the blocks.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
 
 #include "base/export.hpp"
 #include "base/pool.hpp"
-#include "kernels/collect.hpp"
 #include "kernels/flush.hpp"
+#include "kernels/gradients/collect.hpp"
 #include "kernels/sweep.hpp"
 
 namespace qx::QX_SET {
