@@ -15,7 +15,7 @@ def test_every_package_is_a_room() -> None:
     """Rooms are the packages of the engine, of the frameworks, and the folders of native code; their folders exist."""
     engine = {path.parent.name for path in (room.ROOT / "core/qsim_ex").glob("*/__init__.py")}
     native = {f"native/{path.name}" for path in room.NATIVE.iterdir() if path.is_dir()}
-    assert set(ROOMS) == engine | native | {"qsim_ex_provider", "qsim_ex_cirq"}
+    assert set(ROOMS) == engine | native | {"qsim_ex_provider", "qsim_ex_cirq", "qsim_ex_pennylane"}
     assert all((room.ROOT / folder).is_dir() for folder in ROOMS.values())
 
 

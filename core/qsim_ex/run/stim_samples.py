@@ -41,7 +41,7 @@ class _Frames:
         self._pieces = [module.Circuit(text) for text in circuit.texts]
         whole = module.Circuit("\n".join(circuit.texts))
         self._reference: Bits = whole.reference_sample().view(np.uint8)
-        self._wires: int = whole.num_qubits
+        self._wires: int = max([whole.num_qubits, *(1 + wire for one in circuit.between for wire in one.wires)])
         most = max(_BLOCK, thresholds.now.stim_records // max(circuit.records, self._wires) // _BLOCK * _BLOCK)
         self._batch = min(most, -(-shots // _BLOCK) * _BLOCK)
         self._shots = shots

@@ -57,6 +57,15 @@ def test_shots_of_drawn_circuits_have_the_distribution_of_the_definition(seed: i
     assert probability(STABILIZER.run(circuit, SHOTS, seed=seed).counts(), exact) > 1e-6
 
 
+def test_the_last_wire_may_have_gates_of_some_shots_alone() -> None:
+    """A Pauli gate under a condition on several bits may be all that happens on the highest wires."""
+    builder = CircuitBuilder(4, 3).gate("h", [0]).gate("cx", [0, 1]).measure([0, 1], [0, 1])
+    with builder.condition([0, 1, 2], [0, 1, 3, 5, 6]):
+        builder.gate("x", [3])
+    one = PauliSum.from_labels({"IIZZ": 1.0})
+    assert STABILIZER.run_batch(builder.build(), observables=[one]).values == pytest.approx(1)
+
+
 @pytest.mark.parametrize("seed", range(DRAWN // 3))
 def test_values_of_gates_are_those_of_the_definition(seed: int) -> None:
     """Expectation values and variances of drawn sums of strings after drawn gates, at a save and at the end."""
