@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from qsim_ex import Circuit, CircuitBuilder, Options, PauliSum, ReadoutError, Simulator, reference
 from qsim_ex.circuit.classical import Expression
@@ -115,6 +116,13 @@ def test_a_loop_has_as_many_branches_as_its_memory_has_values() -> None:
     result = simulator().run(until_success(0.2).measure([1], [1]).build(), 10, seed=1)
     assert result.provenance.facts["branches"] <= 4
     assert result.provenance.facts["dropped"] < 1e-13
+
+
+def test_many_numbers_leave_room_for_two_branches(hold: Hold) -> None:
+    """However many numbers a plan has, branches are followed two at a time at least."""
+    expected = simulator().run(until_success().build(), 10, seed=1).counts()
+    hold(number_bytes=1)
+    assert simulator().run(until_success().build(), 10, seed=1).counts() == expected
 
 
 def test_branches_that_nobody_reads_are_one() -> None:

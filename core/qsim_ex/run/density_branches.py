@@ -165,7 +165,7 @@ def run_branches(call: BatchCall) -> BatchResult:
     whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
     where = _assigned(call, made.size)
-    machine = Machine(where, program, options, _MANY)
+    machine = Machine(where, program, options, _MANY, least=2)
     if not machine.batched:
         raise OutOfMemory(
             f"expected room for the density matrices of at least two branches of {made.num_wires} wires on one device, "

@@ -35,11 +35,12 @@ _BRANCHING = 8
 class Machine:
     """Simulates states of one program, many at a time if they are small, otherwise one by one.
 
-    states: the largest number of all states. rows: the number of states at a time; 1: one by one, in any placement.
+    states: the largest number of all states. least: how many at a time at least, if memory holds so many, however many
+    numbers they have. rows: the number of states at a time; 1: one by one, in any placement.
     plans: the plans of the program's segments. prepare_seconds, run_seconds: the times of preparing and running so far.
     """
 
-    def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
+    def __init__(self, where: Assignment, program: Program, options: Options, states: int, *, least: int = 1) -> None:
         self.where = where
         self.prepare_seconds = self.run_seconds = 0.0
         self.dtype: AmplitudeDtype = options.dtype
@@ -49,7 +50,7 @@ class Machine:
         self.rows = 1
         self._levels = where.deployment.planning_levels
         if states > 1 and self._levels is None and isinstance(where.device, Batches):
-            self.rows = min(states, self._rows(program))
+            self.rows = min(states, self._rows(program, least))
         device = where.device
         shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
         shape = shape.staying() if program.loops else shape
@@ -75,14 +76,14 @@ class Machine:
         """Whether several states are simulated at a time."""
         return self.rows > 1
 
-    def _rows(self, program: Program) -> int:
+    def _rows(self, program: Program, least: int) -> int:
         """Return the number of states that should be simulated at a time."""
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
         state = state_bytes(self._num_wires, self.dtype)
         count = 16 * max(plan.coefficients.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
-        return max(1, min(wanted, self.where.free // (2 * state)))
+        return max(1, min(max(least, wanted), self.where.free // (2 * state)))
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states in a given layout with given fresh bits."""
