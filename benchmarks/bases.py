@@ -92,7 +92,7 @@ def times(circuit: QuantumCircuit, threads: int | None, device: Device) -> tuple
         for k, backend in enumerate(backends):
             if device == "gpu" and turn == 1:
                 backend.set_options(compile="always")
-            with nullcontext() if k else patch.object(pipeline, "written_out", lambda *_: None):
+            with nullcontext() if k else patch.object(pipeline, "written_out", lambda *_, **__: None):
                 begin = perf_counter()
                 result = backend.run(circuit, shots=SHOTS).result()
                 result.get_counts()

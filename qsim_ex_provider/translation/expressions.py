@@ -24,7 +24,7 @@ def values_of(expression: ParameterExpression, columns: ParameterColumns) -> Val
 
     Raises `ParameterError` where a value is not real, and `NeedsNumbers` for a formula that NumPy cannot compute.
     """
-    if columns.count <= _FEW and (bound := _bound(expression, columns)) is not None:
+    if columns.count <= _FEW and not columns.probed and (bound := _bound(expression, columns)) is not None:
         return bound
     try:
         linear = _linear(expression)

@@ -227,6 +227,12 @@ def _changes_nothing(_: Method, name: str) -> None:
     assert np.array_equal(*found)
 
 
+def _differentiated(**given: Any) -> list[float]:
+    """The values, and then the derivatives."""
+    found = QsimExSimulator(device="cpu", dtype=np.complex128).simulate_expectation_values_and_gradients(**given)
+    return [*found.values.ravel(), *found.gradients.ravel()]
+
+
 CIRQ: Mapping[str, Method] = {
     "QsimExSimulator.explain": Method(
         _explained,
@@ -238,6 +244,16 @@ CIRQ: Mapping[str, Method] = {
             "machine": gives(
                 Cluster(), 1, lambda **given: int("H200" in QsimExSimulator(device="cpu").explain(**given))
             ),
+        },
+    ),
+    "QsimExSimulator.simulate_expectation_values_and_gradients": Method(
+        _differentiated,
+        {"program": SILENT, "observables": cirq.Z(A), "params": [{"power": 0.5}]},
+        {
+            "program": gives(OTHER, [1, 0]),
+            "observables": gives([cirq.Z(A), cirq.Z(B)], [0, 1, -np.pi, 0]),
+            "params": gives([{"power": 0.25}], [np.sqrt(0.5), -np.pi * np.sqrt(0.5)]),
+            "qubit_order": refuses([B], ValueError, "qubit"),
         },
     ),
     "QsimExSimulator.state": Method(

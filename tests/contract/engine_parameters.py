@@ -18,8 +18,18 @@ from contract.decided import (
     seeded,
 )
 
-from qsim_ex import Circuit, CircuitBuilder, Cluster, Options, PauliString, PauliSum, Simulator
+from qsim_ex import (
+    Circuit,
+    CircuitBuilder,
+    Cluster,
+    Options,
+    ParameterSweepBuilder,
+    PauliString,
+    PauliSum,
+    Simulator,
+)
 from qsim_ex.circuit.noise.readout import ReadoutError
+from qsim_ex.circuit.parameters.sweep import ParameterSweep
 
 FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
 Z = tuple(PauliSum((PauliString.parse("Z", [wire]),)) for wire in range(3))
@@ -47,6 +57,19 @@ def left_to_chance() -> Circuit:
     with builder.condition([0], [1]):
         builder.gate("x", [1])
     return builder.build()
+
+
+def swept(angle: float) -> ParameterSweep:
+    """One wire turned by an angle that is a parameter."""
+    builder = ParameterSweepBuilder(1, 0)
+    builder.gate("ry", [0], np.array([angle]))
+    return builder.sweep(1)
+
+
+def _told(found: str) -> int:
+    """What an explanation says: 1 for five wires, 2 for processes, 4 for observables."""
+    wide = "5 wires" in found or "5 qubits" in found
+    return wide + 2 * ("processes" in found) + 4 * ("observables at the end" in found)
 
 
 # --- Simulator -------------------------------------------------------------------------------------------------------
@@ -142,12 +165,22 @@ SIMULATOR: Mapping[str, Method] = {
         {"num_wires": 3},
         {"num_wires": gives(5, 16 << 5)},
     ),
+    "Simulator.gradient": Method(
+        _engine("gradient", lambda found: [*found.values.ravel(), *found.jacobian.ravel()]),
+        {"sweep": swept(0.6), "observables": Z[0]},
+        {
+            "sweep": gives(swept(1.4), [np.cos(1.4), -np.sin(1.4)]),
+            "observables": gives(PauliSum((PauliString.parse("X", [0]),)), [np.sin(0.6), np.cos(0.6)]),
+            "cancel": cancels(),
+        },
+    ),
     "Simulator.explain": Method(
-        _engine("explain", lambda found: int("5 wires" in found or "5 qubits" in found) + 2 * ("processes" in found)),
+        _engine("explain", _told),
         {"circuit": turned(*ANGLES)},
         {
             "circuit": gives(turned(*ANGLES, *ANGLES[:2]), 1),
             "machine": gives(Cluster(processes=2, devices=2), 2),
+            "observables": gives(Z, 4),
         },
     ),
     "Simulator.plans": Method(

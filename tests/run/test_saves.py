@@ -250,7 +250,7 @@ def test_shots_that_begin_again_are_counted_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     made = circuit(point)
     whole = run(made)
-    monkeypatch.setattr(Machine, "_rows", lambda _machine, _program: rows)
+    monkeypatch.setattr(Machine, "_rows", lambda _machine, _program, _least: rows)
     narrow = run(made)
     assert narrow.facts["rows"] <= rows
     assert rows > 1 or narrow.facts["states"] > 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class Probes(ParameterColumns):
     The probes are 0, 1, the formula's own number from 1 on, and any number; or, with `each`, 0, then 1 for one formula
     after the other and 0 for the others, and any number. formulas: those so far, with their probes.
     """
+
+    probed: ClassVar[bool] = True
 
     columns: Mapping[str, Values] = field(default_factory=dict)
     count: int = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,11 @@ class NeedsNumbers(Exception):
 class ParameterColumns:
     """The values of parameters in each of `count` bindings.
 
-    columns: name -> float64 [count]; empty for a circuit without parameters.
+    columns: name -> float64 [count]; empty for a circuit without parameters. probed: whether these are no values, but
+    probes that tell of what formulas a circuit's numbers are made, so that a formula that is not linear is one whole.
     """
+
+    probed: ClassVar[bool] = False
 
     columns: Mapping[str, Values]
     count: int
