@@ -114,6 +114,19 @@ def test_what_is_slower_in_one_place_is_tried_in_another(hold: Hold, monkeypatch
     assert told == [False, True, False]
 
 
+def test_a_batch_that_is_too_small_says_nothing_of_larger_ones(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bindings that take no time run as they came, and many of the same circuit as Pauli rotations."""
+    monkeypatch.setattr(Where, "seconds", lambda _, plans: 1e-9 * sum(plan.num_gates for plan in plans))
+    made, one = gates("hubbard"), [PauliSum.from_labels({"Z" * N: 1.0})]
+    hold(**(WRITTEN | {"written_percent": 100, "written_microseconds": made.num_gates // 100}))
+
+    def told(count: int) -> bool:
+        many = Circuit.of_structure(made.structure, np.repeat(made.operands, count, axis=0))
+        return "written" in Simulator(device="cpu").run_batch(many, observables=one).provenance.facts
+
+    assert [told(2), told(20)] == [False, True]
+
+
 def test_what_takes_longer_to_plan_than_to_run_is_planned_when_it_comes_again(hold: Hold) -> None:
     """A first run does not wait for a plan that takes longer than it; later ones have it, and what `explain` shows."""
     hold(**(WRITTEN | {"planned_microseconds": 1 << 40}))

@@ -121,6 +121,9 @@ def written_out(
     if tried.slower:
         return None
     seconds, now = where.seconds(plans()), thresholds.now
+    if 1e6 * seconds * bound.count < now.written_microseconds:
+        tried.slower = bound.count == 1  # a larger batch may take longer
+        return None
     for written, fact in _candidates(structure, bound, seconds, tried):
         first = _numbers(written, bound, 0, 1)
         circuit = Circuit.of_structure(written.without_last() if values else written.structure, first)
@@ -154,8 +157,6 @@ def _candidates(
     """
     now, gates = thresholds.now, _gates_of(structure)
     if not gates or 1e9 * seconds < now.written_nanoseconds * gates:
-        return
-    if 1e6 * seconds * bound.count < now.written_microseconds:
         return
     changes = int(1e6 * seconds) // now.change_microseconds if now.change_microseconds else -1
     known = _known(structure, gates, changes)
