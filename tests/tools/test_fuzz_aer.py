@@ -49,6 +49,20 @@ def test_wide_circuits_have_the_amplitudes_of_aer() -> None:
     assert [outcome.trouble for case in cases if (outcome := outcome_of(case)).trouble] == []
 
 
+def test_large_circuits_in_placements_and_over_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind of 22 to 26 wires, drawn with 14 here: in one piece, in several and over ranks nothing differs."""
+    with_aer()
+    from tools.fuzz import large_kinds
+
+    monkeypatch.setattr(large_kinds, "SIZES", (14,))
+    monkeypatch.setattr(large_kinds, "_LOCAL", 9)
+    monkeypatch.setattr(large_kinds, "devices", lambda: ("cpu",))
+    cases = [drawn(seed, ("large",)) for seed in range(20)]
+    assert {case.ask["ranks"] for case in cases} >= {1, 2}
+    assert any("virtual_peers" in case.options for case in cases)
+    assert [outcome.trouble for case in cases if (outcome := outcome_of(case)).trouble] == []
+
+
 def test_a_tolerance_that_grows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tolerance of quarter turns that grows with the angle is found within a hundred circuits."""
     with_aer()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -45,7 +46,7 @@ def _tolerance(case: Case, gates: int, expected: Matrix) -> float:
     return unit * (32 + 16 * gates) * float(np.abs(expected).max())
 
 
-def _wrong(case: Case, circuit: QuantumCircuit, found: Any, expected: Matrix) -> str | None:
+def wrong(case: Case, circuit: QuantumCircuit, found: Any, expected: Matrix) -> str | None:
     """What differs from Aer's state; the definition says which of the two is wrong."""
     within = _tolerance(case, len(circuit.data), expected)
     if compare.arrays("state", found, expected, within) is None:
@@ -60,22 +61,28 @@ def _wrong(case: Case, circuit: QuantumCircuit, found: Any, expected: Matrix) ->
 
 def draw_state(random: Random) -> Case:
     """A circuit with numbers in it."""
-    wires, pool, first = programs.begun(random)
+    wires, lines = drawn_program(random, programs.SIZES)
+    return Case("aer-state", wires, 0, lines, _options(random, wires), {})
+
+
+def drawn_program(random: Random, sizes: Sequence[int]) -> tuple[int, tuple[Line, ...]]:
+    """A number of wires among some, and lines with numbers in them."""
+    wires, pool, first = programs.begun(random, sizes)
     draw = programs.SizedQiskit(random, pool, huge=random.random() < 0.3)
     lines = [Line(first.text, (Line(random.choice(["qc.h(w)", "qc.ry(0.7, w)"])),)), *programs.lines(random, draw)]
     if random.random() < 0.4:
         lines.insert(random.choice([len(lines), random.randrange(len(lines))]), programs.transpiled(random))
-    return Case("aer-state", wires, 0, tuple(lines), _options(random, wires), {})
+    return wires, tuple(lines)
 
 
 def check_state(case: Case) -> str | None:
     """All amplitudes of a circuit of 16 to 20 wires are Aer's."""
     circuit = circuit_of(case)
-    found = _found(case, [circuit])[0]
-    return _wrong(case, circuit, found, states([circuit])[0])
+    found = saved_states(case, [circuit])[0]
+    return wrong(case, circuit, found, states([circuit])[0])
 
 
-def _found(case: Case, circuits: list[QuantumCircuit], binds: Any = None) -> list[Any]:
+def saved_states(case: Case, circuits: list[QuantumCircuit], binds: Any = None) -> list[Any]:
     """The states that the backend saves at the end of circuits, or of one circuit for all bindings."""
     from qsim_ex_provider import QsimExBackend, save_statevector
 
@@ -113,12 +120,12 @@ def check_sweep(case: Case) -> str | None:
     each = [circuit.assign_parameters({one: row[k] for one, k in used}) for row in rows]
     if case.ask["entry"] == "binds" and used:
         binds = [{one: [row[k] for row in rows] for one, k in used}]
-        found = _found(case, [circuit], binds)
+        found = saved_states(case, [circuit], binds)
     else:
-        found = _found(case, each)
+        found = saved_states(case, each)
     for k, (own, expected) in enumerate(zip(each, states(each), strict=True)):
-        if wrong := _wrong(case, own, found[k], expected):
-            return f"binding {k}: {wrong}"
+        if trouble := wrong(case, own, found[k], expected):
+            return f"binding {k}: {trouble}"
     return None
 
 

@@ -118,9 +118,9 @@ class SizedCirq(Pool, CirqDraw):
     """A source of lines for a circuit of Cirq."""
 
 
-def begun(random: Random) -> tuple[int, list[int], Line]:
+def begun(random: Random, sizes: Sequence[int] = SIZES) -> tuple[int, list[int], Line]:
     """The size of a circuit, the wires that its lines act on, and a line that brings all wires or these into motion."""
-    size = random.choice(SIZES)
+    size = random.choice(sizes)
     pool = random.sample(range(size), random.choice([3, 5, 5, 8, size]))
     on = "q" if random.random() < 0.4 else "[" + ", ".join(f"q[{wire}]" for wire in pool) + "]"
     return size, pool, Line(f"for w in {on}:")

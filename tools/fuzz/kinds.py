@@ -48,6 +48,9 @@ ENGINE = (
 )
 """Modules with the engine's own kinds."""
 
+BESIDE_AER = ("aer", "large")
+"""Beginnings of the names of kinds that are compared with Aer."""
+
 
 @lru_cache(maxsize=64)
 def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
@@ -59,14 +62,16 @@ def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
         named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
         if named and installed(framework):
             found += import_module(f"tools.fuzz.{framework}_kinds").KINDS
-    if any(name.startswith("aer") for name in only) and not missing(only):  # which are large: only if asked for
-        found += import_module("tools.fuzz.aer_kinds").KINDS
+    for name in BESIDE_AER:  # which are large: only if asked for
+        if any(asked.startswith(name) for asked in only) and not missing(only):
+            found += import_module(f"tools.fuzz.{name}_kinds").KINDS
     return {kind.name: kind for kind in found if not only or kind.name.startswith(only)}
 
 
 def missing(only: tuple[str, ...]) -> str:
     """The package to install for kinds that are asked for and compare with Aer; "" if all are here."""
-    needs = {"qiskit": "qiskit", "qiskit_aer": "qiskit-aer"} if any(name.startswith("aer") for name in only) else {}
+    beside = any(name.startswith(BESIDE_AER) for name in only)
+    needs = {"qiskit": "qiskit", "qiskit_aer": "qiskit-aer"} if beside else {}
     return " ".join(name for package, name in needs.items() if not installed(package))
 
 

@@ -96,6 +96,7 @@ class Tally:
     cases: int = 0
     seconds: float = 0.0
     by_kind: Counter[str] = field(default_factory=Counter)
+    by_device: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
@@ -105,6 +106,7 @@ class Tally:
         """Count what another process did."""
         self.cases += other.cases
         self.by_kind += other.by_kind
+        self.by_device += other.by_device
         self.refused += other.refused
         self.refusals += other.refusals
         self.found += other.found
@@ -131,6 +133,7 @@ class Tally:
             "circuits": self.cases,
             "seconds": round(self.seconds, 1),
             "kinds": dict(self.by_kind),
+            "devices": dict(self.by_device),
             "refused": dict(self.refused),
             "refusals": dict(self.refusals),
             "ways not taken": self.ways_not_taken(),
@@ -149,8 +152,10 @@ def work(seeds: range, only: tuple[str, ...]) -> Tally:
     quiet()
     tally = Tally()
     for seed in seeds:
-        outcome = outcome_of(drawn(seed, only))
+        case = drawn(seed, only)
+        outcome = outcome_of(case)
         tally.cases += 1
+        tally.by_device[case.options.get("device", "cpu")] += 1
         tally.by_kind[outcome.kind] += 1
         if outcome.refusal is not None:
             tally.refused[outcome.kind] += 1
