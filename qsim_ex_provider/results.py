@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
+from qsim_ex_provider.bit_strings import BitStrings
 from qsim_ex_provider.saves.kinds import SavedForm
 
 if TYPE_CHECKING:
@@ -275,10 +276,6 @@ def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
     return [dict(zip(values[a:b], counts[a:b], strict=True)) for a, b in pairwise([0, *ends])]
 
 
-_MOST_SHARED = 16
-"""Bits of values that a result keeps written: at most 2^16 strings, a few MiB."""
-
-
 def _hinted(error: QiskitError, words: str) -> QiskitError:
     """Return Qiskit's error about data that an experiment has not, with what to do."""
     return QiskitError(f"{error.message.split('. Please')[0]}. {words}") if error.message.startswith("No ") else error
@@ -351,31 +348,12 @@ class QsimExResult(Result):
     def _written(self, values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
         """Qiskit's counts from the engine's. The same values come again and again in the bindings of a circuit."""
         key = str((slots, sizes))
-        strings = self._strings.get(key) or BitStrings(slots, sizes)
-        if slots <= _MOST_SHARED:
-            self._strings[key] = strings
+        if (strings := self._strings.get(key)) is None:
+            strings = self._strings[key] = BitStrings(slots, sizes)
         counts = Counts({})
-        counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
+        counts.update(zip(strings.of(values), values.values(), strict=True))
         counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
         return counts
-
-
-class BitStrings(dict[int, str]):
-    """Values in binary, the last register first, a space between two; each is written when it is first asked for.
-
-    slots: how many bits there are. sizes: names and sizes of registers.
-    """
-
-    def __init__(self, slots: int, sizes: Sequence[Sequence[Any]]) -> None:
-        super().__init__()
-        self._form = f"0{slots}b"
-        ends = list(accumulate(size for _, size in reversed(sizes)))
-        self._cuts = [slice(begin, end) for begin, end in pairwise([0, *ends])] if len(sizes) > 1 else []
-
-    def __missing__(self, value: int) -> str:
-        bits = format(value, self._form)
-        self[value] = " ".join([bits[cut] for cut in self._cuts]) if self._cuts else bits
-        return self[value]
 
 
 def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:
