@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -16,7 +17,7 @@ def test_strings_are_those_of_qiskit(slots: int, registers: int) -> None:
     """Values of any width, in no, one or several registers, of which some are empty, are Qiskit's strings in order."""
     random = Random(slots * 10 + registers)
     cuts = sorted([0, slots, *(random.randint(0, slots) for _ in range(registers - 1))])
-    ends = zip(cuts, cuts[1:], strict=False)
+    ends = pairwise(cuts)
     sizes = [[f"r{k}", end - begin] for k, (begin, end) in enumerate(ends)] if registers else []
     values = sorted({0, (1 << slots) - 1, *(random.getrandbits(slots) for _ in range(40))})
     strings = BitStrings(slots, sizes)
