@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,16 @@ from qsim_ex_provider.runtime.layer_noise import noise_by_tag, with_layer_noise
 if TYPE_CHECKING:
     from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions
     from qiskit_ibm_runtime.quantum_program import QuantumProgram, QuantumProgramItem
+    from samplomatic.samplex import Samplex
+    from samplomatic.tensor_interface import TensorInterface
 
 Arrays = dict[str, NDArray[np.generic]]
+
+TOGETHER = 256
+"""Randomizations that a samplex draws at a time: what it works with fits into a cache then."""
+
+_MOST_THREADS = 4
+"""More threads wait for one another: on 16 cores 0.12 ms for each randomization of 20 qubits with 4, 0.20 with 16."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """Jobs that were submitted together share no memory."""
@@ -87,7 +96,8 @@ def _arguments(item: QuantumProgramItem, number: int, generator: np.random.Gener
 def sampled_arguments(item: SamplexItem, generator: np.random.Generator) -> Arrays:
     """Return all that an item's samplex draws, each array of the item's shape and then its own.
 
-    Axes along which the samplex has arguments of its own are walked through; along all others it draws anew.
+    Axes along which the samplex has arguments of its own are walked through; along all others it draws anew, for
+    `TOGETHER` randomizations at a time, each time on a thread with a generator of its own.
     """
     shape, arguments = item.shape, item.samplex_arguments
     own = (1,) * (len(shape) - arguments.ndim) + arguments.shape
@@ -95,13 +105,25 @@ def sampled_arguments(item: SamplexItem, generator: np.random.Generator) -> Arra
     found: Arrays = {}
     for at in np.ndindex(own):
         given = arguments[at[len(shape) - arguments.ndim :]]
-        drawn = item.samplex.sample(given, num_randomizations=math.prod(free), rng=generator)
+        drawn = _drawn(item.samplex, given, math.prod(free), generator)
         place = tuple(slice(None) if fixed == 1 else index for index, fixed in zip(at, own, strict=True))
-        for name, values in dict(drawn).items():
+        for name, values in drawn.items():
             if name not in found:
                 found[name] = np.empty((*shape, *values.shape[1:]), dtype=values.dtype)
             found[name][place] = values.reshape(*free, *values.shape[1:])
     return found
+
+
+def _drawn(samplex: Samplex, given: TensorInterface, count: int, generator: np.random.Generator) -> Arrays:
+    """Return what a samplex draws for some randomizations, the first axis of each array."""
+    sizes = [min(TOGETHER, count - begin) for begin in range(0, count, TOGETHER)] or [0]
+
+    def draw(size: int, own: np.random.Generator) -> Arrays:
+        return dict(samplex.sample(given, num_randomizations=size, rng=own, max_workers=1))
+
+    with ThreadPoolExecutor(min(len(sizes), _MOST_THREADS)) as pool:
+        parts = list(pool.map(draw, sizes, generator.spawn(len(sizes))))
+    return parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _rounded(values: ArrayLike, decimals: int) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@
 
 using qx::Int;
 
-extern "C" Int qx_philox_fill(const std::uint64_t* seeds, Int key, double* out, Int count, Int size, Int each, Int chunk,
-                              Int threads, Int slice);
+extern "C" Int qx_philox_fill(const std::uint64_t* seeds, const std::uint64_t* keys, Int begin, double* out, Int count,
+                              Int size, Int each, Int chunk, Int threads, Int slice);
 
 TEST_CASE("the numbers are those of Philox4x64-10 with the same key") {
     struct Row {
@@ -42,15 +42,17 @@ TEST_CASE("unit takes the highest 53 bits, and stays below 1") {
     CHECK(qx::unit(2047) == 0.0);
 }
 
-TEST_CASE("philox_fill writes the first numbers of each seed, as many as are asked for") {
-    const std::vector<std::uint64_t> seeds{3, 1ull << 40, 3};
-    for (const Int count : {1, 3, 4, 9}) {
-        std::vector<double> out(3 * static_cast<std::size_t>(count), -1);
-        CHECK(qx_philox_fill(seeds.data(), 11, out.data(), count, 3, count, 0, 2, 0) == 0);
-        for (std::size_t row = 0; row < 3; ++row)
-            for (Int k = 0; k < count; ++k) {
-                const qx::Four four = qx::philox(seeds[row], 11, static_cast<std::uint64_t>(k / 4));
-                CHECK(out[row * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)] == qx::unit(four.x[k % 4]));
-            }
-    }
+TEST_CASE("philox_fill writes numbers of each seed and key from a block on, as many as are asked for") {
+    const std::vector<std::uint64_t> seeds{3, 1ull << 40, 3}, keys{11, 11, 1ull << 63};
+    for (const Int begin : {0, 5})
+        for (const Int count : {1, 3, 4, 9}) {
+            std::vector<double> out(3 * static_cast<std::size_t>(count), -1);
+            CHECK(qx_philox_fill(seeds.data(), keys.data(), begin, out.data(), count, 3, count, 0, 2, 0) == 0);
+            for (std::size_t row = 0; row < 3; ++row)
+                for (Int k = 0; k < count; ++k) {
+                    const auto at = row * static_cast<std::size_t>(count) + static_cast<std::size_t>(k);
+                    const qx::Four four = qx::philox(seeds[row], keys[row], static_cast<std::uint64_t>(begin + k / 4));
+                    CHECK(out[at] == qx::unit(four.x[k % 4]));
+                }
+        }
 }

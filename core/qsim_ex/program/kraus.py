@@ -27,9 +27,6 @@ Values = NDArray[np.int64]
 _ROUNDING = 1e-14
 """Entries of K†K off the diagonal that are smaller than this are taken for zero."""
 
-STEP = 4
-"""Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kraus:
@@ -181,13 +178,3 @@ def strings_of(wires: Sequence[int]) -> list[tuple[int, list[int]]]:
     """Return all X-parts and Z-parts on some wires, as masks of wires, in the order of `density_of`."""
     masks = [sum(1 << wire for k, wire in enumerate(wires) if value >> k & 1) for value in range(1 << len(wires))]
     return [(x, masks) for x in masks]
-
-
-@lru_cache(maxsize=64)
-def numbers(seed: int, key: int, first: int, count: int) -> Floats:
-    """Return the numbers in [0, 1) of `count` shots from `first`, a multiple of `STEP`: part of `sampling.uniforms`."""
-    bits = np.random.Philox(key=np.array([seed, key], dtype=np.uint64))
-    bits.advance(first // STEP)
-    found = np.random.Generator(bits).random(count)
-    found.setflags(write=False)
-    return found

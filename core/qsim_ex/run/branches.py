@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.program.kraus import numbers
+from qsim_ex.kernels.cpu.shots import uniforms as uniforms_of
+from qsim_ex.program.choices import Choice
+from qsim_ex.program.kraus import Kraus
 from qsim_ex.program.program import Program
 from qsim_ex.run.work import BatchInputs
 
@@ -176,16 +178,40 @@ def first_branches(program: Program, inputs: BatchInputs) -> Branches:
     whole = _undecided(bindings, len(program.choices) + program.readings, shots)
     if not early:
         return whole
-    outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
+    outcomes = np.empty((bindings, shots, len(early)), dtype=np.uint8)
     scales = np.empty(outcomes.shape)
-    keys = [inputs.keys(choice) for choice in early]
-    for column, (choice, of) in enumerate(zip(early, keys, strict=True)):
-        for b, (seed, key) in enumerate(zip(seeds, of, strict=True)):
-            at = slice(b * shots, (b + 1) * shots)
-            one = inputs.kraus[b][choice.number]
-            found = one.mixed(numbers(seed, key, inputs.first, shots))
-            outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
+    seed_of = np.array(seeds, dtype=np.uint64)
+    key_of = np.array([inputs.keys(choice) for choice in early], dtype=np.uint64)
+    for alike, kraus in _with_equal_channels(inputs):
+        for columns, one in _of_equal_channels(early, kraus):
+            seed = np.tile(seed_of[alike], len(columns))
+            drawn = uniforms_of(seed, key_of[columns][:, alike].reshape(-1), shots, first=inputs.first)
+            found = one.mixed(drawn).reshape(len(columns), len(alike), shots).transpose(1, 2, 0)
+            at = np.ix_(alike, np.arange(shots), columns)
+            outcomes[at], scales[at] = found, (one.mean**-0.5)[found]
+    columns_of = bindings * shots, len(early)
+    outcomes, scales = outcomes.reshape(columns_of), scales.reshape(columns_of)
     return whole.divided([choice.number for choice in early], outcomes, scales)[0].settled()
+
+
+def _with_equal_channels(inputs: BatchInputs) -> Iterator[tuple[Values, Sequence[Kraus]]]:
+    """Yield sets of bindings that share the matrices of their choices, and these."""
+    groups: dict[int, list[int]] = {}
+    for binding, kraus in enumerate(inputs.kraus):
+        groups.setdefault(id(kraus), []).append(binding)
+    if len(groups) == 1:
+        groups = {0: [*range(len(inputs.seeds))]}  # of equal operands there is one row
+    for same in groups.values():
+        yield np.array(same), inputs.kraus[same[0]]
+
+
+def _of_equal_channels(early: Sequence[Choice], kraus: Sequence[Kraus]) -> Iterator[tuple[Values, Kraus]]:
+    """Yield the columns of choices among the same matrices, and these."""
+    groups: dict[int, list[int]] = {}
+    for column, choice in enumerate(early):
+        groups.setdefault(id(kraus[choice.number]), []).append(column)
+    for columns in groups.values():
+        yield np.array(columns), kraus[early[columns[0]].number]
 
 
 @lru_cache(maxsize=16)
@@ -203,14 +229,8 @@ def _undecided(bindings: int, columns: int, shots: int) -> Branches:
 
 def uniforms(branches: Branches, inputs: BatchInputs, keys: Sequence[int]) -> Floats:
     """Return the random number of every shot of some branches; keys: of each binding, see `BatchInputs.keys`."""
-    found = np.empty(len(branches.shots))
     of = branches.binding[branches.branch_of]  # ascending, since branches divide in place
-    first, last = int(of[0]), int(of[-1])
-    ends = np.searchsorted(of, np.arange(first, last + 2))
-    for binding in range(first, last + 1):
-        mine = slice(ends[binding - first], ends[binding - first + 1])
-        if mine.start < mine.stop:
-            found[mine] = numbers(inputs.seeds[binding], keys[binding], inputs.first, inputs.shots)[
-                branches.shots[mine]
-            ]
+    first, last = int(of[0]), int(of[-1]) + 1
+    seeds, named = (np.array(some[first:last], dtype=np.uint64) for some in (inputs.seeds, keys))
+    found: Floats = uniforms_of(seeds, named, inputs.shots, first=inputs.first)[of - first, branches.shots]
     return found

@@ -10,8 +10,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
+from qsim_ex.kernels.cpu.shots import STEP
 from qsim_ex.later import later
-from qsim_ex.program.kraus import STEP
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects

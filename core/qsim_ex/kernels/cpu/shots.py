@@ -15,13 +15,22 @@ Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 
-def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> NDArray[np.float64]:
-    """Return the first numbers in [0, 1) of generators with keys (seed, key), float64 [seeds, count]."""
+STEP = 4
+"""Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
+
+
+def uniforms(
+    seeds: NDArray[np.uint64], keys: int | NDArray[np.uint64], count: int, threads: int = 1, first: int = 0
+) -> NDArray[np.float64]:
+    """Return numbers in [0, 1) of generators with keys (seed, key), float64 [seeds, count].
+
+    keys: one for all seeds, or one for each. first: the number of the first one, a multiple of `STEP`.
+    """
     out = np.empty((len(seeds), count), dtype=np.float64)
     if out.size:
-        given = address(seeds), key, address(out), count
-        fill = function("philox_fill")
-        in_ranges(fill, *given, size=len(seeds), each=2 * count, threads=threads)
+        named = np.ascontiguousarray(np.broadcast_to(np.asarray(keys, dtype=np.uint64), seeds.shape))
+        given = address(seeds), address(named), first // STEP, address(out), count
+        in_ranges(function("philox_fill"), *given, size=len(seeds), each=2 * count, threads=threads)
     return out
 
 

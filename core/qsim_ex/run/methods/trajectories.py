@@ -22,13 +22,14 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
+from qsim_ex.kernels.cpu.shots import STEP
 from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
 from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.program.kraus import STEP, channels_of
+from qsim_ex.program.kraus import channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
 from qsim_ex.run.branches import Branches
