@@ -22,6 +22,8 @@ from typing import Any
 from qiskit import QuantumCircuit
 from qiskit.quantum_info import PauliLindbladMap
 
+from benchmarks import machine
+
 GOAL = 20.0
 """How many times less than the runtime with Aer a randomization takes, at least."""
 
@@ -94,9 +96,8 @@ def main() -> int:
             print(f"{name}: {found[name][-1]:.2f} ms for each of {count} randomizations, load {os.getloadavg()[0]:.1f}")
     best = {name: median(times) for name, times in found.items()}
     if given.out:
-        given.out.write_text(
-            json.dumps({"options": vars(given) | {"out": None}, "ms": found}, indent=1), encoding="utf-8"
-        )
+        about = {"machine": machine.describe(), "commit": machine.commit(), "options": vars(given) | {"out": None}}
+        given.out.write_text(json.dumps({**about, "ms": found}, indent=1) + "\n", encoding="utf-8")
     if "aer" not in best:
         return 0
     print(f"Aer takes {best['aer'] / best['ours']:.0f} times as long; the goal is {GOAL:.0f}.")
