@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.copies import Copier, ceilings
 from benchmarks.families import EXTRA, FAMILIES, by_name
-from benchmarks.links import Copier, ceilings
 from benchmarks.measure import Case, Cell, able, measure
 from benchmarks.peers import PEERS, Peer, PeerMissing, load
 from benchmarks.peers.base import Setup

@@ -16,23 +16,20 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from statistics import median
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from benchmarks import ceilings, machine
+from benchmarks import machine
+from benchmarks.ceilings import Bench, Ceilings, CupyBench, measured
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.kernels.cuda.compile import compilation
-from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
-from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.launch import loading
-from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.planning.cost.summary import step_cost
@@ -42,9 +39,6 @@ from qsim_ex.steps import Layout, Plan, RegisterBlock, Sweep
 
 ORDER = ("brick", "qv", "grid", "qft", "qaoa", "su2", "ghz")
 """Families whose kernels matter most come first, in case time runs out."""
-
-LONG = (16384, 1, False)
-"""The longest straight code among the ceilings: multiply-adds, rounds, whether all is in registers."""
 
 SMALL = 4
 """Sweeps that visit less than 2^-SMALL of the state are left out: they take no time worth measuring."""
@@ -98,58 +92,6 @@ VARIANTS = {
 }
 
 
-class Bench(Protocol):
-    """A GPU, or what stands in for it, as the measurements need it."""
-
-    runtime: Any
-
-    def function(self, code: str, name: str) -> tuple[Any, compilation.KernelResources]:
-        """Compile; called from several threads."""
-
-    def load(self, compiled: Any, name: str) -> Any:
-        """What `runtime.launch` takes."""
-
-    def seconds(self, launch: Callable[[], None], repeat: int) -> float:
-        """The median time of a launch on the device."""
-
-
-class CupyBench:
-    """The GPU at hand."""
-
-    def __init__(self) -> None:
-        import cupy
-
-        self._cupy = cupy
-        self.runtime = CupyRuntime()
-        self._arch = cupy.cuda.Device(0).compute_capability
-        compilation.compiler()
-
-    def function(self, code: str, name: str) -> tuple[Any, compilation.KernelResources]:
-        """Compile, whatever the cache on disk holds, for the assembler's report."""
-        del name
-        cubin, log = compilation.translate(code, self._arch)
-        return cubin, compilation.report(log)
-
-    def load(self, compiled: Any, name: str) -> Any:
-        """Load machine code."""
-        module = self._cupy.cuda.Module()
-        module.load(compiled)
-        return module.get_function(name)
-
-    def seconds(self, launch: Callable[[], None], repeat: int) -> float:
-        """Between two events; one launch before, which does not count."""
-        launch()
-        times = []
-        for _ in range(repeat):
-            start, end = self._cupy.cuda.Event(), self._cupy.cuda.Event()
-            start.record()
-            launch()
-            end.record()
-            end.synchronize()
-            times.append(self._cupy.cuda.get_elapsed_time(start, end) / 1e3)
-        return median(times)
-
-
 @dataclass
 class Row:
     """One sweep in one variant."""
@@ -177,21 +119,6 @@ class Job:
     numbers: Any
     kernel: emit.Kernel
     compiled: Future[tuple[Any, compilation.KernelResources]]
-
-
-@dataclass
-class Ceilings:
-    """What this GPU does at most.
-
-    straight: multiply-adds per second by kilobytes of straight code. by_value: those in a loop, one factor of each
-    being passed by value; for `fma_per_second` all are in registers. product: those of the matrix product.
-    """
-
-    bytes_per_second: float
-    fma_per_second: float
-    by_value: float = 0.0
-    straight: dict[int, float] = field(default_factory=dict)
-    product: float = 0.0
 
 
 @functools.cache
@@ -260,50 +187,6 @@ def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) 
     return rows
 
 
-def measure_ceilings(bench: Bench, state: Any, precision: Precision, blocks: int, repeat: int) -> Ceilings:
-    """Copy, multiply-adds in a loop and in straight code, and the matrix product of wide gates."""
-    reals = np.uint64(2 * state.size)
-    head = ceilings.head(precision)
-
-    def built(code: str) -> Any:
-        return bench.load(bench.function(code, "ceiling")[0], "ceiling")
-
-    bench.runtime.launch(built(head + ceilings.FILL), blocks, 256, state, reals)
-    copy = built(head + ceilings.COPY)
-    half = np.uint64(state.nbytes // 32)
-    seconds = bench.seconds(lambda: bench.runtime.launch(copy, blocks, 256, state, half), repeat)
-    found = Ceilings(state.nbytes / seconds, 0.0)
-    real = precision.storage.real.type
-    numbers = ByValue(np.linspace(-0.01, 0.01, 64).astype(real))
-    threads, out = precision.geometry.threads, bench.runtime.empty(1, real)
-    for length, rounds, registers in ((240, 64, True), (256, 64, False), (1024, 1, False), (4096, 1, False), LONG):
-        kernel = built(ceilings.multiply_adds(length, precision, registers=registers))
-        grid = max(1, blocks * 16 // max(1, length // 1024))
-
-        def launch(kernel: Any = kernel, grid: int = grid, rounds: int = rounds) -> None:
-            bench.runtime.launch(kernel, grid, threads, out, np.uint32(rounds), numbers)
-
-        rate = length * rounds * threads * grid / bench.seconds(launch, repeat)
-        if registers:
-            found.fma_per_second = rate
-        elif rounds > 1:
-            found.by_value = rate
-        else:
-            found.straight[length // 64] = rate
-    side = min(1024, 1 << (int(state.size).bit_length() - 1) // 2)
-    columns = max(1, min(1 << 16, state.size // side // 2))
-    area = side * columns
-    left = bench.runtime.upload(np.ones(side * side, dtype=state.dtype) / side)
-    tiles = -(-side // 64) * -(-columns // 64)
-
-    def product() -> None:
-        halves = state[:area], state[area : 2 * area]
-        fixed.launch(bench.runtime, "product", precision, tiles, 256, left, *halves, side, side, columns)
-
-    found.product = 4.0 * side * side * columns / bench.seconds(product, repeat)
-    return found
-
-
 def page(found: Ceilings, rows: Sequence[Row], left_out: Sequence[str]) -> str:
     """The figures as text: ceilings, sweeps, families by variants."""
     mem, fma = found.bytes_per_second, found.fma_per_second
@@ -358,7 +241,7 @@ def run(bench: Bench, chosen: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     left_out: list[str] = []
     with ThreadPoolExecutor(compilation.cores()) as pool:
         waiting = [jobs_of(bench, pool, family, chosen.variants, chosen.n, precision) for family in families]
-        found = measure_ceilings(bench, state, precision, chosen.blocks, chosen.repeat)
+        found = measured(bench, state, precision, chosen.blocks, chosen.repeat)
         for family, jobs in zip(families, waiting, strict=True):
             if perf_counter() - start > chosen.seconds:
                 left_out.append(family)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import links
+from benchmarks import copies, links
 from benchmarks.peers.base import Setup
 
 RATES = {f"peers XOR {mask}": 1e9 for mask in range(1, 8)}
@@ -35,7 +35,7 @@ def test_an_exchange_sends_its_part(gpus: int) -> None:
 def test_ceilings_copy_every_piece() -> None:
     """A ceiling copies every piece, and there is one for each pair of partners."""
 
-    class Counting(links.NumpyCopier):
+    class Counting(copies.NumpyCopier):
         piece = 1000
 
         def __init__(self) -> None:
@@ -46,7 +46,7 @@ def test_ceilings_copy_every_piece() -> None:
             self.pairs.append(len(to))  # type: ignore[arg-type]
 
     copier = Counting()
-    found = links.ceilings(copier, 4, repeat=1)["bytes_per_second"]
+    found = copies.ceilings(copier, 4, repeat=1)["bytes_per_second"]
     assert list(found) == ["host to device", "device to host", "both ways", *[f"peers XOR {k}" for k in (1, 2, 3)]]
     assert len(copier.pairs) == 2 * (2 + 2 + 4 + 3 * 4)  # each once before it is timed
     assert all(rate > 0 for rate in found.values())
