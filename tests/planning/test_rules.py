@@ -21,7 +21,8 @@ from qsim_ex.errors import OptionError
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.rules import mask_of_rules, rules
 from qsim_ex.steps import Layout, Plan, Shape
-from qsim_ex.steps.compiled import NAMES, NativeCoefficients
+from qsim_ex.steps.compiled import NativeCoefficients
+from qsim_ex.steps.plan_arrays import NAMES
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 
 CASES = int(os.environ.get("QSIM_EX_PLANS", "20"))

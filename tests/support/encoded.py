@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, EncodedPlan
-from qsim_ex.steps.compiled import Memory, PlannedSweep
+from qsim_ex.steps.compiled import PlannedSweep
+from qsim_ex.steps.plan_arrays import Memory
 from qsim_ex.steps.sweep_arrays import SweepArrays
 
 HEADER = re.sub(r"//.*", "", Path(__file__).parents[2].joinpath("core/native/kernels/encoding.hpp").read_text("utf-8"))

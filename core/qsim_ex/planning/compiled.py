@@ -21,9 +21,10 @@ from qsim_ex.native.library import REFUSED, address, function, refusal, unchecke
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.precision import SINGLE
-from qsim_ex.steps.compiled import LISTED, NAMES, Memory, NativeCoefficients, PlanArrays
+from qsim_ex.steps.compiled import NativeCoefficients, steps_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.plan_arrays import LISTED, NAMES, Memory, PlanArrays
 from qsim_ex.steps.step import Step
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def compiled_plan(
     reordered, floats, linear = map(bool, changes)
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
-    steps = arrays.made_steps()
+    steps = steps_of(arrays)
     return Plan(
         num_wires=num_wires,
         stages=(Stage(steps, fresh=fresh),) if steps else (),
@@ -126,7 +127,7 @@ def compiled_stages(
     rows, parities, left = planner.stages()
     return Plan(
         num_wires=num_wires,
-        stages=_stages(rows, arrays.made_steps()),
+        stages=_stages(rows, steps_of(arrays)),
         start=Layout(tuple(arrays.start.tolist()), flip),
         end=Layout(tuple(arrays.end.tolist()), end_flip),
         coefficients=NativeCoefficients.of(arrays),

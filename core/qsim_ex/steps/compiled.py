@@ -1,4 +1,4 @@
-"""The steps and numbers of a plan that native code made: arrays of integers, and objects made from them on demand.
+"""The steps and numbers of a plan that native code made, as objects that are made of its arrays on demand.
 
 Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes the
 kernels of a GPU, sees the same `Sweep` and `Coefficients` as everywhere else.
@@ -6,18 +6,29 @@ kernels of a GPU, sees the same `Sweep` and `Coefficients` as everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
-from qsim_ex.native.library import function
-from qsim_ex.steps.algebra import columns_on
+from qsim_ex.circuit.ops import ALWAYS, When, wires_of
+from qsim_ex.steps import plan_arrays as column
 from qsim_ex.steps.coefficients import Coefficients, Euler, Fold, Product
+from qsim_ex.steps.plan_arrays import (
+    BASIS_PERMUTATION,
+    DIAGONAL,
+    EULER,
+    INITIAL_AMPLITUDES,
+    PERMUTE,
+    PRODUCT,
+    SWEEP,
+    ZERO_FILL,
+    Integers,
+    Key,
+    Memory,
+    PlanArrays,
+    arrays_at,
+)
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
@@ -33,307 +44,17 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-Integers = NDArray[np.int64]
-Key = Hashable
-"""What a sweep's kernels are known by; see `key_of`."""
-
-NAMES = (
-    ("steps", "i8", 18),
-    ("register_blocks", "i8", 3),
-    ("items", "i8", 11),
-    ("packed", "u4", 1),
-    ("words", "u8", 1),
-    ("values", "u4", 1),
-    ("patterns", "u1", 1),
-    ("pattern_ends", "u8", 1),
-    ("labels", "u1", 1),
-    ("label_ends", "u8", 1),
-    ("start", "i4", 1),
-    ("end", "i4", 1),
-)
-"""The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
-
-LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
-"""The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
-
-# Columns of `steps`, of `items` and of `program`: the structs Step and Item of planner/tiles/sweep.hpp; Instruction.
-(
-    KIND,
-    TILE,
-    FRESH,
-    BEGIN,
-    END,
-    NUMBERS,
-    TABLES,
-    PACKED,
-    WORDS,
-    BITS,
-    READS,
-    MASK,
-    VALUE,
-    TO,
-    HELD,
-    LABEL,
-    LOADS,
-    LOAD_COUNT,
-) = range(18)
-SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
-MIX, DIAGONAL, PERMUTE = range(3)
-PRODUCT, EULER, FOLD = range(3)
-
-
-class Owner(Protocol):
-    """Keeps the memory of a plan's arrays; `handle` is the plan in native code."""
-
-    @property
-    def handle(self) -> int:
-        """The address of the plan."""
-
-    def listed(self) -> list[int]:
-        """Return address and length of each array of `LISTED`."""
-
-    def passes(self) -> float:
-        """Return the predicted time of the plan, in passes over the full state."""
-
-
-class ListedCoefficients(NamedTuple):
-    """A coefficient program with lists of places, in which each number has a place of its own; see `Coefficients`.
-
-    The struct Instruction of planner/coefficients/program.hpp has the columns of `program`.
-
-    packed: the places of all steps' numbers.
-    """
-
-    program: Integers
-    places: NDArray[np.uint32]
-    incidence: NDArray[np.uint64]
-    packed: NDArray[np.uint32]
-
-
-class Memory:
-    """An array in memory of native code, which its owner keeps."""
-
-    def __init__(self, owner: object, address: int, count: int, kind: str) -> None:
-        self.owner, self._kind, self._count = owner, kind, count
-        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": f"<{kind}", "version": 3}
-
-    def array(self) -> NDArray[Any]:
-        """Return the array, without a copy."""
-        return np.asarray(self) if self._count else np.zeros(0, dtype=self._kind)
-
-
-class PlanArrays:
-    """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
-
-    owner: keeps the memory. handle: the struct PlanSteps in native code. found: address and length of each array.
-    num_operands: as in `Coefficients`. size: how many numbers there are while a CPU runs the coefficient program, the
-    operands included; `packed` are places among these.
-    staged: whether the state has several levels, so that not all steps run one behind the other.
-    """
-
-    steps: Integers
-    register_blocks: Integers
-    items: Integers
-    packed: NDArray[np.uint32]
-    words: NDArray[np.uint64]
-    values: NDArray[np.uint32]
-    patterns: NDArray[np.uint8]
-    pattern_ends: NDArray[np.uint64]
-    labels: NDArray[np.uint8]
-    label_ends: NDArray[np.uint64]
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
-
-    def __init__(
-        self, owner: Owner, handle: int, found: list[int], num_operands: int, size: int, program_bytes: int
-    ) -> None:
-        self.owner, self.handle = owner, handle
-        self.num_operands = num_operands
-        self.size = size
-        self.staged = False
-        self._program_bytes = program_bytes
-        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
-            setattr(self, name, made)
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of all arrays, and of the coefficient program."""
-        return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
-
-    @cached_property
-    def sweep_places(self) -> dict[int, int]:
-        """The place of each sweep among all sweeps, by the number of its step."""
-        numbers = np.flatnonzero(self.steps[:, KIND] == SWEEP).tolist()
-        return {number: place for place, number in enumerate(numbers)}
-
-    @cached_property
-    def listed(self) -> ListedCoefficients:
-        """The coefficient program as lists of places, which GPUs, descriptions and tests read; made by native code."""
-        return ListedCoefficients(*arrays_at(self.owner, LISTED, self.owner.listed()))
-
-    @cached_property
-    def passes(self) -> float:
-        """How long the plan takes as its planner predicts, in passes over the full state; for one device."""
-        return self.owner.passes()
-
-    @cached_property
-    def packed_ends(self) -> list[int]:
-        """Where the numbers of each step end among all of them."""
-        ends: list[int] = self.steps[:, PACKED].tolist()
-        return ends
-
-    def made_steps(self) -> tuple[Step, ...]:
-        """Return all steps; what a sweep consists of is made when it is asked for."""
-        kinds = enumerate(self.steps[:, KIND].tolist())
-        return tuple([PlannedSweep.of(self, number) if kind == SWEEP else self._step(number) for number, kind in kinds])
-
-    def _step(self, number: int) -> Step:
-        """Return a step that is not a sweep."""
-        row = self.steps[number].tolist()
-        kind = row[KIND]
-        if kind == _ZERO_FILL:
-            return ZeroFill(row[FRESH])
-        bits = self.bits(row[WORDS], row[BITS])
-        label = self._labels[row[LABEL]]
-        if kind == _BASIS_PERMUTATION:
-            return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
-        if kind == _INITIAL_AMPLITUDES:
-            return InitialAmplitudes(bits, row[HELD], label)
-        reads = self._reads(row[WORDS], row[BITS], row[READS])
-        return DenseMatrix(bits, reads, _when(row[MASK], row[VALUE]), label)
-
-    def made_blocks(self, begin: int, end: int) -> tuple[RegisterBlock, ...]:
-        """Return some register blocks with their items."""
-        rows = self.register_blocks[begin:end].tolist()
-        return tuple(RegisterBlock(wires_of(registers), self._items(first, last)) for registers, first, last in rows)
-
-    def packed_places(self) -> tuple[Integers, ...]:
-        """Return the entries of the coefficient buffer that each step is given."""
-        places = self.listed.packed.astype(np.int64)
-        return tuple(np.split(places, self.steps[:-1, PACKED])) if len(self.steps) else ()
-
-    def instructions(self) -> tuple[Product | Euler | Fold, ...]:
-        """Return the coefficient program."""
-        return tuple(self._instruction(*row) for row in self.listed.program.tolist())
-
-    def _instruction(
-        self,
-        kind: int,
-        count: int,
-        blocks: int,
-        size: int,
-        columns: int,
-        entries: int,
-        factors: int,
-        at: int,
-        bits: int,
-    ) -> Product | Euler | Fold:
-        def taken(*shape: int) -> Integers:
-            nonlocal at
-            begin, at = at, at + int(np.prod(shape))
-            return self.listed.places[begin:at].astype(np.int64).reshape(shape)
-
-        if kind == PRODUCT:
-            return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
-        if kind == EULER:
-            return Euler(taken(count, 4), bool(blocks))
-        words = -(-factors // 64)
-        rows = self.listed.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
-        unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
-        return Fold(unpacked.astype(np.float64), taken(count, factors))
-
-    def _items(self, first: int, last: int) -> tuple[Item, ...]:
-        return tuple(self._item(*row) for row in self.items[first:last].tolist())
-
-    def _item(
-        self,
-        kind: int,
-        num_bits: int,
-        num_reads: int,
-        words: int,
-        mask: int,
-        value: int,
-        pattern: int,
-        slot: int,
-        count: int,
-        to: int,
-        label: int,
-    ) -> Item:
-        when, name = _when(mask, value), self._labels[label]
-        if kind == PERMUTE:
-            return Permute(self.bits(words, num_bits), when, self._values(to, num_bits), name)
-        reads = self._reads(words, num_bits, num_reads)
-        if kind == DIAGONAL:
-            return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
-        return Mix(self.bits(words, num_bits), reads, when, self._patterns[pattern], Slot(slot, count), name)
-
-    def bits(self, at: int, count: int) -> tuple[int, ...]:
-        """Return index bits that stand as masks among the words."""
-        return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
-
-    def stored(self, tile: tuple[int, ...], at: int, count: int) -> tuple[int, ...]:
-        """Return the map by which a sweep writes its tile, whose columns stand among the words; () for that of `loads`.
-
-        They are those of the tile, or of all bits.
-        """
-        if count != len(tile):
-            return self.loads(at, count)
-        return columns_on(tile, self.words[at : at + count].tolist())
-
-    def loads(self, at: int, count: int) -> tuple[int, ...]:
-        """Return a map whose columns stand among the words; () if all bits stay."""
-        return tuple(self.words[at : at + count].tolist())
-
-    def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
-        return tuple(self.words[at + 2 * num_bits : at + 2 * num_bits + count].tolist())
-
-    def _values(self, at: int, num_bits: int) -> tuple[int, ...]:
-        return tuple(self.values[at : at + (1 << num_bits)].tolist())
-
-    @cached_property
-    def keys(self) -> list[Key]:
-        """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
-        out = np.empty(4, dtype=np.int64)
-        made = function("plan_keys")(self.handle, out.ctypes.data)
-        try:
-            words, count, ends, sweeps = out.tolist()
-            whole = Memory(self, words, count, "i8").array().tobytes()
-            bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
-        finally:
-            function("plan_free_keys")(made)
-        parts = iter([whole[begin:end] for begin, end in pairwise(bounds)])
-        return [next(parts) if kind == SWEEP else () for kind in self.steps[:, KIND].tolist()]
-
-    @cached_property
-    def _patterns(self) -> list[Pattern]:
-        return _parts(self.patterns, self.pattern_ends, bytes)
-
-    @cached_property
-    def _labels(self) -> list[str]:
-        return _parts(self.labels, self.label_ends, lambda text: str(text, "utf-8"))
-
-
-def arrays_at(owner: object, names: tuple[tuple[str, str, int], ...], found: list[int]) -> list[NDArray[Any]]:
-    """Return arrays in memory of native code, without copies.
-
-    owner: keeps the memory. names: name, type, and integers of a row. found: address and length of each.
-    """
-    made = []
-    for (_, kind, row), address, length in zip(names, found[::2], found[1::2], strict=True):
-        array = Memory(owner, address, length * row, kind).array()
-        made.append(array.reshape(-1, row) if row > 1 else array)
-    return made
-
-
-def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
-    """Return the byte strings that stand one behind the other."""
-    whole, bounds = data.tobytes(), [0, *ends.tolist()]
-    return [made(whole[begin:end]) for begin, end in pairwise(bounds)]
-
-
-def _when(mask: int, value: int) -> When:
-    return When(mask, value) if mask else ALWAYS
-
+__all__ = [
+    "Key",
+    "Memory",
+    "NativeCoefficients",
+    "PlanArrays",
+    "PlannedSweep",
+    "arrays_at",
+    "arrays_of",
+    "key_of",
+    "steps_of",
+]
 
 _MADE_LATER = frozenset({"tile", "numbers", "tables", "fresh", "load", "store"})
 
@@ -364,12 +85,12 @@ class PlannedSweep(Sweep):
         if name not in _MADE_LATER or self.arrays is None:
             raise AttributeError(name)
         row, put = self.arrays.steps[self.number].tolist(), object.__setattr__
-        put(self, "tile", wires_of(row[TILE]))
-        put(self, "numbers", row[NUMBERS])
-        put(self, "tables", row[TABLES])
-        put(self, "fresh", row[FRESH])
-        put(self, "load", self.arrays.loads(row[LOADS], row[LOAD_COUNT]))
-        put(self, "store", self.arrays.stored(self.tile, row[WORDS], row[BITS]))
+        put(self, "tile", wires_of(row[column.TILE]))
+        put(self, "numbers", row[column.NUMBERS])
+        put(self, "tables", row[column.TABLES])
+        put(self, "fresh", row[column.FRESH])
+        put(self, "load", self.arrays.loads(row[column.LOADS], row[column.LOAD_COUNT]))
+        put(self, "store", self.arrays.stored(self.tile, row[column.WORDS], row[column.BITS]))
         return getattr(self, name)
 
     @property
@@ -377,8 +98,8 @@ class PlannedSweep(Sweep):
         """The register blocks, in order."""
         if self._blocks is None:
             assert self.arrays is not None
-            begin, end = self.arrays.steps[self.number, BEGIN : END + 1].tolist()
-            object.__setattr__(self, "_blocks", self.arrays.made_blocks(begin, end))
+            begin, end = self.arrays.steps[self.number, column.BEGIN : column.END + 1].tolist()
+            object.__setattr__(self, "_blocks", _blocks(self.arrays, begin, end))
         assert self._blocks is not None
         return self._blocks
 
@@ -400,6 +121,63 @@ class PlannedSweep(Sweep):
     def __reduce__(self) -> tuple[object, ...]:
         """Copy and pickle it as a plain sweep, since another process has none of the plan's arrays."""
         return Sweep, _fields(self)
+
+
+def steps_of(arrays: PlanArrays) -> tuple[Step, ...]:
+    """Return all steps of a plan; what a sweep consists of is made when it is asked for."""
+    kinds = enumerate(arrays.steps[:, column.KIND].tolist())
+    return tuple([PlannedSweep.of(arrays, at) if kind == SWEEP else _step(arrays, at) for at, kind in kinds])
+
+
+def _step(arrays: PlanArrays, number: int) -> Step:
+    """Return a step that is not a sweep."""
+    row = arrays.steps[number].tolist()
+    kind = row[column.KIND]
+    if kind == ZERO_FILL:
+        return ZeroFill(row[column.FRESH])
+    bits, label = arrays.bits(row[column.WORDS], row[column.BITS]), arrays.labelled[row[column.LABEL]]
+    if kind == BASIS_PERMUTATION:
+        return BasisPermutation(bits, arrays.permuted(row[column.TO], row[column.BITS]), label)
+    if kind == INITIAL_AMPLITUDES:
+        return InitialAmplitudes(bits, row[column.HELD], label)
+    reads = arrays.reads(row[column.WORDS], row[column.BITS], row[column.READS])
+    return DenseMatrix(bits, reads, _when(row[column.MASK], row[column.VALUE]), label)
+
+
+def _blocks(arrays: PlanArrays, begin: int, end: int) -> tuple[RegisterBlock, ...]:
+    """Return some register blocks with their items."""
+    rows = arrays.register_blocks[begin:end].tolist()
+    return tuple(
+        RegisterBlock(wires_of(registers), tuple(_item(arrays, *row) for row in arrays.items[first:last].tolist()))
+        for registers, first, last in rows
+    )
+
+
+def _item(
+    arrays: PlanArrays,
+    kind: int,
+    num_bits: int,
+    num_reads: int,
+    words: int,
+    mask: int,
+    value: int,
+    pattern: int,
+    slot: int,
+    count: int,
+    to: int,
+    label: int,
+) -> Item:
+    when, name = _when(mask, value), arrays.labelled[label]
+    if kind == PERMUTE:
+        return Permute(arrays.bits(words, num_bits), when, arrays.permuted(to, num_bits), name)
+    reads = arrays.reads(words, num_bits, num_reads)
+    if kind == DIAGONAL:
+        return Diagonal(reads, when, arrays.pattern_of[pattern], Slot(slot, count), name)
+    return Mix(arrays.bits(words, num_bits), reads, when, arrays.pattern_of[pattern], Slot(slot, count), name)
+
+
+def _when(mask: int, value: int) -> When:
+    return When(mask, value) if mask else ALWAYS
 
 
 def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
@@ -451,7 +229,7 @@ class NativeCoefficients(Coefficients):
         """The instructions, in order."""
         if self._program is None:
             assert self.arrays is not None
-            object.__setattr__(self, "_program", self.arrays.instructions())
+            object.__setattr__(self, "_program", _instructions(self.arrays))
         assert self._program is not None
         return self._program
 
@@ -465,7 +243,7 @@ class NativeCoefficients(Coefficients):
         """For each step the entries of the buffer that it is given."""
         if self._packed is None:
             assert self.arrays is not None
-            object.__setattr__(self, "_packed", self.arrays.packed_places())
+            object.__setattr__(self, "_packed", _packed_places(self.arrays))
         assert self._packed is not None
         return self._packed
 
@@ -477,6 +255,44 @@ class NativeCoefficients(Coefficients):
     def __reduce__(self) -> tuple[object, ...]:
         """Copy and pickle them as plain numbers, as `PlannedSweep` is."""
         return Coefficients, (self.num_operands, self.program, self.packed)
+
+
+def _instructions(arrays: PlanArrays) -> tuple[Product | Euler | Fold, ...]:
+    """Return the coefficient program."""
+    return tuple(_instruction(arrays, *row) for row in arrays.listed.program.tolist())
+
+
+def _instruction(
+    arrays: PlanArrays,
+    kind: int,
+    count: int,
+    blocks: int,
+    size: int,
+    columns: int,
+    entries: int,
+    factors: int,
+    at: int,
+    bits: int,
+) -> Product | Euler | Fold:
+    def taken(*shape: int) -> Integers:
+        nonlocal at
+        begin, at = at, at + int(np.prod(shape))
+        return arrays.listed.places[begin:at].astype(np.int64).reshape(shape)
+
+    if kind == PRODUCT:
+        return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
+    if kind == EULER:
+        return Euler(taken(count, 4), bool(blocks))
+    words = -(-factors // 64)
+    rows = arrays.listed.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
+    unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
+    return Fold(unpacked.astype(np.float64), taken(count, factors))
+
+
+def _packed_places(arrays: PlanArrays) -> tuple[Integers, ...]:
+    """Return the entries of the coefficient buffer that each step is given."""
+    places = arrays.listed.packed.astype(np.int64)
+    return tuple(np.split(places, arrays.steps[:-1, column.PACKED])) if len(arrays.steps) else ()
 
 
 # Users see what an object is, not how it was made.

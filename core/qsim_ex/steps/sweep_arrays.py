@@ -10,7 +10,7 @@ import numpy as np
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.native.library import address, function
-from qsim_ex.steps.compiled import DIAGONAL, MIX, NAMES, PERMUTE, SWEEP
+from qsim_ex.steps.plan_arrays import DIAGONAL, MIX, NAMES, PERMUTE, SWEEP
 from qsim_ex.steps.step import Diagonal, Item, Mix, Permute, Slot, Sweep
 
 _FORMS = {name: (kind, row) for name, kind, row in NAMES}
@@ -47,7 +47,7 @@ class SweepArrays:
 
 
 class _Written:
-    """The rows of sweeps, written one behind the other; `NAMES` in `compiled` has their columns."""
+    """The rows of sweeps, written one behind the other; `NAMES` in `plan_arrays` has their columns."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[int, ...]] = []

@@ -17,7 +17,8 @@ from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, NativeSweep, encoded_p
 from qsim_ex.later import later
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, AmplitudeDtype, Amplitudes, Storage
-from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
+from qsim_ex.steps.compiled import PlannedSweep
+from qsim_ex.steps.plan_arrays import PlanArrays
 from qsim_ex.steps.step import Step, Sweep
 
 if TYPE_CHECKING:

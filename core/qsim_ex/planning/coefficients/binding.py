@@ -25,8 +25,9 @@ from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
-from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeCoefficients, PlanArrays
+from qsim_ex.steps.compiled import NativeCoefficients
 from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.plan_arrays import EULER, FOLD, KIND, PRODUCT, PlanArrays
 
 Complex = NDArray[np.complex128]
 
