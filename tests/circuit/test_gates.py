@@ -8,10 +8,10 @@ from qiskit.circuit.library import get_standard_gate_name_mapping
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import placed_gate
 from qsim_ex.circuit.gate import Gate
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import Entry, Known, letters
+from qsim_ex.circuit.placed_gate import placed_gate
 
 ROWS = [pytest.param(gate, id=name) for name, gate in GATES.items()]
 

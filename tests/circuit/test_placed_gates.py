@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
+from qsim_ex.circuit.placed_gate import on_arguments
 from qsim_ex.errors import WireError
 from qsim_ex.frameworks.read_gates import ReadGates, ReadRows
 

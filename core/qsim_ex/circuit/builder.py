@@ -1,6 +1,6 @@
 """The builder of circuits: gate by gate, with every argument checked.
 
-The roles of a gate's wires are in its row of the gate table (`placed`). Numbers are collected gate by gate, and
+The roles of a gate's wires are in its row of the gate table (`placed_gate`). Numbers are collected gate by gate, and
 computed at the end (`operands`). Blocks are opened and closed in `blocks`, matrices are appended in `matrix_builder`.
 """
 
@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit import check, many, quarters, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
-from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrix_builder import MatrixBuilder
+from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import (
     Initialize,
     Instruction,
@@ -32,6 +33,7 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
+from qsim_ex.circuit.placed_gate import PlacedGate, placed_gate, unknown
 from qsim_ex.errors import InvalidInput, ParameterError, WireError
 from qsim_ex.native import objects
 

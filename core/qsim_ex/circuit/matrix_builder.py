@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check, many
-from qsim_ex.circuit.circuit import OperandBuilder
 from qsim_ex.circuit.known_channels import checked_kraus, kind_of
 from qsim_ex.circuit.matrices import UnitaryMatrix, kept_pattern, kept_wires
+from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Instruction, Op, Pattern, When, mask_of
 from qsim_ex.errors import MatrixError
 

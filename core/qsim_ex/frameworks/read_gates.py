@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import on_arguments
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.many import RowGates
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.placed_gate import on_arguments
 from qsim_ex.circuit.quarters import QuarterKeys
 from qsim_ex.native.library import address, function
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.circuit import operations_of
 from qsim_ex.circuit.derivatives import add_at, slopes
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.operands import operations_of
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, SweptGate, Values
 
 Complex = NDArray[np.complex128]

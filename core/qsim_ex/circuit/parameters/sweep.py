@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import Circuit, OperandBuilder, operations_of
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.operands import OperandBuilder, operations_of
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.errors import ParameterError
 
