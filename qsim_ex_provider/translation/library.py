@@ -9,7 +9,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from qiskit.circuit import (
     AnnotatedOperation,
     Barrier,
@@ -45,15 +44,14 @@ from qiskit.circuit.library import (
 )
 from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
 from qiskit.quantum_info import Clifford, Operator
-from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex.errors import NotSupported, UnknownInstruction
-from qsim_ex.frameworks import GATES, simplified
+from qsim_ex.frameworks import simplified
 from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
 from qsim_ex_provider.saves.translation import emit_known, is_known
-from qsim_ex_provider.translation import control_flow
+from qsim_ex_provider.translation import control_flow, matrices, paulis
 from qsim_ex_provider.translation.noise import lindblad_of, of_operation
-from qsim_ex_provider.translation.place import Controls, Place, swaps
+from qsim_ex_provider.translation.place import Place
 from qsim_ex_provider.translation.translator import Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
@@ -91,7 +89,7 @@ def emit(operation: Any, place: Place, to: Translator) -> Any:
     if getattr(operation, "definition", None) is not None:
         to.circuit(operation.definition, place.wires, place.clbits, place.controls)
     elif hasattr(operation, "__array__"):
-        _matrix(operation, place, to)
+        matrices.matrix(operation, place, to)
     else:
         raise UnknownInstruction(
             f"{operation.name!r} has neither a definition nor a matrix; set its definition, or give it __array__."
@@ -107,12 +105,6 @@ def _from_aer(instruction: Any, place: Place, to: Translator) -> None:
             f"{instruction.name!r}; use Qiskit's instructions instead."
         )
     emit_known(instruction, place, to)
-
-
-def _matrix(gate: Any, place: Place, to: Translator) -> None:
-    matrix = np.asarray(gate.to_matrix() if hasattr(gate, "to_matrix") else gate)
-    controls = place.controls
-    to.builder.unitary(matrix, place.wires, controls=controls.wires, control_values=controls.values, name=gate.name)
 
 
 # --- what does nothing, measures, resets or saves -------------------------------------------------------------------
@@ -244,63 +236,6 @@ def _has_unbound(operation: Any) -> bool:
     return any(getattr(parameter, "parameters", None) for parameter in operation.params)
 
 
-# --- matrices, diagonals, multiplexers, permutations ----------------------------------------------------------------
-
-
-@emit.register(UnitaryGate)
-def _unitary(gate: UnitaryGate, place: Place, to: Translator) -> None:
-    _matrix(gate, place, to)
-    to.used.update(place.wires)
-
-
-@emit.register(DiagonalGate)
-def _diagonal(gate: DiagonalGate, place: Place, to: Translator) -> None:
-    _emit_diagonal(np.array(gate.params, dtype=np.complex128), place.wires, place.controls, to, gate.name)
-
-
-def _emit_diagonal(
-    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Translator, name: str
-) -> None:
-    to.builder.diagonal(entries, wires, controls=controls.wires, control_values=controls.values, name=name)
-    to.used.update(wires)
-
-
-@emit.register(UCGate)
-def _multiplexer(gate: UCGate, place: Place, to: Translator) -> None:
-    """Append a multiplexer: the first qubit is the target, and the others select."""
-    if gate.up_to_diagonal:  # then the gate does what its definition does, and not what its matrices say
-        to.circuit(gate.definition, place.wires, (), place.controls)
-    else:
-        _emit_multiplexer(np.array(gate.params, dtype=np.complex128), place, to, gate.name)
-
-
-@emit.register(UCPauliRotGate)
-def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Translator) -> None:
-    """Append a rotation of the first qubit about one axis, by an angle that the others select."""
-    angles = np.array(gate.params, dtype=np.float64)[:, None]
-    row = GATES[f"r{gate.rot_axes.lower()}"]
-    entries = row.entries(angles)
-    if gate.rot_axes == "Z":
-        _emit_diagonal(entries.reshape(-1), place.wires, place.controls, to, gate.name)
-    else:
-        _emit_multiplexer(entries.reshape(-1, 2, 2), place, to, gate.name)
-
-
-def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Translator, name: str) -> None:
-    target, selectors, controls = place.wires[:1], place.wires[1:], place.controls
-    to.builder.multiplexer(
-        matrices, selectors, target, controls=controls.wires, control_values=controls.values, name=name
-    )
-    to.used.update(place.wires)
-
-
-@emit.register(PermutationGate)
-def _permutation(gate: PermutationGate, place: Place, to: Translator) -> None:
-    """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
-    for a, b in swaps([int(p) for p in gate.pattern]):
-        to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
-
-
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
@@ -335,50 +270,14 @@ def _holds_amplitudes(operation: StatePreparation) -> bool:
     return len(parameters) == 1 << operation.num_qubits and not isinstance(parameters[0], str)
 
 
-# --- Pauli products -------------------------------------------------------------------------------------------------
+# --- matrices and Pauli products ------------------------------------------------------------------------------------
 
-
-@emit.register(PauliGate)
-def _pauli(gate: PauliGate, place: Place, to: Translator) -> None:
-    for letter, wire in zip(reversed(gate.params[0]), place.wires, strict=True):
-        if letter != "I":
-            to.gate(letter.lower(), (wire,), place.controls)
-
-
-@emit.register(PauliEvolutionGate)
-def _evolution(gate: PauliEvolutionGate, place: Place, to: Translator) -> None:
-    """Append the rotations of the gate's product formula, each in one piece instead of a ladder of CX."""
-    formula = gate.synthesis
-    plain = isinstance(formula, ProductFormula) and formula._atomic_evolution is None
-    terms = formula.expand(gate) if plain else []
-    if plain and all(set(letters) <= set("IXYZ01") for letters, _, _ in terms):
-        for letters, qubits, angle in terms:
-            _rotate(letters, tuple(place.wires[q] for q in qubits), to.number(angle), place.controls, to)
-    else:
-        to.circuit(gate.definition, place.wires, (), place.controls)
-    to.used.update(place.wires)
-
-
-def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Translator) -> None:
-    """Append exp(−i·angle/2·P); a letter 0 or 1 of P is a projector, which is a control with this value."""
-    projected = [(w, int(letter)) for letter, w in zip(letters, wires, strict=True) if letter in "01"]
-    acting = [(w, letter) for letter, w in zip(letters, wires, strict=True) if letter not in "01"]
-    values = sum(value << k for k, (_, value) in enumerate(projected))
-    controls = controls.and_(tuple(w for w, _ in projected), values)
-    to.builder.pauli_rotation(
-        angle,
-        "".join(letter for _, letter in acting),
-        [w for w, _ in acting],
-        controls=controls.wires,
-        control_values=controls.values,
-    )
-
-
-def _product_rotation(gate: Any, place: Place, to: Translator) -> None:
-    letters = gate.pauli().to_label().lstrip("-+")[::-1]
-    _rotate(letters, place.wires, to.number(gate.params[0]), place.controls, to)
-    to.used.update(place.wires)
-
-
+emit.register(UnitaryGate, matrices.unitary)
+emit.register(DiagonalGate, matrices.diagonal)
+emit.register(UCGate, matrices.multiplexer)
+emit.register(UCPauliRotGate, matrices.multiplexed_rotation)
+emit.register(PermutationGate, matrices.permutation)
+emit.register(PauliGate, paulis.pauli)
+emit.register(PauliEvolutionGate, paulis.evolution)
 if hasattr(qiskit_library, "PauliProductRotationGate"):  # Qiskit has it since 2.4
-    emit.register(qiskit_library.PauliProductRotationGate, _product_rotation)
+    emit.register(qiskit_library.PauliProductRotationGate, paulis.product_rotation)

@@ -7,13 +7,13 @@ import pytest
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan
 from qsim_ex.kernels.cuda.interpret.programs import SweepPrograms
 from qsim_ex.kernels.cuda.launch.first_launches import _KeptLaunches
-from qsim_ex.planning.compiled import _Planner
+from qsim_ex.planning.compiled import Planner
 from qsim_ex.planning.form import FormInMaking
 from qsim_ex.steps.sweep_arrays import SweepArrays
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("owner", [EncodedPlan, SweepPrograms, _KeptLaunches, _Planner, FormInMaking, SweepArrays])
+@pytest.mark.parametrize("owner", [EncodedPlan, SweepPrograms, _KeptLaunches, Planner, FormInMaking, SweepArrays])
 def test_an_owner_that_ctrl_c_met_before_it_began_ends_in_silence(owner: type) -> None:
     """An object whose `__init__` has not run has no memory to give back, and says nothing when it ends."""
     owner.__new__(owner).__del__()

@@ -179,7 +179,7 @@ def coarse_sum(patch: pytest.MonkeyPatch) -> None:
 def edited(patch: pytest.MonkeyPatch, kind: str, edit: Callable[[Plan], Plan]) -> None:
     """Edit each plan of a kind, "linear" or "far parities", that native code has made."""
     from qsim_ex.execution import prepare
-    from qsim_ex.planning.compiled import compiled_plan, compiled_stages
+    from qsim_ex.planning.planner import compiled_plan, compiled_stages
 
     for keeps in (prepare.plan_of, prepare.plans_of):  # plans that were made before stay right
         instead(patch, keeps, keeps.__wrapped__)  # type: ignore[attr-defined]

@@ -9,7 +9,6 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.request import Limits
 from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:
@@ -46,12 +45,6 @@ class Assignment:
     def grows(self) -> bool:
         """Whether the state is in one piece on a device on which states grow."""
         return self.device.grows and self.deployment.in_one_piece
-
-    def limits(self, options: Options) -> Limits:
-        """Return the bytes that the options allow on each device and on the host; None if they set no limit."""
-        if options.max_memory is None and options.max_host_memory is None:
-            return None
-        return self.free, self.host_free if options.max_host_memory is None else options.host_limit
 
     @property
     def needed(self) -> int:

@@ -217,6 +217,12 @@ class Options:
         """The option `max_host_memory` in bytes, where it is given."""
         return size_in_bytes("max_host_memory", self.max_host_memory, 0)
 
+    def limits(self, free: int, host_free: int) -> tuple[int, int] | None:
+        """Return the bytes that are allowed on each device and on the host, of those that are free; None for all."""
+        if self.max_memory is None and self.max_host_memory is None:
+            return None
+        return free, host_free if self.max_host_memory is None else self.host_limit
+
     @property
     def divides(self) -> bool:
         """Whether a state is demanded in several pieces."""

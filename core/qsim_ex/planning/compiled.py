@@ -1,12 +1,11 @@
 """`make_plan` in native code: what Python gives to core/native/planner/plan.cpp, and gets from it.
 
 Native code reads the instructions, works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
-and its arrays become a `Plan` without being copied.
+and keeps the arrays that `planner` makes a `Plan` of.
 """
 
 from __future__ import annotations
 
-import itertools
 import random
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
@@ -21,11 +20,8 @@ from qsim_ex.native.library import REFUSED, address, function, refusal, unchecke
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.precision import SINGLE
-from qsim_ex.steps.compiled import NativeCoefficients, steps_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.plan_arrays import LISTED, NAMES, Memory, PlanArrays
-from qsim_ex.steps.step import Step
 
 if TYPE_CHECKING:
     from qsim_ex.planning.cost import rates as known_rates
@@ -72,102 +68,10 @@ _UNBOUNDED = -1
 _WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
 """What native code returns while it waits to read on, and of plans that cannot be made."""
 
-_NO_MOTION, _EXCHANGE, _MIGRATION = range(3)
-
 Integers = NDArray[np.int64]
 
 
-def compiled_plan(
-    instructions: tuple[Unitary, ...],
-    num_wires: int,
-    start: Layout,
-    shape: Shape,
-    fresh: int,
-    place: bool,
-) -> Plan:
-    """Return the plan of `make_plan` for a state on one device. `shape` is fitted to it by this function."""
-    fitted = shape.fit(num_wires)
-    tries = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
-    choices = lows(num_wires, fitted.low) + lows(num_wires, fitted.fewer) if tries else ()
-    planner = _planned(instructions, num_wires, start, fitted, fresh, choices)
-    arrays, (flip, end_flip, *changes, low) = planner.arrays()
-    reordered, floats, linear = map(bool, changes)
-    moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
-    named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
-    steps = steps_of(arrays)
-    return Plan(
-        num_wires=num_wires,
-        stages=(Stage(steps, fresh=fresh),) if steps else (),
-        start=moved,
-        end=Layout(tuple(arrays.end.tolist()), end_flip),
-        coefficients=NativeCoefficients.of(arrays),
-        shape=fitted if low == fitted.low else fitted.narrow(),
-        num_gates=len(instructions),
-        made_from=(instructions, num_wires, start, shape, fresh, *_marks(shape), *named),
-        levels=Levels(num_wires),
-        fresh=fresh,
-    )
-
-
-def compiled_stages(
-    instructions: tuple[Unitary, ...],
-    num_wires: int,
-    start: Layout,
-    shape: Shape,
-    fresh: int,
-    levels: Levels,
-    place: bool,
-) -> Plan:
-    """Return the plan of `make_plan` for a state on several levels. `shape` is fitted to a sub state vector."""
-    fitted = shape.fit(levels.local)
-    choices = lows(num_wires, fitted.low) if fresh == (1 << num_wires) - 1 else ()
-    planner = _planned(instructions, num_wires, start, fitted, fresh, choices, levels, place)
-    arrays, (flip, end_flip, *_) = planner.arrays()
-    arrays.staged = True
-    rows, parities, left = planner.stages()
-    return Plan(
-        num_wires=num_wires,
-        stages=_stages(rows, steps_of(arrays)),
-        start=Layout(tuple(arrays.start.tolist()), flip),
-        end=Layout(tuple(arrays.end.tolist()), end_flip),
-        coefficients=NativeCoefficients.of(arrays),
-        shape=fitted,
-        num_gates=len(instructions),
-        made_from=(
-            *(instructions, num_wires, start, shape, fresh, *_marks(shape), levels, place),
-            *((shape.stays, "far parities") if parities else ()),
-        ),
-        levels=levels,
-        fresh=fresh,
-        left=left,
-    )
-
-
-def _marks(shape: Shape) -> tuple[str, ...]:
-    """Return what a plan's key needs to know of its shape and the representation of the shape does not show."""
-    return *(() if shape.relabels else ("ordered",)), *(f"without {name}" for name in shape.left_out)
-
-
-def _stages(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:
-    """Return the stages of some steps; the integers of `rows` are those of `Planner::stages` in plan.hpp."""
-    integers = iter(rows)
-
-    def some(count: int) -> tuple[int, ...]:
-        return tuple(itertools.islice(integers, count))
-
-    found, begin = [], 0
-    for end in integers:
-        fresh, kind, count = some(3)
-        flat = some(2 * count)
-        swaps = tuple(zip(flat[::2], flat[1::2], strict=True))
-        bits = some(next(integers))
-        motion = {_NO_MOTION: None, _EXCHANGE: Exchange(swaps), _MIGRATION: Migration(bits, swaps)}[kind]
-        found.append(Stage(steps[begin:end], motion, fresh))
-        begin = end
-    return tuple(found)
-
-
-def _planned(
+def planned(
     instructions: tuple[Unitary, ...],
     num_wires: int,
     start: Layout,
@@ -176,7 +80,7 @@ def _planned(
     choices: tuple[int, ...],
     levels: Levels | None = None,
     place: bool = False,
-) -> _Planner:
+) -> Planner:
     """Return a planner that is done. choices: of the lowest bits of a new state, which it may try."""
     tried = np.array(choices, dtype=np.int64)
     above = None if levels is None else _on_levels(levels, fitted, place)
@@ -201,7 +105,7 @@ def _planned(
             *(() if levels is None else _rates(levels)),
         ]
     )
-    planner = _Planner(instructions, given, rates)
+    planner = Planner(instructions, given, rates)
     planner.run(num_wires if levels is None else levels.local)
     return planner
 
@@ -259,7 +163,7 @@ def worked(handle: int, kind: Literal["plan", "form", "writer"]) -> int:
     return int(state)
 
 
-class _Planner:
+class Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins

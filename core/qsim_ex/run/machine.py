@@ -118,9 +118,9 @@ class Machine:
         if self.batched:
             states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
         else:
-            where, options = self.where, self._options
-            how = where.deployment
-            states = BatchOfOne(KINDS[how.kind].create(how, where.devices, self.dtype, where.limits(options)))
+            where, how = self.where, self.where.deployment
+            limits = self._options.limits(where.free, where.host_free)
+            states = BatchOfOne(KINDS[how.kind].create(how, where.devices, self.dtype, limits))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states

@@ -138,7 +138,9 @@ def begun(where: Assignment, options: Options, initial: int | NDArray[np.complex
     Raises `OutOfMemory`; no memory stays allocated then.
     """
     deployment = where.deployment
-    made = KINDS[deployment.kind].create(deployment, where.devices, options.dtype, where.limits(options))
+    made = KINDS[deployment.kind].create(
+        deployment, where.devices, options.dtype, options.limits(where.free, where.host_free)
+    )
     if isinstance(initial, int):  # so far only amplitude 0 is written
         made.layout = replace(made.layout, flip=initial)
         return made

@@ -29,7 +29,7 @@ from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning import compiled as planner
-from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.planner import compiled_plan, make_plan
 from qsim_ex.precision import BY_DTYPE, PRECISIONS
 from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Slot, Sweep
 
@@ -128,7 +128,7 @@ def subspaces():
             everything = (1 << WIRES) - 1
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
-                plan = planner.compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
+                plan = compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
             assert plan.made_from[-1] == "linear"
             texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]
         drawn = [mapped(sweep, seed) for seed, sweep in enumerate(extremes(dtype))]

@@ -13,7 +13,7 @@ from benchmarks.families import FAMILIES
 from qsim_ex.errors import Cancelled
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.coefficients.binding import fill
-from qsim_ex.planning.compiled import compiled_plan
+from qsim_ex.planning.planner import compiled_plan
 from qsim_ex.steps import Euler, Fold, Layout, Product
 from tools.drawn_plans import REAL_SHAPES, case
 

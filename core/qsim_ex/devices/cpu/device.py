@@ -133,7 +133,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         0.58 of it on a state that was there before (decision 0039).
         """
         storage = STORAGE[np.dtype(dtype)]
-        tile, low = (size.bit_length() - 1 for size in map(storage.count, (_TILE_BYTES, _PIECE_BYTES)))
+        tile, low = [size.bit_length() - 1 for size in map(storage.count, (_TILE_BYTES, _PIECE_BYTES))]
         return Shape(
             tile=tile,
             registers=tile,

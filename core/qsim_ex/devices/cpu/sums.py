@@ -137,8 +137,9 @@ def _run_marginals(
     """
     rows, named = state.size >> num_bits, np.array(bits, dtype=np.int64)
     out = np.zeros((rows, 1 << share, 1 << len(bits)), dtype=np.float64)
+    single = _single(state)
     form = _Marginal(num_bits, width, share, when.mask, when.value, len(bits), address(named))
-    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    given = address(state), single, ctypes.addressof(form), address(out)
     each = (1 << num_bits) // units
     in_ranges(unchecked("marginals"), *given, size=rows * units, each=each, threads=threads)
     return out

@@ -17,8 +17,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.planning import compiled as planning
-from qsim_ex.planning.compiled import compiled_plan
-from qsim_ex.planning.planner import bind
+from qsim_ex.planning.planner import bind, compiled_plan
 from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
