@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,14 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit import check
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.comm import connection
 from qsim_ex.comm.agreed import asked_of, require_same
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError, other_circuit
+from qsim_ex.errors import CircuitError, NotSupported, StateError, other_circuit
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
-from qsim_ex.observe import sampling
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
@@ -33,9 +31,9 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.state import basis
 from qsim_ex.state.amplitude_slice import AmplitudeSlice
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
+from qsim_ex.state.measuring import Measuring
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
 from qsim_ex.state.sub_states import SubStateVectors
@@ -43,11 +41,9 @@ from qsim_ex.state.wiring import Wiring
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
-Collapse = Literal["normalise", "none", "reset"]
-
 
 @with_options(Options, but=("checkpoint", "checkpoint_every"))
-class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
+class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 
     Arguments and results are in wires: bit w of a basis value is wire w. The index bit of each wire is in `layout`
@@ -205,55 +201,6 @@ class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
         builder.unitary(matrix, wires, controls=controls, control_values=control_values)
         return self.apply(builder.build())
 
-    # --- chance ----------------------------------------------------------------------------------------------------
-
-    def measure(
-        self,
-        wires: Sequence[int],
-        *,
-        seed: int | None = None,
-        random: float | None = None,
-        collapse: Collapse = "normalise",
-    ) -> int:
-        """Measure wires and return their value, bit k being ``wires[k]``.
-
-        random: a number in [0, 1) in place of a seed. collapse: 'normalise' projects the state on the value
-        found, 'reset' also puts the measured wires into |0>, 'none' leaves the state unchanged.
-        """
-        with self._guard:
-            wires = basis.order(wires, self.num_wires, "measure")
-            known_mode(collapse)
-            if random is None:
-                random = float(sampling.uniforms(*self._key(seed), 1)[0])
-            if not 0 <= random < 1:
-                raise OptionError(f"expected random >= 0 and < 1, got random={random!r}; pass a seed, or random=0.5.")
-            value = sampling.draw_wires(self._placement, wires, random)
-            self.collapse(wires, value, collapse)
-            return value
-
-    def collapse(self, wires: Sequence[int], bits: int | Sequence[int], mode: Collapse = "normalise") -> float:
-        """Project wires on a value (an integer, bit k being ``wires[k]``, or a 0 or 1 for each).
-
-        Return the value's probability. Modes as in `measure`. Raises `StateError` if the probability is 0.
-        """
-        with self._guard:
-            wires = basis.order(wires, self.num_wires, "collapse")
-            value = basis.bits(bits, len(wires), "collapse")
-            known_mode(mode)
-            when = at.held(ALWAYS, wires, value)
-            weight = float(self._placement.marginal((), when)[0])
-            if weight == 0:
-                raise StateError(
-                    f"wires {list(wires)} are never found at {value:0{len(wires)}b}: its probability is 0."
-                )
-            probability = weight / self._placement.norm_squared()
-            if mode != "none":
-                self._placement.scale(when, weight**-0.5, 0.0)
-            if mode == "reset":  # only one value of these wires is left, so an X on those at 1 is enough
-                self._placement.layout = at.inverted(self.layout, when.value)
-                self._touched &= ~mask_of(wires)
-            return probability
-
     # --- amplitudes as arrays --------------------------------------------------------------------------------------
 
     def own_slices(self) -> tuple[AmplitudeSlice, ...]:
@@ -370,9 +317,3 @@ class StateVector(Wiring, SubStateVectors, Questions, MemoryLender):
     def _release(self) -> None:
         self._drop()
         self._placement.release()
-
-
-def known_mode(mode: str) -> None:
-    """Raise `OptionError` unless a mode of collapsing is known."""
-    if mode not in ("normalise", "none", "reset"):
-        raise OptionError(f"expected collapse to be 'normalise', 'none' or 'reset', got {mode!r}.")

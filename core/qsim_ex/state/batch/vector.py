@@ -23,8 +23,9 @@ from qsim_ex.state import basis
 from qsim_ex.state.batch.evolution import BatchedWork
 from qsim_ex.state.batch.questions import BatchedQuestions
 from qsim_ex.state.initial import adopt, checked_rows, fresh_rows, require_state_options, row_values, with_room
+from qsim_ex.state.measuring import Collapse, known_mode
 from qsim_ex.state.memory_owner import MemoryLender
-from qsim_ex.state.vector import Collapse, StateVector, known_mode
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
 
 
