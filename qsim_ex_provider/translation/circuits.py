@@ -9,7 +9,7 @@ controlled circuit is a circuit of controlled gates.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -31,13 +31,13 @@ from qsim_ex.frameworks import (
     Values,
     binding_groups,
     digest,
-    stacked,
     thresholds,
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
+from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
@@ -287,29 +287,3 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
         else:
             return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
-
-
-class NamedSweep(NamedTuple):
-    """A sweep whose values may be replaced, and of each of its columns the name of the parameter."""
-
-    sweep: ParameterSweep
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, sweep: ParameterSweep, arrays: Sequence[Values], columns: ParameterColumns) -> NamedSweep | None:
-        """Return a sweep with its names; None if one of its columns, `arrays`, is not that of one parameter."""
-        names = {id(column): name for name, column in columns.columns.items()}
-        if len(names) < len(columns.columns):  # two parameters have the same array
-            return None
-        named = [names[id(array)] for array in arrays if id(array) in names]
-        return None if len(named) < len(arrays) else cls(replace(sweep, columns=None), tuple(named))
-
-    def with_values(self, columns: ParameterColumns) -> ParameterSweep | None:
-        """Return the sweep with other values; None if one is not finite, for which a translation has the words."""
-        values = columns.columns
-        found = stacked(list(values.values()), columns.count)
-        if not np.isfinite(found).all():
-            return None
-        if self.names != (*values,):
-            found = stacked([values[name] for name in self.names], columns.count)
-        return ParameterSweep(self.sweep.template, columns.count, self.sweep.swept, found)

@@ -23,7 +23,7 @@ from qsim_ex.circuit.ops import ALWAYS, Op, When
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import NotSupported, StateError
-from qsim_ex.observe import expectation, sampling
+from qsim_ex.observe import drawn_wires, expectation, sampling
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.single import Single
@@ -196,7 +196,7 @@ class Contract:
         found = sampling.draw(case.placement, numbers, norms.append)
         case.close(norms, [ends[-1]])
         assert found.tolist() == [np.count_nonzero(ends <= u * ends[-1]) for u in numbers]
-        assert sampling.draw_wires(case.placement, range(case.n), numbers[0]) == found[0]
+        assert drawn_wires.draw_wires(case.placement, range(case.n), numbers[0]) == found[0]
         case.unchanged()
 
     @asked

@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.circuit.ops import When
 from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool, shots
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.index_bits import held
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -150,10 +149,10 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
     high = n - placement.searched_bits(len(numbers))  # wires that are drawn by marginals; the others by amplitudes
     first = high if high <= most else (high - 1) % most + 1
     weights = placement.marginal(range(n - first, n))
-    norm = _norm(weights)
+    norm = norm_of(weights)
     if check is not None:
         check(norm)
-    values, rest = _choose(weights, numbers * norm, threads)
+    values, rest = choose_on(weights, numbers * norm, threads)
     for below in range(n - first, n - high, -most):
         values, rest = _by_marginals(placement, values, rest, below, most)
     if high < n:
@@ -161,7 +160,7 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
     return values
 
 
-def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
+def choose_on(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
     """Return where targets fall on the running sum of weights, and how far they reach into that weight."""
     ends = shots.running_sums(np.ascontiguousarray(weights))
     targets = np.ascontiguousarray(targets)
@@ -177,7 +176,7 @@ def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values,
 
 def chosen(weights: Floats, numbers: Floats) -> tuple[Values, Floats]:
     """Return where numbers in [0, 1) fall on the running sum of weights, and what is left of them, in [0, 1) again."""
-    found, rest = _choose(weights, numbers * _norm(weights))
+    found, rest = choose_on(weights, numbers * norm_of(weights))
     return found, np.clip(rest / weights[found], 0, np.nextafter(1.0, 0.0))
 
 
@@ -197,7 +196,7 @@ def _by_marginals(
     for begin, end in pairwise(runs):
         prefix = int(prefixes[begin])
         weights = placement.marginal(range(below - wires, below), When(mask, prefix << below))
-        found, left[begin:end] = _choose(weights, rest[begin:end])
+        found, left[begin:end] = choose_on(weights, rest[begin:end])
         values[begin:end] = prefix << wires | found
     return values, left
 
@@ -228,7 +227,7 @@ def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
         runs = _runs(rows)
         drawn = rows[runs[:-1]]
         return states.search(drawn, n, np.zeros_like(drawn), runs, numbers * norms)
-    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms)
+    prefixes, rest = choose_in_rows(weights, rows, numbers * norms)
     keys = rows << n - low | prefixes
     order = np.argsort(keys, kind="stable")
     runs = _runs(keys[order])
@@ -256,24 +255,8 @@ def draw_states(
     return np.concatenate([draw(states.row(row), part) for row, part in enumerate(parts)])
 
 
-def draw_wires_rows(states: States, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
-    """Return for each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` does.
-
-    Also return the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.
-    """
-    weights = states.marginals(wires)
-    norms = weights.sum(axis=1)
-    every = np.arange(states.rows)
-    if not (norms.min() > 0 and norms.max() < np.inf):
-        raise StateError(
-            "a state whose squared norm is 0 or not finite cannot be measured; set normalised amplitudes first."
-        )
-    values, _ = _choose_in_rows(weights, every, numbers * norms)
-    return values, weights[every, values], norms
-
-
-def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
-    """Return what `_choose` does, for targets with a row of weights each, by bisection of all targets at once."""
+def choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
+    """Return what `choose_on` does, for targets with a row of weights each, by bisection of all targets at once."""
     ends = np.cumsum(weights, axis=1)
     below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
     found = np.zeros(len(rows), dtype=np.int64)
@@ -284,26 +267,7 @@ def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Val
     return found, below - np.where(found > 0, ends[rows, found - 1], 0)
 
 
-def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int:
-    """Return the value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
-
-    The wires are drawn from the last to the first, a group at a time. For all wires in their order this is the
-    shot that `draw` gives for the same number.
-    """
-    most = placement.marginal_wires
-    weights = placement.marginal(wires[max(0, len(wires) - most) :])
-    value, when, rest = 0, ALWAYS, np.array([number * _norm(weights)])
-    for end in range(len(wires), 0, -most):
-        group = wires[max(0, end - most) : end]
-        if when.mask:
-            weights = placement.marginal(group, when)
-        found, rest = _choose(weights, rest)
-        value = value << len(group) | int(found[0])
-        when = held(when, group, int(found[0]))
-    return value
-
-
-def _norm(weights: Floats) -> float:
+def norm_of(weights: Floats) -> float:
     """Return the sum of weights; raises `StateError` if no value can be drawn from them."""
     norm = float(weights.sum())
     if not 0 < norm < np.inf:

@@ -27,9 +27,10 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged, sums
 from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
 from qsim_ex.placement.divided.summed import summed
-from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
+from qsim_ex.placement.exchange.between_ranks import RankLinks
 from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
 from qsim_ex.placement.exchange.links import staging as links_staging
+from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest

@@ -26,9 +26,9 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import narrowed
-from qsim_ex.placement.exchange.between_ranks import staging
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
+from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest

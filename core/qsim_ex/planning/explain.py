@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.display.amounts import human, whole
@@ -13,24 +11,13 @@ from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import passes, stage_costs
-from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
+from qsim_ex.planning.cost.summary import PlanSummary, summary
+from qsim_ex.planning.step_words import bits_in_words, step_lines
 from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
-from qsim_ex.steps.step import (
-    BasisPermutation,
-    DenseMatrix,
-    InitialAmplitudes,
-    Item,
-    RegisterBlock,
-    Step,
-    Sweep,
-    ZeroFill,
-)
 
 __all__ = ["PlanSummary", "explain", "predicted_runs", "summary"]
-
-_MOST_LABELS = 6
 
 
 def explain(
@@ -61,7 +48,7 @@ def explain(
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, plan.num_wires, precision, plan.shape.block, register_blocks)
+        lines += step_lines(number, step, plan.num_wires, precision, plan.shape.block, register_blocks)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
@@ -104,7 +91,7 @@ class _Levelled:
             *(line for number, group in enumerate(passes(plan.stages), 1) for line in self._pass(number, group)),
             f"wires on index bits at the end: {_ordering(plan.end)}",
             *(
-                [f"zero wherever one of them is 1, and not written: index bits {_bits(wires_of(plan.left))}"]
+                [f"zero wherever one of them is 1, and not written: index bits {bits_in_words(wires_of(plan.left))}"]
                 if plan.left
                 else []
             ),
@@ -163,7 +150,9 @@ class _Levelled:
                     f"{human(cost.sent)} from or to one: {_seconds(cost.moving)}"
                 )
             away = motion.bits[levels.local + levels.peers : self.plan.num_wires - levels.ranks]
-            lines.append(f"  migration: index bits {_bits(away)} stay on the host, one window for each of their values")
+            lines.append(
+                f"  migration: index bits {bits_in_words(away)} stay on the host, one window for each of their values"
+            )
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
             levels = self.plan.levels
@@ -186,7 +175,7 @@ class _Levelled:
         for step in stage.steps:
             self.step += 1
             sizes = self.plan.levels.local, self.precision, self.plan.shape.block
-            text = _step(self.step, step, *sizes, self.register_blocks)
+            text = step_lines(self.step, step, *sizes, self.register_blocks)
             lines += [f"  {line}" for line in text]
         return lines
 
@@ -245,59 +234,3 @@ def _ordering(layout: Layout) -> str:
         return "in order" if len(layout) else "none"
     marks = [f"{wire}{chr(39) * (layout.flip >> bit & 1)}" for bit, wire in enumerate(layout.wires())]
     return " ".join(reversed(marks))
-
-
-def _step(number: int, step: Step, num_bits: int, precision: Precision, block: float | None, listed: bool) -> list[str]:
-    cost = step_cost(step, num_bits, precision, block)
-    size = f"{human(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
-    match step:
-        case ZeroFill(fresh):
-            return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human(cost.bytes)}"]
-        case Sweep(tile, register_blocks, numbers, tables, fresh):
-            grown = [bit for bit in tile if fresh >> bit & 1]
-            growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
-            found = [(bit, mask) for bit, mask in zip(tile, step.loads(tile), strict=True) if mask != 1 << bit]
-            read = f"; read with directions {' '.join(f'{bit}={_sum(mask)}' for bit, mask in found)}" if found else ""
-            both = zip(tile, step.loads(tile), step.stores(tile), strict=True)
-            moves = [(bit, to) for bit, old, to in both if old != to]
-            moved = f"; written back with bits {' '.join(f'{bit}→{_sum(to)}' for bit, to in moves)}" if moves else ""
-            counts = f"{numbers} numbers, {tables} table entries"
-            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{read}{moved}"
-            return [head, *(_register_block(one) for one in register_blocks if listed)]
-        case DenseMatrix(bits, _, _, label):
-            return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]
-        case BasisPermutation(bits, _, label):
-            return [f"{number:3} shuffle {label} on bits {_bits(bits)}; {size}"]
-        case InitialAmplitudes(bits, _, label):
-            return [f"{number:3} spread  {label} on bits {_bits(bits)}; {size}"]
-        case _:
-            assert_never(step)
-
-
-def _register_block(block: RegisterBlock) -> str:
-    return f"      registers {_bits(block.registers)}: {_items(block.items)}"
-
-
-def _items(items: tuple[Item, ...]) -> str:
-    if not items:
-        return "(only moves bits)"
-    counts = Counter(item.label or type(item).__name__.lower() for item in items)
-    shown = [f"{label} ×{n}" if n > 1 else label for label, n in counts.most_common(_MOST_LABELS)]
-    return ", ".join(shown) + (f" and {len(counts) - _MOST_LABELS} more kinds" if len(counts) > _MOST_LABELS else "")
-
-
-def _sum(mask: int) -> str:
-    """Return a direction as the bits that flip together: 3⊕7."""
-    return "⊕".join(map(str, wires_of(mask)))
-
-
-def _bits(bits: tuple[int, ...]) -> str:
-    """Return bits as ranges: 0-4,9,11-13."""
-    parts = []
-    bits = tuple(sorted(bits))
-    start = 0
-    for k in range(1, len(bits) + 1):
-        if k == len(bits) or bits[k] != bits[k - 1] + 1:
-            parts.append(str(bits[start]) if k - start == 1 else f"{bits[start]}-{bits[k - 1]}")
-            start = k
-    return ",".join(parts)

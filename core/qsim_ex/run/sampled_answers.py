@@ -18,7 +18,7 @@ from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import Request
 from qsim_ex.run.saved_values import SavedRows, SavedSizes, SavedValues, bytes_of, saved_values
 from qsim_ex.stabilizer.parities import Parity
-from qsim_ex.stabilizer.translation import Translation
+from qsim_ex.stabilizer.stim_circuit import Translation
 from qsim_ex.stabilizer.values import SavedPoint
 
 Bits = NDArray[np.uint8]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.stabilizer.gates import stim_module
-from qsim_ex.stabilizer.translation import ShotPaulis, Translation
+from qsim_ex.stabilizer.stim_circuit import ShotPaulis, Translation
 
 Bits = NDArray[np.uint8]
 

@@ -5,7 +5,7 @@ What is no Clifford gate, Pauli channel, measurement, reset, or Pauli gate under
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn, assert_never
@@ -40,6 +40,7 @@ from qsim_ex.stabilizer.misreadings import Misreadings
 from qsim_ex.stabilizer.operations import OnWires, Recogniser
 from qsim_ex.stabilizer.parities import ZERO, Condition, Parity, Test, condition_of, value_of
 from qsim_ex.stabilizer.questions import at_the_end, is_random
+from qsim_ex.stabilizer.stim_circuit import LateMeasurement, ShotPaulis, Translation
 from qsim_ex.stabilizer.values import SavedPoint, Values
 
 if TYPE_CHECKING:
@@ -53,26 +54,6 @@ _WIDEST_STATE = 12
 """The most wires of amplitudes that are looked at."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Translation:
-    """A circuit for Stim.
-
-    texts: its instructions, in pieces. between: what is done between two pieces, in some shots. records: how many it
-    makes. clbits: each classical bit at its end. saves: what is saved, and where. observables: the value of each
-    observable at the end. recorded: for each label the bits of each value that every shot records. read: the groups of
-    bits whose misreading Stim does.
-    """
-
-    texts: tuple[str, ...]
-    between: tuple[ShotPaulis, ...]
-    records: int
-    clbits: tuple[Parity, ...]
-    saves: tuple[SavedPoint, ...]
-    observables: tuple[SavedPoint, ...]
-    recorded: Mapping[str, list[list[Parity]]]
-    read: frozenset[tuple[int, ...]]
-
-
 def translated(
     structure: Structure,
     operands: NDArray[np.complex128],
@@ -81,28 +62,6 @@ def translated(
 ) -> Translation:
     """Translate a circuit with its numbers, complex128 [total]; raises `NotSupported` for what Stim does not do."""
     return _Translator(structure, operands, readout).everything(observables)
-
-
-@dataclass(frozen=True, slots=True)
-class ShotPaulis:
-    """Pauli gates in the shots in which all conditions hold, or in some of these.
-
-    chosen: products of Pauli gates, by their letters on `wires`, each with the probability with which it is chosen;
-    what they leave of 1 is that of none.
-    """
-
-    conditions: Conditions
-    wires: Wires
-    chosen: tuple[tuple[str, float], ...]
-
-
-@dataclass(eq=False, slots=True)
-class _LateMeasurement:
-    """A measurement at the end that waits for the observables: its wire, and its bit unless that is written again."""
-
-    wire: int
-    clbit: int | None
-    flips: float
 
 
 @dataclass(eq=False)
@@ -124,7 +83,7 @@ class _Translator:
         self.misreadings = Misreadings.of(self.structure, self.readout)
         self.values = Values(self.lines, self.structure.num_qubits, is_random(self.structure))
         self.blocks = Blocks()
-        self.waiting: list[_LateMeasurement] = []
+        self.waiting: list[LateMeasurement] = []
         self.between: list[tuple[int, ShotPaulis]] = []  # each behind so many lines
 
     def everything(self, observables: Sequence[PauliSum]) -> Translation:
@@ -307,7 +266,7 @@ class _Translator:
             for one in self.waiting:
                 one.clbit = None if one.clbit == clbit else one.clbit
             if waits >> wire & 1:
-                self.waiting.append(_LateMeasurement(wire, clbit, flips))
+                self.waiting.append(LateMeasurement(wire, clbit, flips))
             else:
                 self._measured(wire, flips)
                 self.bits[clbit] = Parity(frozenset((self.records - 1,)))

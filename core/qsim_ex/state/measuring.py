@@ -7,7 +7,7 @@ from typing import Literal
 
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.errors import OptionError, StateError
-from qsim_ex.observe import sampling
+from qsim_ex.observe import drawn_wires, sampling
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.state import basis
@@ -45,7 +45,7 @@ class Measuring:
                 random = float(sampling.uniforms(*self._key(seed), 1)[0])
             if not 0 <= random < 1:
                 raise OptionError(f"expected random >= 0 and < 1, got random={random!r}; pass a seed, or random=0.5.")
-            value = sampling.draw_wires(self._placement, wires, random)
+            value = drawn_wires.draw_wires(self._placement, wires, random)
             self.collapse(wires, value, collapse)
             return value
 

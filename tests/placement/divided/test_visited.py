@@ -15,7 +15,7 @@ from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import NotSupported
-from qsim_ex.observe import expectation, sampling
+from qsim_ex.observe import drawn_wires, expectation, sampling
 from qsim_ex.placement.divided import divided
 from qsim_ex.placement.index_bits import relabelled
 from qsim_ex.steps import Layout, Levels
@@ -57,7 +57,7 @@ def test_shots_of_more_wires_than_one_marginal(state: Held, hold: Hold) -> None:
     for most in (1, 2, 4):
         hold(divided_marginal_wires=most)
         assert sampling.draw(state, numbers).tolist() == wanted.tolist()
-        assert sampling.draw_wires(state, range(N), numbers[0]) == wanted[0]
+        assert drawn_wires.draw_wires(state, range(N), numbers[0]) == wanted[0]
 
 
 def test_reading_costs_one_visit(state: Held) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,35 +26,13 @@ from qsim_ex.devices.base import Buffer, CopyQueue
 from qsim_ex.devices.sharing import SharedBuffer, SharesMemory
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.mapped import MappedMemory, MappedTrade
-from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
-from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
+from qsim_ex.placement.exchange.messages import FLYING, Message, flat, land_until, messages, staging_piece
+from qsim_ex.placement.exchange.schedule import Schedule, Trade
+from qsim_ex.precision import STORAGE, AmplitudeDtype
 from qsim_ex.steps.layout import Levels
-
-MESSAGE_BYTES = 1 << 23
-"""The most bytes of one message, which comes to a staging piece and goes to its place from there.
-
-On two busy cores 1 MiB took 1.3 times as long as 32 MiB, since both processes have to run where a message ends.
-"""
 
 NCCL_BYTES = 1 << 25
 """The most bytes of one message from GPU to GPU."""
-
-_FLYING = 2
-"""The most messages that are under way at a time."""
-
-_SHARE = 6
-"""A staging piece is at most 1/2^6 of a sub state vector; there are two for each message under way, out and in."""
-
-
-def staging_piece(levels: Levels, storage: Storage, most: int = MESSAGE_BYTES) -> int:
-    """Return the number of amplitudes of one staging piece: those of one message."""
-    return max(1, min(storage.count(most), 1 << max(levels.local - _SHARE, 0)))
-
-
-def staging(levels: Levels, storage: Storage) -> int:
-    """Return the bytes of host memory in which a rank stages what it sends and receives."""
-    return storage.nbytes(2 * _FLYING * staging_piece(levels, storage))
-
 
 _OwnTrade = tuple[Trade, int]
 """A trade, and which of its two devices is ours."""
@@ -62,15 +40,6 @@ _OwnTrade = tuple[Trade, int]
 
 _With = tuple[PeerBuffer, int, bool]
 """Our end of some trades, the other rank, and whether parts are swapped in place."""
-
-
-class _Message(NamedTuple):
-    """One message each way: a part of the buffer, the other rank, and whether the part is sent, and gets another."""
-
-    part: Part
-    other: int
-    sends: bool
-    gets: bool
 
 
 class RankLinks:
@@ -129,7 +98,7 @@ class RankLinks:
     def end(self, k: int, buffer: Any) -> PeerBuffer:
         """Return a sub state vector in a buffer of device k, with staging memory; raises `OutOfMemory`."""
         memory = self._mapped
-        while len(self._staging) < _FLYING and not (memory is not None and memory.complete):  # else nothing is staged
+        while len(self._staging) < FLYING and not (memory is not None and memory.complete):  # else nothing is staged
             out, into = (self._devices[0].host_memory(self._message, buffer.dtype)[0] for _ in range(2))
             self._staging.append((out, into))
         return PeerBuffer(k, self._devices[k], buffer, []) if self._inside is None else self._inside.end(k, buffer)
@@ -283,10 +252,10 @@ class RankLinks:
         slots = cycle(self._staging)
         for trade, own in trades:
             for part in messages(trade.parts[own], self._message):
-                _land(flying, _FLYING - 1)
-                message = _Message(part, other, trade.sent[own], trade.sent[1 - own])
+                land_until(flying, FLYING - 1)
+                message = Message(part, other, trade.sent[own], trade.sent[1 - own])
                 flying.append(self._start(end, message, *next(slots)))
-        _land(flying, 0)
+        land_until(flying, 0)
 
     def _send_near(self, gpus: NcclRanks, end: PeerBuffer, other: int, trades: Sequence[_OwnTrade]) -> None:
         """Make some trades with one rank by messages from GPU to GPU, all queued one after another."""
@@ -303,7 +272,7 @@ class RankLinks:
                         queue.copy(here, part.laid_out(into))
 
     def _start(
-        self, end: PeerBuffer, message: _Message, staged: NDArray[np.generic], arriving: NDArray[np.generic]
+        self, end: PeerBuffer, message: Message, staged: NDArray[np.generic], arriving: NDArray[np.generic]
     ) -> Callable[[], None]:
         """Start one message each way, and return a function that waits for it and copies what came to its place."""
         part, other, sends, gets = message
@@ -316,7 +285,7 @@ class RankLinks:
             else:
                 queue.copy(part.laid_out(staged), place)
                 queue.synchronize()
-        given = other, _flat(out), into
+        given = other, flat(out), into
         ranks = self._ranks
         arrived = ranks.start(*given) if isinstance(ranks, StartsExchanges) else partial(ranks.exchange, *given)
 
@@ -327,23 +296,3 @@ class RankLinks:
                 queue.synchronize()
 
         return land
-
-
-def _land(flying: deque[Callable[[], None]], most: int) -> None:
-    """Wait for the earliest messages until at most so many are under way."""
-    while len(flying) > most:
-        flying.popleft()()
-
-
-def messages(part: Part, most: int) -> Iterator[Part]:
-    """Yield the amplitudes of a part in parts of at most `most`, as many rows at a time as that allows."""
-    rows = max(1, most // part.width)
-    for row in range(0, part.rows, rows):
-        for first in range(0, part.width, most):
-            width = min(most, part.width - first)
-            yield Part(part.start + row * part.stride + first, min(rows, part.rows - row), width, part.stride)
-
-
-def _flat(array: NDArray[np.generic]) -> NDArray[Any]:
-    """Return a contiguous array in one dimension."""
-    return array.reshape(-1)

@@ -39,7 +39,8 @@ from qsim_ex.run.sampled_answers import SampledAnswers
 from qsim_ex.run.stim_samples import samples_of
 from qsim_ex.stabilizer.gates import INSTALL, is_installed, stim_module
 from qsim_ex.stabilizer.questions import fits, is_random
-from qsim_ex.stabilizer.translation import Translation, translated
+from qsim_ex.stabilizer.stim_circuit import Translation
+from qsim_ex.stabilizer.translation import translated
 from qsim_ex.steps.layout import Levels
 
 Bits = NDArray[np.uint8]

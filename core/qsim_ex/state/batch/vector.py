@@ -15,7 +15,7 @@ from qsim_ex.circuit.parameters.batched_gates import numbered, on_wires
 from qsim_ex.devices.base import Batches, Device
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
-from qsim_ex.observe import sampling
+from qsim_ex.observe import drawn_wires, sampling
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.single import Single
@@ -133,7 +133,7 @@ class BatchedStateVector(BatchedWork, BatchedQuestions, MemoryLender):
                     "random: expected numbers from 0 up to, not including, 1; pass a seed or numbers in [0, 1)."
                 )
             found = [
-                sampling.draw_wires_rows(part, wires, numbers[first : first + part.rows])
+                drawn_wires.draw_wires_rows(part, wires, numbers[first : first + part.rows])
                 for first, part in self._parts(1 << len(wires))
             ]
             values, weights, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
