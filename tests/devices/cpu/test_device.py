@@ -28,7 +28,7 @@ def state(num_bits, dtype, seed=0):
     """A random state whose norm is 1."""
     rng = np.random.default_rng(seed)
     psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
-    buffer = aligned(psi.size, np.dtype(dtype))
+    buffer = aligned(psi.size * np.dtype(dtype).itemsize).view(dtype)
     buffer[:] = psi / np.linalg.norm(psi)
     return buffer
 

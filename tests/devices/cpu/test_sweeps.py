@@ -187,7 +187,7 @@ def state(num_bits, dtype, seed=0):
     rng = np.random.default_rng(seed)
     psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
     psi /= np.linalg.norm(psi)
-    buffer = aligned(psi.size, np.dtype(dtype))
+    buffer = aligned(psi.size * np.dtype(dtype).itemsize).view(dtype)
     buffer[:] = psi
     return buffer, buffer.astype(np.complex128)
 

@@ -153,10 +153,10 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         if size <= thresholds.now.unasked_bytes:
-            return aligned(num_amplitudes, np.dtype(dtype))
+            return aligned(size).view(dtype)
         _require(num_amplitudes, np.dtype(dtype))
         try:
-            return aligned(num_amplitudes, np.dtype(dtype))
+            return aligned(size).view(dtype)
         except MemoryError as error:
             raise OutOfMemory(
                 f"the system refused {human(size)}, though {human(host.memory()[0])} seem free; use fewer wires."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, NativeSweep, encoded_plan, run_of
 from qsim_ex.later import later
 from qsim_ex.planning.cancellation import check_cancelled
-from qsim_ex.precision import BY_DTYPE, DTYPES, STORAGE, AmplitudeDtype, Amplitudes, Storage
+from qsim_ex.precision import BY_DTYPE, DTYPES, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.plan_arrays import PlanArrays
 from qsim_ex.steps.step import Step, Sweep
@@ -96,14 +96,13 @@ def run_sweep(
     program.run(buffer.ctypes.data, buffer.size >> num_bits, floats, high, pool.worth(_WORK * buffer.size, threads))
 
 
-def aligned(count: int, dtype: AmplitudeDtype) -> NDArray[Any]:
-    """Return an array whose first element is on a cache line; see `buffers`."""
-    size = STORAGE[dtype].nbytes(count)
+def aligned(size: int) -> NDArray[np.uint8]:
+    """Return so many bytes, the first of them on a cache line; see `buffers`."""
     if size >= thresholds.now.large_bytes:
-        return buffers.take(size).view(dtype)
+        return buffers.take(size)
     raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + size].view(dtype)
+    return raw[start : start + size]
 
 
 @lru_cache(maxsize=2)

@@ -187,6 +187,12 @@ class MigratedMemory:
         return slices if self.scenario == "whole" else max(0, slices - self.slots * self.rows) + self.spare
 
     @property
+    def blocks(self) -> list[int]:
+        """The number of slices in each block of memory of the host, which has no more of them than a slot."""
+        rows, slices = self.rows, self.host
+        return [min(rows, slices - first) for first in range(0, slices, rows)]
+
+    @property
     def scratch(self) -> int:
         """The number of slices beside the slots, where slices wait while they trade places."""
         return min(max(1, self.piece // self.slice_bytes), self.rows)
@@ -252,7 +258,8 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be used, in place of the free
     bytes. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
     """
-    _check(device)
+    if not isinstance(device, Copies):
+        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it. Use another device.")
     shared = 0
     if allowed is not None:
         free = allowed
@@ -262,30 +269,20 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
         free = device.memory()[0], memory_of_host()[0]
     if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
         raise OutOfMemory(f"{_sum(needed, device)}; {human(free[0])} and {human(free[1])} are free. {_ADVICE}")
+    size, counts = 1 << needed.levels.local, needed.blocks
     slots: list[Buffer] = []
-    host: list[Any] = []
-    kinds = set()
-    size = 1 << needed.levels.local
+    blocks: list[tuple[Any, str]] = []
     try:
-        slots.extend(device.allocate(size, needed.dtype) for _ in range(needed.slots))
+        slots += [device.allocate(size, needed.dtype) for _ in range(needed.slots)]
         scratch = device.allocate(needed.scratch << needed.slice, needed.dtype)
-        for first in range(0, needed.host, needed.rows):
-            count = min(needed.rows, needed.host - first)
-            block, kind = device.host_memory(count << needed.slice, needed.dtype)
-            host.append(block)
-            kinds.add(kind)
+        blocks += [device.host_memory(count << needed.slice, needed.dtype) for count in counts]
     except (OutOfMemory, MemoryError) as error:
         scratch = None
         slots.clear()
-        host.clear()
         raise OutOfMemory(f"{_sum(needed, device)}, which could not be allocated: {error}") from error
-    kind = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
-    return WindowMemory(slots, scratch, host, kind)
-
-
-def _check(device: Any) -> None:
-    if not isinstance(device, Copies):
-        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it. Use another device.")
+    kinds = {kind for _, kind in blocks}
+    worst = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
+    return WindowMemory(slots, scratch, [block for block, _ in blocks], worst)
 
 
 _ADVICE = "Use fewer wires, precision='single', fewer local bits, or the scenario 'spread'."
