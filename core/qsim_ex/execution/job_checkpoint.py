@@ -12,7 +12,7 @@ from typing import Any
 from qsim_ex.comm.connection import own_path, paths_of_more
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.written import written
-from qsim_ex.observe.sampling import checked_seed, fresh_job_seed, remember_drawn
+from qsim_ex.observe.seeding import checked_seed, fresh_job_seed, remember_drawn
 from qsim_ex.options import Checkpoint, Processes
 
 _FORM = "qsim-ex job 1"

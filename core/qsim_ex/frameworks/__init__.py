@@ -68,10 +68,16 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
-    from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, may_be_divided, random_generator
     from qsim_ex.kernels.cpu.shots import tallied
     from qsim_ex.later import later
-    from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
+    from qsim_ex.observe.seeding import (
+        derived_seeds,
+        fresh_job_seed,
+        job_seeds,
+        may_be_divided,
+        random_generator,
+        remember_drawn,
+    )
     from qsim_ex.precision import BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
@@ -124,19 +130,19 @@ _HOMES = {
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
     "counted": "qsim_ex.display.bar",
-    "derived_seeds": "qsim_ex.frameworks.seeds",
+    "derived_seeds": "qsim_ex.observe.seeding",
     "digest": "qsim_ex.frameworks.job_runs",
     "followed": "qsim_ex.display.bar",
-    "fresh_job_seed": "qsim_ex.observe.sampling",
-    "remember_drawn": "qsim_ex.observe.sampling",
+    "fresh_job_seed": "qsim_ex.observe.seeding",
+    "remember_drawn": "qsim_ex.observe.seeding",
     "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
-    "may_be_divided": "qsim_ex.frameworks.seeds",
-    "job_seeds": "qsim_ex.frameworks.seeds",
+    "may_be_divided": "qsim_ex.observe.seeding",
+    "job_seeds": "qsim_ex.observe.seeding",
     "later": "qsim_ex.later",
     "lindblad_parts": "qsim_ex.circuit.noise.lindblad",
     "observable_groups": "qsim_ex.frameworks.observable_group",
-    "random_generator": "qsim_ex.frameworks.seeds",
+    "random_generator": "qsim_ex.observe.seeding",
     "real_values": "qsim_ex.circuit.parameters.sweep",
     "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from qsim_ex.comm.connection import asked
 from qsim_ex.execution.job_checkpoint import JobCheckpoint
 from qsim_ex.later import later
-from qsim_ex.observe.sampling import fresh_job_seed
+from qsim_ex.observe.seeding import fresh_job_seed
 from qsim_ex.options import Options
 from qsim_ex.simulator import Simulator
 

@@ -8,18 +8,15 @@ fall, so memory is read about once for any number of shots.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
-from qsim_ex.comm import connection, launcher
-from qsim_ex.errors import OptionError, StateError
+from qsim_ex.errors import StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool, shots
 from qsim_ex.placement.base import Placement
@@ -33,64 +30,6 @@ MOST_THREADS = 16
 
 BYTES_PER_SHOT = 64
 """The bytes of host memory that drawing takes for each shot: its number, its value, and some orders of them."""
-
-
-_REMEMBERED = 1 << 20
-"""The most seeds that are remembered as drawn; their circuits have run long before."""
-
-
-def fresh_seed() -> int:
-    """Return a 64-bit seed from the operating system."""
-    return int.from_bytes(os.urandom(8), "little")
-
-
-def fresh_job_seed() -> int:
-    """Return a random base seed of a job, below 2^63 so that every framework and file format can store it."""
-    seed = fresh_seed() >> 1
-    remember_drawn([seed])
-    return seed
-
-
-_drawn: set[int] = set()
-"""Seeds that no user gave, where there are several processes: those that share a state take the seeds of rank 0."""
-
-
-def remember_drawn(seeds: Iterable[int]) -> None:
-    """Remember seeds that were drawn, or made of one that was; without a launcher nobody asks for them."""
-    if launcher.LAUNCHED is None and not connection.CONNECTED.is_set():
-        return
-    if len(_drawn) > _REMEMBERED:
-        _drawn.clear()
-    _drawn.update(seeds)
-
-
-def were_drawn(seeds: Iterable[int]) -> bool:
-    """Return whether all seeds are known to be drawn, and given by no user."""
-    return bool(_drawn) and _drawn.issuperset(seeds)
-
-
-def checked_seed(seed: object) -> int:
-    """Return a seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
-        raise OptionError(f"expected a seed that is a whole number from 0 to 2^64 - 1, got seed={seed!r}; pass seed=7.")
-    return int(seed)
-
-
-class DrawnSeeds(tuple[int, ...]):
-    """The seeds of a run over several processes that no user gave: those that rank 0 drew."""
-
-    __slots__ = ()
-
-
-def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
-    """Return a seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
-    if isinstance(seeds, int | np.integer):
-        base = checked_seed(seeds)
-        return (base,) if count == 1 else tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
-    known = tuple(checked_seed(seed) for seed in seeds)
-    if len(known) != count:
-        raise OptionError(f"expected one seed for each of {count} {what}, or a single seed, got {len(known)} seeds.")
-    return known
 
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:

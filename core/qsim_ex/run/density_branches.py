@@ -22,7 +22,7 @@ from qsim_ex.density.questions import DensityRows, mean, moments
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
-from qsim_ex.observe import sampling
+from qsim_ex.observe import sampling, seeding
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
@@ -176,7 +176,7 @@ def run_branches(call: BatchCall) -> BatchResult:
     collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, machine.plans)
     collector.num_wires = made.num_wires
     seeds = seeds_of(call.seeds, bound.count, options)
-    seeds = seeds or sampling.seeds_of(sampling.fresh_seed(), bound.count, "bindings")
+    seeds = seeds or seeding.seeds_of(seeding.fresh_seed(), bound.count, "bindings")
     planned = perf_counter()
     with Ticker(call.cancel, options.progress, options.watch, work_of(made.size, gates, bound.count)) as ticker:
         worker = BranchWorker(run, machine, collector, ticker)

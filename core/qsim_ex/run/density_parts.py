@@ -21,7 +21,7 @@ from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.circuit.structure import structure_of
-from qsim_ex.observe import sampling
+from qsim_ex.observe import sampling, seeding
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult
@@ -55,7 +55,7 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
     """
     call = with_agreed_seeds(call, max(2 * len(part.wires) for part in separation.parts))  # all draw the same
     known = seeds_of(call.seeds, call.bound.count, call.options)
-    seeds = known or sampling.seeds_of(sampling.fresh_seed(), call.bound.count, "bindings")
+    seeds = known or seeding.seeds_of(seeding.fresh_seed(), call.bound.count, "bindings")
     strings = _strings(call.observables, separation)
     results = []
     for number, part in enumerate(separation.parts):

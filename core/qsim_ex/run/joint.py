@@ -19,7 +19,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.execution.progress import Ticker, work_of
-from qsim_ex.observe import sampling
+from qsim_ex.observe import seeding
 from qsim_ex.observe.joint import JointDraw, ProbabilityTable, Run, runs_of
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.bits import pack
@@ -44,7 +44,7 @@ def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
     )
     request = call.checked(united, separation.measures)
     count = call.bound.count
-    seeds = seeds_of(call.seeds, count, call.options) or sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+    seeds = seeds_of(call.seeds, count, call.options) or seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
     run = _JointRun(call, separation, programs, request, seeds)
     run.everything()
     packed = run.answers.packed

@@ -14,7 +14,7 @@ from qsim_ex.comm import connection
 from qsim_ex.comm.agreed import Asking, Opened, digest
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import in_step
-from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
+from qsim_ex.observe.seeding import DrawnSeeds, fresh_seed, remember_drawn, seeds_of, were_drawn
 from qsim_ex.options import Options
 from qsim_ex.options.methods import USUAL
 

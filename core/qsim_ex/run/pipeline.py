@@ -30,7 +30,7 @@ from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
-from qsim_ex.observe import sampling
+from qsim_ex.observe import seeding
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.options.methods import UNDER, MethodRow
@@ -370,17 +370,17 @@ def seeds_of(seeds: object, count: int, options: Options) -> tuple[int, ...] | N
     """Return a seed for each binding, given or derived from one; None if neither the call nor the options have one."""
     if seeds is None:
         seeds = options.seed
-    return None if seeds is None else sampling.seeds_of(seeds, count, "bindings")
+    return None if seeds is None else seeding.seeds_of(seeds, count, "bindings")
 
 
 def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, checkpoint = run.bound.count, run.options.checkpoint
-    drawn = seeds if isinstance(seeds, sampling.DrawnSeeds) else None
+    drawn = seeds if isinstance(seeds, seeding.DrawnSeeds) else None
     known = seeds_of(seeds, count, run.options) if drawn is None else None
 
     def fresh() -> tuple[int, ...]:
-        return tuple(drawn) if drawn else sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+        return tuple(drawn) if drawn else seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
 
     if checkpoint is None:
         return None, known or fresh()

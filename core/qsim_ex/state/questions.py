@@ -14,7 +14,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import StateError
-from qsim_ex.observe import expectation, sampling
+from qsim_ex.observe import expectation, sampling, seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.bits import pack, unpack
@@ -179,9 +179,9 @@ class Questions(MemoryOwner):
     def _key(self, seed: int | None) -> tuple[int, int]:
         """Return the key of the next random numbers: a seed, or the options' seed and how often it was used."""
         if seed is not None:
-            return sampling.checked_seed(seed), 0
+            return seeding.checked_seed(seed), 0
         if self.options.seed is None:
-            fresh = sampling.fresh_seed()
+            fresh = seeding.fresh_seed()
             return (fresh if self.where.ranks is None else self.where.ranks.broadcast(fresh)), 0
         self._draws += 1
-        return sampling.checked_seed(self.options.seed), self._draws - 1
+        return seeding.checked_seed(self.options.seed), self._draws - 1

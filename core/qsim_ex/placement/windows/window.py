@@ -258,8 +258,7 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be used, in place of the free
     bytes. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
     """
-    if not isinstance(device, Copies):
-        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it. Use another device.")
+    _check(device)
     shared = 0
     if allowed is not None:
         free = allowed
@@ -269,9 +268,8 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
         free = device.memory()[0], memory_of_host()[0]
     if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
         raise OutOfMemory(f"{_sum(needed, device)}; {human(free[0])} and {human(free[1])} are free. {_ADVICE}")
-    size, counts = 1 << needed.levels.local, needed.blocks
+    size, counts, blocks = 1 << needed.levels.local, needed.blocks, list[tuple[Any, str]]()
     slots: list[Buffer] = []
-    blocks: list[tuple[Any, str]] = []
     try:
         slots += [device.allocate(size, needed.dtype) for _ in range(needed.slots)]
         scratch = device.allocate(needed.scratch << needed.slice, needed.dtype)
@@ -280,9 +278,14 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
         scratch = None
         slots.clear()
         raise OutOfMemory(f"{_sum(needed, device)}, which could not be allocated: {error}") from error
-    kinds = {kind for _, kind in blocks}
+    host, kinds = [block for block, _ in blocks], {kind for _, kind in blocks}
     worst = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
-    return WindowMemory(slots, scratch, [block for block, _ in blocks], worst)
+    return WindowMemory(slots, scratch, host, worst)
+
+
+def _check(device: Any) -> None:
+    if not isinstance(device, Copies):
+        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it. Use another device.")
 
 
 _ADVICE = "Use fewer wires, precision='single', fewer local bits, or the scenario 'spread'."

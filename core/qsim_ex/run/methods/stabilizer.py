@@ -25,7 +25,7 @@ from qsim_ex.devices.memory import require_on_host
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.observe import sampling
+from qsim_ex.observe import seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.separate import separation_of
@@ -158,7 +158,7 @@ def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = Non
     count = call.bound.count
     answers = SampledAnswers.empty(call, request, saves)
     circuits = _translations(call) if made is None else made
-    seeds = seeds_of(call.seeds, count, options) or sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+    seeds = seeds_of(call.seeds, count, options) or seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
     total = request.trajectories if request.shots is None else request.shots
     planned = perf_counter()
     with Ticker(call.cancel, options.progress, options.watch) as ticker:

@@ -14,7 +14,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
-from qsim_ex.observe import expectation, sampling
+from qsim_ex.observe import expectation, sampling, seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
@@ -216,7 +216,7 @@ class BatchedQuestions(MemoryOwner):
         """Return the key of the next random numbers: seeds of the states, and how often the options' seed was used."""
         counted = seed is None and self.options.seed is not None
         if seed is None:
-            seed = sampling.fresh_seed() if self.options.seed is None else self.options.seed
-        seeds = sampling.seeds_of(seed, self.rows, "states")
+            seed = seeding.fresh_seed() if self.options.seed is None else self.options.seed
+        seeds = seeding.seeds_of(seed, self.rows, "states")
         self._draws += counted
         return seeds, self._draws - 1 if counted else 0
