@@ -13,7 +13,8 @@ from support.planted import Fault, check_found, instead, method, on_the_cpu
 import qsim_ex as noise
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
-from qsim_ex.circuit import circuit as placing
+from qsim_ex.circuit import operands
+from qsim_ex.circuit import placed_gate as placing
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save, When, mask_of, pattern
@@ -44,7 +45,7 @@ MOST = 10_000
 def flipped_phase(patch: pytest.MonkeyPatch) -> None:
     """The gate "t" turns the other way."""
     patch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
-    patch.setattr(placing, "_constants", placing._constants.__wrapped__)  # entries that are kept stay right
+    patch.setattr(operands, "_constants", operands._constants.__wrapped__)  # entries that are kept stay right
 
 
 def swapped_wires(patch: pytest.MonkeyPatch) -> None:
