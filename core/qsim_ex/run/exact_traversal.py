@@ -8,7 +8,6 @@ group that is behind, in rounds and then in nodes, goes on first; a group waits 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
@@ -24,13 +23,13 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import LoopError, NotSupported, OutOfMemory
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of
-from qsim_ex.program.gathered import added
 from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.summed_branches import pairs_of, summed_branches
 from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
@@ -48,8 +47,6 @@ _RECORDED = 1 << 14
 
 _BYTES = 64
 """The bytes of a branch beside its density matrix and its columns."""
-
-_ONES = np.array([[1, 1, 0, 0]], dtype=np.complex128)
 
 
 class _RoundAt(NamedTuple):
@@ -292,64 +289,11 @@ class ExactTraversal(GroupTraversal[_Followed]):
 
     def _combine(self, group: _Followed) -> None:
         """Add up the density matrices of branches that agree in all columns that are read at their node or later."""
-        branches = group.branches
-        while len(branches) > 1:
-            pairs = self._pairs(group.node, branches)
-            if not len(pairs):
-                return
-            alone = np.setdiff1d(np.arange(len(branches)), pairs)
-            summed = self._sums(group.states, pairs)
-            parts = [summed, *([group.states.take(alone)] if len(alone) else [])]
-            states = Batch.joined(parts) if len(alone) else summed
-            branches = branches.chosen(np.concatenate([pairs[::2], alone]))
-            self._way.machine.end(group.states)
-            group.states = states
-            group.branches = branches = branches.settled()
-
-    def _pairs(self, at: int, branches: Branches) -> Numbers:
-        """Return rows of branches that agree, the two of each pair next to each other."""
-        live = branches.outcomes[:, self._live[at]]
-        keys = np.concatenate([branches.binding.astype(">u8")[:, None].view(np.uint8), live], axis=1)
-        _, which = np.unique(keys, axis=0, return_inverse=True)
-        order = np.argsort(which.reshape(-1), kind="stable")
-        sorted_keys = which.reshape(-1)[order]
-        found: list[int] = []
-        for place in _first_of_pairs(sorted_keys.tolist()):
-            found += [int(order[place]), int(order[place + 1])]
-        return np.array(found, dtype=np.int64)
-
-    def _sums(self, states: Batch, pairs: Numbers) -> Batch:
-        """Return the sum of each pair of rows: two rows of n wires are one row of n + 1 wires."""
-        machine, n = self._way.machine, states.num_wires
-        both = states.take(pairs)
-        whole = Batch.over(both.device, both.buffer, _with_top(both.layout))
-        plan = machine.plan_for(added(n), whole.layout, 0)
-        for _, part in whole.parts(max(1, machine.rows // 2)):
-            machine.run(part, plan, _ONES, self._way.ticker.check)
-        whole.layout, whole.fresh = plan.end, plan.left
-        whole.arrange(_with_top(both.layout))  # the sums are where the highest bit is 0
-        found = Batch.over(both.device, whole.buffer, both.layout).take(np.arange(0, len(pairs), 2))
-        both.release()
-        whole.release()
-        return found
+        while len(group.branches) > 1 and len(pairs := pairs_of(group.branches, self._live[group.node])):
+            group.states, group.branches = summed_branches(self._way, group.states, group.branches, pairs)
 
 
 def _room(machine: Machine, state: int, columns: int) -> int:
     """Return how many branches have room beside copies of them, with the outcomes and scales in their columns."""
     where, classical = machine.where, _BYTES + 9 * columns
     return min(where.free // (3 * state), where.host_free // (3 * (state + classical)))
-
-
-def _with_top(layout: Layout) -> Layout:
-    """Return a layout with one more wire, on the highest index bit."""
-    return Layout((*layout.address, len(layout)), layout.flip)
-
-
-def _first_of_pairs(keys: list[int]) -> Iterator[int]:
-    """Yield the places at which two equal keys begin, no key in two pairs."""
-    place = 0
-    while place + 1 < len(keys):
-        if keys[place] == keys[place + 1]:
-            yield place
-            place += 1
-        place += 1
