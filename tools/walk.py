@@ -141,12 +141,12 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=57, hops=195),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=68, hops=460),
-    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=236),
-    "condition": Case("the same, with a condition", _condition, files=59, hops=225),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=82, hops=470),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=71, hops=296),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=61, hops=189),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=72, hops=450),
+    "saved": Case("the same, `save_statevector`", _saved, files=69, hops=232),
+    "condition": Case("the same, with a condition", _condition, files=64, hops=225),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=88, hops=492),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=74, hops=289),
 }
 
 
