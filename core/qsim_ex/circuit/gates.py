@@ -26,12 +26,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from qsim_ex.circuit import powers, rotations
+from qsim_ex.circuit import factors, powers, rotations
 from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift, Powers
 from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_power, usual
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
-from qsim_ex.circuit.phases import Angles, phases
+from qsim_ex.circuit.phases import phases
 
 _i = 1j
 _r = float(np.sqrt(0.5))
@@ -104,14 +104,6 @@ def _controlled(
     )
 
 
-def _turned(axis: str) -> Callable[..., tuple[Factor, ...]]:
-    """Return the factors of a power of a Pauli matrix: a rotation by its exponent and a global phase."""
-    return lambda t, s: (
-        Factor(axis, (np.pi * t,)),
-        Factor("global_phase", (np.pi * t * (s + 0.5),)),
-    )
-
-
 # --- one qubit ---------------------------------------------------------------------------------------------------
 
 _row("global_phase", 0, "c", lambda a: [phases(a)], parameters="angle", qiskit="global_phase")
@@ -125,29 +117,22 @@ _row("t", 1, "w", [_w], when=(0,), qiskit="t", cirq=[OnePower("ZPowGate", 0.25)]
 _row("tdg", 1, "W", [_w.conjugate()], when=(0,), qiskit="tdg", cirq=[OnePower("ZPowGate", -0.25)])
 
 
-def _up_to_phase(of: str, angle: float) -> Callable[[], tuple[Factor, ...]]:
-    """Return a row without parameters and a global phase as factors."""
-    return lambda: (Factor(of, ()), Factor("global_phase", (angle,)))
-
-
 _row("root_x", 1, "hKKh", [_r, -_i * _r, -_i * _r, _r], mixes=(0,))
 _row("root_xdg", 1, "hkkh", [_r, _i * _r, _i * _r, _r], mixes=(0,))
 
 _SX = [0.5 + 0.5j, 0.5 - 0.5j, 0.5 - 0.5j, 0.5 + 0.5j]
-_row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=_up_to_phase("root_x", np.pi / 4))
-_row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), qiskit="sxdg", factors=_up_to_phase("root_xdg", -np.pi / 4))
+_row("sx", 1, "cccc", _SX, mixes=(0,), qiskit="sx", factors=factors.up_to_phase("root_x", np.pi / 4))
+_row(
+    "sxdg",
+    1,
+    "cccc",
+    np.conj(_SX).tolist(),
+    mixes=(0,),
+    qiskit="sxdg",
+    factors=factors.up_to_phase("root_xdg", -np.pi / 4),
+)
 _row("p", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="p", cirq=[OneShift("ZPowGate", 0)])
 _row("u1", 1, "c", lambda a: [phases(a)], when=(0,), parameters="lam", qiskit="u1")
-
-
-def _phases(of: str) -> Callable[..., tuple[Factor, ...]]:
-    """Return the factors of exp(−iθ/2·Z…Z): a phase on half of the amplitudes, and a global one."""
-    return lambda theta: (Factor(of, (theta,)), Factor("global_phase", (-theta / 2,)))
-
-
-def _euler(theta: Angles, phi: Angles, lam: Angles) -> tuple[Factor, ...]:
-    """Return the factors of U(θ, φ, λ) = P(φ)·RY(θ)·P(λ), in the order in which they act."""
-    return Factor("p", (lam,)), Factor("ry", (theta,)), Factor("p", (phi,))
 
 
 _row("rx", 1, "riir", rotations.rx, mixes=(0,), parameters="theta", qiskit="rx", cirq=[OneShift("XPowGate", -0.5)])
@@ -161,11 +146,11 @@ _row(
     parameters="theta",
     qiskit="rz",
     cirq=[OneShift("ZPowGate", -0.5)],
-    factors=_phases("p"),
+    factors=factors.phases_by_parity("p"),
 )
 _row("r", 1, "rccr", rotations.r, mixes=(0,), parameters="theta phi", qiskit="r")
-_row("u", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u", factors=_euler)
-_row("u3", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u3", factors=_euler)
+_row("u", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u", factors=factors.euler)
+_row("u3", 1, "rccc", rotations.u, mixes=(0,), parameters="theta phi lam", qiskit="u3", factors=factors.euler)
 _row(
     "u2",
     1,
@@ -173,7 +158,7 @@ _row(
     lambda phi, lam: rotations.u(np.pi / 2 + 0 * phi, phi, lam),
     mixes=(0,),
     parameters="phi lam",
-    factors=lambda phi, lam: _euler(np.pi / 2, phi, lam),
+    factors=lambda phi, lam: factors.euler(np.pi / 2, phi, lam),
     qiskit="u2",
 )
 
@@ -185,7 +170,7 @@ for _k in range(1, 16):
     if _k != 8:
         _entries, _factors = (
             list(map(complex, rotations.rz(np.pi / 4 * _k))),
-            _up_to_phase(_EIGHTHS[_k % 8], -np.pi / 8 * _k),
+            factors.up_to_phase(_EIGHTHS[_k % 8], -np.pi / 8 * _k),
         )
         _name = f"rz_{_k}_eighths" if _k % 2 else f"rz_{_k // 2}_quarters"
         _row(_name, 1, "cc", _entries, reads=(0b1,), factors=_factors)
@@ -221,7 +206,7 @@ _row(
     parameters="theta",
     qiskit="rzz",
     cirq=[OneShift("ZZPowGate", -0.5)],
-    factors=_phases("parity_phase"),
+    factors=factors.phases_by_parity("parity_phase"),
 )
 _row(
     "rzx",
@@ -264,84 +249,47 @@ _row(
 # --- powers, as Cirq has them: exponent t and global shift s, in half turns -----------------------------------------
 
 
-def _turned_z(of: str) -> Callable[..., tuple[Factor, ...]]:
-    """Return the factors of a power of Z or Z⊗Z: a phase on half of the amplitudes, and a global one."""
-    return lambda t, s: (Factor(of, (np.pi * t,)), Factor("global_phase", (np.pi * t * s,)))
+def _power(
+    name: str,
+    qubits: int,
+    entries: str,
+    matrix: Callable[..., Entries],
+    cirq: CirqGates,
+    *,
+    mixes: tuple[int, ...] = (),
+    reads: tuple[int, ...] = (),
+    factors: Callable[..., tuple[Factor, ...]] | None = None,
+    derivative: Derivative | None = None,
+) -> None:
+    """Add the row of a power with an exponent and a shift."""
+    _row(
+        *(name, qubits, entries, matrix),
+        mixes=mixes,
+        reads=reads,
+        parameters="exponent shift",
+        cirq=[cirq],
+        factors=factors,
+        derivative=derivative,
+    )
 
 
-def _hops(t: Angles, s: Angles) -> tuple[Factor, ...]:
-    """Return the factors of a power of SWAP: a turn of |01⟩ and |10⟩ into each other, and a phase on both."""
-    half, whole = np.pi / 2 * t, np.pi * t * s
-    return Factor("hop", (half,)), Factor("parity_phase", (half,)), Factor("global_phase", (whole,))
-
-
-def _phased_x(p: Angles, t: Angles, s: Angles) -> tuple[Factor, ...]:
-    """Return the factors of Z^p · X^t · Z^−p, in the order in which they act."""
-    return Factor("p", (-np.pi * p,)), *_turned("rx")(t, s), Factor("p", (np.pi * p,))
-
-
-_POW = "exponent shift"
-_row(
-    "xpow",
-    1,
-    "cccc",
-    powers.xpow,
-    mixes=(0,),
-    cirq=[Powers("XPowGate", ("X", "Rx"))],
-    factors=_turned("rx"),
-    parameters=_POW,
-)
-_row(
-    "ypow",
-    1,
-    "cccc",
-    powers.ypow,
-    mixes=(0,),
-    cirq=[Powers("YPowGate", ("Y", "Ry"))],
-    factors=_turned("ry"),
-    parameters=_POW,
-)
-_row(
-    "zpow",
-    1,
-    "cc",
-    powers.zpow,
-    reads=(0b1,),
-    cirq=[Powers("ZPowGate", ("Z", "Rz"))],
-    factors=_turned_z("p"),
-    parameters=_POW,
-)
-_row("hpow", 1, "cccc", powers.hpow, mixes=(0,), cirq=[Powers("HPowGate")], parameters=_POW)
-_row(
+_power("xpow", 1, "cccc", powers.xpow, Powers("XPowGate", ("X", "Rx")), mixes=(0,), factors=factors.turned("rx"))
+_power("ypow", 1, "cccc", powers.ypow, Powers("YPowGate", ("Y", "Ry")), mixes=(0,), factors=factors.turned("ry"))
+_power("zpow", 1, "cc", powers.zpow, Powers("ZPowGate", ("Z", "Rz")), reads=(0b1,), factors=factors.turned_z("p"))
+_power("hpow", 1, "cccc", powers.hpow, Powers("HPowGate"), mixes=(0,))
+_power(
     "xxpow",
     2,
     "c00c 0cc0 0cc0 c00c",
     powers.xxpow,
+    Powers("XXPowGate", ("MSGate",)),
     mixes=(0, 1),
-    cirq=[Powers("XXPowGate", ("MSGate",))],
-    factors=_turned("rxx"),
-    parameters=_POW,
+    factors=factors.turned("rxx"),
 )
-_row(
-    "yypow",
-    2,
-    "c00c 0cc0 0cc0 c00c",
-    powers.yypow,
-    mixes=(0, 1),
-    cirq=[Powers("YYPowGate")],
-    factors=_turned("ryy"),
-    parameters=_POW,
+_power(
+    "yypow", 2, "c00c 0cc0 0cc0 c00c", powers.yypow, Powers("YYPowGate"), mixes=(0, 1), factors=factors.turned("ryy")
 )
-_row(
-    "zzpow",
-    2,
-    "cc",
-    powers.zpow,
-    reads=(0b11,),
-    cirq=[Powers("ZZPowGate")],
-    factors=_turned_z("parity_phase"),
-    parameters=_POW,
-)
+_power("zzpow", 2, "cc", powers.zpow, Powers("ZZPowGate"), reads=(0b11,), factors=factors.turned_z("parity_phase"))
 _row(
     "hop",
     2,
@@ -352,26 +300,16 @@ _row(
     cirq=[OneShift("ISwapPowGate", 0, (-np.pi / 2,))],
     derivative=by_shifts(lambda theta: powers.fsim(theta, 0 * theta), 1),
 )
-_row(
-    "swappow",
-    2,
-    "c000 0cc0 0cc0 000c",
-    powers.swappow,
-    mixes=(0, 1),
-    cirq=[Powers("SwapPowGate")],
-    factors=_hops,
-    parameters=_POW,
-)
-_row(
+_power("swappow", 2, "c000 0cc0 0cc0 000c", powers.swappow, Powers("SwapPowGate"), mixes=(0, 1), factors=factors.hops)
+_power(
     "iswappow",
     2,
     "c000 0cc0 0cc0 000c",
     powers.iswappow,
+    Powers("ISwapPowGate"),
     mixes=(0, 1),
-    cirq=[Powers("ISwapPowGate")],
     factors=lambda t, s: (Factor("hop", (-np.pi / 2 * t,)), Factor("global_phase", (np.pi * t * s,))),
     derivative=of_power(powers.iswappow, np.pi / 2),
-    parameters=_POW,
 )
 _row(
     "phasedxpow",
@@ -381,7 +319,7 @@ _row(
     mixes=(0,),
     parameters="phase_exponent exponent shift",
     cirq=[Attributes("PhasedXPowGate", ("phase_exponent", "exponent", "global_shift"))],
-    factors=_phased_x,
+    factors=factors.phased_x,
 )
 _row(
     "fsim",
