@@ -312,10 +312,11 @@ class Ranks(exchanged.Exchanges, Divided):
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
         """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
-        if number not in self._held:
+        rank = self.places[number >> self.home_bits - self.levels.local] // self._each
+        if rank != self.communicator.rank:
             raise NotSupported(
-                f"sub state vector {number} lies on rank {self.places[number] // self._each}, and this is rank "
-                f"{self.communicator.rank}; ask that rank for it, or read amplitudes by their basis values."
+                f"sub state vector {number} lies on rank {rank}, and this is rank {self.communicator.rank}; ask that "
+                "rank for it, or read amplitudes by their basis values."
             )
         return super().visit_one(number)
 

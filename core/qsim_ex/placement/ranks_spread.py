@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from qsim_ex.circuit.bits import gathered, spread
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
+from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, exchanged
@@ -259,16 +258,6 @@ class RanksSpread(Ranks):
                 yield NearSubState(one.device, one.buffer, layout, above | one.high)
         self.fresh = after
 
-    def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
-        place = self.places[number >> self._home - self.levels.local]
-        if place != self.communicator.rank:
-            raise NotSupported(
-                f"sub state vector {number} lies on rank {place}, and this is rank {self.communicator.rank}; ask that "
-                "rank for it, or read amplitudes by their basis values."
-            )
-        return Divided.visit_one(self, number)
-
     def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
         self.fresh &= ~bits
@@ -397,13 +386,12 @@ class RanksSpread(Ranks):
         """Yield the sub state vectors of this rank, each with its first index; nothing is sent."""
         self.write_zeros()
         local, number = self.levels.local, self._number
+
+        def sub_state(high: int) -> Iterator[NearSubState]:
+            return self.visit_some(lambda _, one: one == high)
+
         for value in range(0 if number is None else 1 << self._home - local):
             assert number is not None
             high = number << self._home - local | value
-            for near in self.visit_some(partial(_is, high)):
+            for near in sub_state(high):
                 yield high << local, near.device.read(near.buffer, 0, 1 << local)
-
-
-def _is(high: int, _: Layout, one: int) -> bool:
-    """Return whether a sub state vector is that of a number."""
-    return one == high

@@ -22,8 +22,8 @@ from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import NormCheck, Pieces, Placement
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import amplitudes, sums
-from qsim_ex.placement.divided.near import NearSubState, Wanted, every
+from qsim_ex.placement.divided import amplitudes, sums, visited
+from qsim_ex.placement.divided.near import NearSubState, Wanted
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.wires import held_values
@@ -141,43 +141,6 @@ class Divided(ABC):
     def most_near(self) -> int:
         """The number of wires that a visit can bring near."""
         return self.levels.local - self.levels.slice
-
-    def open(self, wires: Sequence[int]) -> tuple[list[int], int]:
-        """Return the places k of the wires that may have more than one value, and the value of the others.
-
-        Wires on fresh bits from `Levels.local` up have one value: nothing has to be brought near for them.
-        """
-        far = self.fresh & ~((1 << self.levels.local) - 1)
-        known = [k for k, wire in enumerate(wires) if far >> self.layout.address[wire] & 1]
-        value = sum(1 << k for k in known if self.layout.flip >> self.layout.address[wires[k]] & 1)
-        return [k for k in range(len(wires)) if k not in known], value
-
-    def brought(self, wires: Sequence[int]) -> tuple[int, ...]:
-        """Return the wires that a visit has to bring near so that some wires are local; none if they are at rest."""
-        levels, address = self.levels, self.layout.address
-        if all(address[wire] < levels.local for wire in wires):
-            return ()
-        return tuple(wire for wire in wires if address[wire] >= levels.slice)
-
-    def fits(self, wires: Sequence[int]) -> bool:
-        """Return whether a visit can have near all of some wires that are not known to be at one value."""
-        return len(self.brought([wires[k] for k in self.open(wires)[0]])) <= self.most_near
-
-    def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
-        """Yield a visit during which some wires are local; wires that cannot be brought near are moved there and back.
-
-        Raises `NotSupported` for more wires than a sub state vector has.
-        """
-        brought = self.brought(wires)
-        if len(brought) <= self.most_near:
-            yield from self.visit_some(wanted, brought)
-            return
-        if len(wires) > self.levels.local:
-            raise NotSupported(f"{len(wires)} wires cannot be near together: {self.division}. Ask for fewer wires.")
-        home = self.layout
-        self.arrange(at.with_first(home, wires))
-        yield from self.visit_some(wanted)
-        self.arrange(home)
 
     @property
     def division(self) -> str:
@@ -345,7 +308,7 @@ class Divided(ABC):
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers, but no more than can be near together."""
         most = self.devices[0].searched_bits(self.num_wires, shots)
-        return next(count for count in range(most, -1, -1) if self.fits(range(count)))
+        return next(count for count in range(most, -1, -1) if visited.fits(self, range(count)))
 
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
@@ -355,7 +318,7 @@ class Divided(ABC):
         prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
         One visit, of the parts that hold the prefixes. One process finds a target, all others find no bit of it.
         """
-        places, value = self.open(wires)
+        places, value = visited.unknown_wires(self, wires)
         return self.total(sums.search(self, wires, (places, value), prefixes, runs, targets)) | value
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:

@@ -19,7 +19,7 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
 from qsim_ex.placement.divided.near import NearSubState
-from qsim_ex.placement.divided.visited import Visited
+from qsim_ex.placement.divided.visited import Visited, brought, fits, unknown_wires, visit_with
 from qsim_ex.placement.overlap import dot
 from qsim_ex.steps.layout import Layout
 
@@ -51,7 +51,7 @@ def search(
 ) -> NDArray[np.int64]:
     """Return for each target that lies here the bits of its value of `wires` that are not known; 0 for all others.
 
-    opened: the places of the wires with unknown bits, and the known bits (`Visited.open`).
+    opened: the places of the wires with unknown bits, and the known bits (`visited.unknown_wires`).
     """
     places, value = opened
     given = at.held(ALWAYS, wires, value).value
@@ -65,7 +65,7 @@ def search(
 
     found = np.zeros(len(targets), dtype=np.int64)
     counts = np.diff(runs)
-    for near in state.visit_with(searched, lambda layout, high: high in lie(layout)[2]):
+    for near in visit_with(state, searched, lambda layout, high: high in lie(layout)[2]):
         bases, highs, _ = lie(near.layout)
         mine = highs == near.high
         here = np.repeat(mine, counts)
@@ -84,7 +84,7 @@ def paulis(state: Visited, parts: Sequence[tuple[int, Sequence[int]]]) -> list[N
     found = [np.zeros(len(zs), dtype=np.complex128) for _, zs in parts]
     fresh = mask_of(at.wires_on(state.layout, state.fresh))  # X on these leads to zero amplitudes
     mixed = [k for k, (x, _) in enumerate(parts) if not x & fresh]
-    fitting = [k for k in mixed if state.fits(wires_of(parts[k][0]))]
+    fitting = [k for k in mixed if fits(state, wires_of(parts[k][0]))]
     far, low = (
         mask_of(at.wires_on(state.layout, bits)) for bits in (-1 << state.levels.local, (1 << state.levels.slice) - 1)
     )
@@ -102,7 +102,7 @@ def _wide_pauli(state: Visited, x: int, zs: Sequence[int]) -> NDArray[np.complex
 
     If that is interrupted, the state is lost and its memory is released.
     """
-    above = state.brought(wires_of(x))
+    above = brought(state, wires_of(x))
     kept, rest = above[: state.most_near], above[state.most_near :]
     if not kept:
         raise NotSupported(
@@ -131,12 +131,12 @@ def _flip_where(state: Visited, wire: int, wires: Sequence[int]) -> None:
 
 def density(state: Visited, wires: Sequence[int]) -> NDArray[np.complex128]:
     """Return the reduced density matrix of wires, not normalised, ``wires[0]`` least significant. One visit."""
-    places, value = state.open(wires)
+    places, value = unknown_wires(state, wires)
     chosen = [wires[k] for k in places]
     out = np.zeros((1 << len(wires), 1 << len(wires)), dtype=np.complex128)
     values = np.arange(1 << len(chosen), dtype=np.int64)
     inside = move_bits(values, places) | value
-    for near in state.visit_with(chosen):
+    for near in visit_with(state, chosen):
         rho = near.device.density(near.buffer, near.local, at.index_bits(near.layout, chosen))
         stored = values ^ at.flipped_values(near.layout, chosen)
         out[np.ix_(inside, inside)] += rho[np.ix_(stored, stored)]

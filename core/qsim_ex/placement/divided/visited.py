@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from qsim_ex.devices.base import Device
+from qsim_ex.errors import NotSupported
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
@@ -41,21 +43,6 @@ class Visited(Protocol):
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`."""
 
-    def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
-        """Yield a visit during which some wires are local; wires that cannot be brought near are moved there and back.
-
-        Raises `NotSupported` for more wires than a sub state vector has.
-        """
-
-    def open(self, wires: Sequence[int]) -> tuple[list[int], int]:
-        """Return the places k of the wires that may have more than one value, and the value of the others."""
-
-    def brought(self, wires: Sequence[int]) -> tuple[int, ...]:
-        """Return the wires that a visit has to bring near so that some wires are local; none if they are at rest."""
-
-    def fits(self, wires: Sequence[int]) -> bool:
-        """Return whether a visit can have near all of some wires that are not known to be at one value."""
-
     def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
 
@@ -67,3 +54,44 @@ class Visited(Protocol):
 
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way; may be called again."""
+
+
+def unknown_wires(state: Visited, wires: Sequence[int]) -> tuple[list[int], int]:
+    """Return the places k of the wires that may have more than one value, and the value of the others.
+
+    Wires on fresh bits from `Levels.local` up have one value: nothing has to be brought near for them.
+    """
+    far = state.fresh & ~((1 << state.levels.local) - 1)
+    known = [k for k, wire in enumerate(wires) if far >> state.layout.address[wire] & 1]
+    value = sum(1 << k for k in known if state.layout.flip >> state.layout.address[wires[k]] & 1)
+    return [k for k in range(len(wires)) if k not in known], value
+
+
+def brought(state: Visited, wires: Sequence[int]) -> tuple[int, ...]:
+    """Return the wires that a visit has to bring near so that some wires are local; none if they are at rest."""
+    levels, address = state.levels, state.layout.address
+    if all(address[wire] < levels.local for wire in wires):
+        return ()
+    return tuple(wire for wire in wires if address[wire] >= levels.slice)
+
+
+def fits(state: Visited, wires: Sequence[int]) -> bool:
+    """Return whether a visit can have near all of some wires that are not known to be at one value."""
+    return len(brought(state, [wires[k] for k in unknown_wires(state, wires)[0]])) <= state.most_near
+
+
+def visit_with(state: Visited, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
+    """Yield a visit during which some wires are local; wires that cannot be brought near are moved there and back.
+
+    Raises `NotSupported` for more wires than a sub state vector has.
+    """
+    coming = brought(state, wires)
+    if len(coming) <= state.most_near:
+        yield from state.visit_some(wanted, coming)
+        return
+    if len(wires) > state.levels.local:
+        raise NotSupported(f"{len(wires)} wires cannot be near together: {state.division}. Ask for fewer wires.")
+    home = state.layout
+    state.arrange(at.with_first(home, wires))
+    yield from state.visit_some(wanted)
+    state.arrange(home)
