@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit import qasm2
+from qiskit import qasm2, qpy
 from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, Options
@@ -54,9 +54,10 @@ def format_bits(value: int, sizes: Sequence[int]) -> str:
 
 
 class QiskitFrontend:
-    """Files in OpenQASM 2 and 3, and gates run through Qiskit's own interface."""
+    """Files in OpenQASM 2 and 3 and in QPY, and gates run through Qiskit's own interface."""
 
     name = "qiskit"
+    suffixes = (".qasm", ".qasm2", ".qasm3", ".qpy")
 
     def load(self, path: str | Path, **limits: int) -> tuple[Circuit, LoadedInfo]:
         """Read a circuit from a file; raises `CircuitError` with the file's name and line, or `MissingPackage`.
@@ -100,10 +101,12 @@ def neutral_circuit(gates: Sequence[tuple[str, Sequence[int], Sequence[float]]],
 
 
 def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  # noqa: B008 - frozen
-    """Read a file in OpenQASM 2 or 3, whichever its first statement names (3 if it names none), and return which.
+    """Read a file in QPY, or in OpenQASM 2 or 3, whichever its first statement names (3 if none), and return which.
 
     Raises `CircuitError` for a file that asks for more than the limits, or for files outside its own folder.
     """
+    if path.suffix.lower() == ".qpy":
+        return _read_qpy(path, limits), "QPY"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -125,6 +128,20 @@ def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  
         ) from error
     circuit.name = path.stem
     return circuit, name
+
+
+def _read_qpy(path: Path, limits: Limits) -> QuantumCircuit:
+    try:
+        with path.open("rb") as file:
+            found = qpy.load(file)
+    except OSError as error:
+        raise CircuitError(f"{path}: the file cannot be read: {error.strerror}.") from error
+    except Exception as error:  # Qiskit's reader lets all kinds through
+        raise CircuitError(f"{path}: this is no QPY that Qiskit reads: {error} ({type(error).__name__}).") from error
+    if len(found) != 1 or not isinstance(found[0], QuantumCircuit):
+        raise CircuitError(f"{path}: expected one circuit, got {len(found)}; write each to a file of its own.")
+    check_circuit(path, found[0], limits)
+    return found[0]
 
 
 def _version(text: str) -> str:

@@ -220,7 +220,7 @@ def test_help_lists_commands_and_codes(qsim_ex):
     """--help names every command and every exit code, and --version ends well."""
     ended = qsim_ex("--help")
     assert ended.code == 0
-    for word in ("demo", "run", "explain", "doctor", "130", "70"):
+    for word in ("demo", "run", "explain", "warm", "doctor", "130", "70"):
         assert word in ended.out
     assert re.match(r"qsim-ex \S+", qsim_ex("--version").out)
 

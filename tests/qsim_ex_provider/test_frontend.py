@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qiskit import QuantumCircuit, qasm2, qasm3
+from qiskit import QuantumCircuit, qasm2, qasm3, qpy
 from qiskit.circuit.library import get_standard_gate_name_mapping
 from qiskit.quantum_info import Statevector
 from support.paths import DATA
@@ -175,3 +175,26 @@ def test_entry_point_finds_the_frontend() -> None:
     """The object that pyproject.toml names is there."""
     point = EntryPoint("qiskit", "qsim_ex_provider.frontend:frontend", "qsim_ex.frontends")
     assert point.load().name == "qiskit"
+
+
+def test_qpy_is_read(tmp_path):
+    """A circuit in QPY is the circuit that was written; several in one file, and other bytes, are errors."""
+    circuit = QuantumCircuit(3, 2, name="written")
+    circuit.h(0)
+    circuit.cp(0.3, 0, 2)
+    circuit.measure([0, 2], [0, 1])
+    for name, circuits in (("one", [circuit]), ("two", [circuit, circuit])):
+        with (tmp_path / f"{name}.qpy").open("wb") as file:
+            qpy.dump(circuits, file)
+    found, info = frontend.load(tmp_path / "one.qpy")
+    expected = translate(circuit)
+    assert found.structure == expected.structure
+    np.testing.assert_array_equal(found.operands, expected.operands)
+    assert (info.name, info.format, info.num_clbits) == ("written", "QPY", 2)
+    with pytest.raises(errors.CircuitError, match=r"two.qpy: expected one circuit, got 2"):
+        frontend.load(tmp_path / "two.qpy")
+    (tmp_path / "other.qpy").write_bytes(b"OPENQASM 3.0;")
+    with pytest.raises(errors.CircuitError, match=r"other.qpy: this is no QPY that Qiskit reads"):
+        frontend.load(tmp_path / "other.qpy")
+    with pytest.raises(errors.CircuitError, match=r"one.qpy: expected at most 2 qubits, got 3"):
+        frontend.load(tmp_path / "one.qpy", max_qubits=2)

@@ -1,4 +1,4 @@
-"""The command line: ``qsim-ex demo | run | explain | doctor | launch``."""
+"""The command line: ``qsim-ex demo | run | explain | warm | doctor``."""
 
 from __future__ import annotations
 

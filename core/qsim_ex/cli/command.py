@@ -42,6 +42,7 @@ COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",
     "run": "run a circuit from a file and print its counts",
     "explain": "print the plan of a circuit without running it",
+    "warm": "compile the GPU kernels of circuits before they run",
     "doctor": "check this machine and list what is missing",
 }
 """Each is a module of this package with `arguments(parser)` and `work(args, task)`."""

@@ -17,7 +17,12 @@ _USUAL = Options()
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Add the file to read, and limits on its circuit."""
-    parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3")
+    parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3, or in Qiskit's QPY")
+    add_limits(parser)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add limits on the circuit of a file."""
     parser.add_argument("--max-qubits", type=int, metavar="N", help="the most qubits that the file may declare (1000)")
     parser.add_argument(
         "--max-instructions", type=int, metavar="N", help="the most instructions, loops written out (1000000)"
@@ -47,6 +52,11 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=get_args(DeviceChoice), default=_USUAL.device, help="'cpu' and 'gpu' never fall back (auto)"
     )
+    add_state(parser)
+
+
+def add_state(parser: argparse.ArgumentParser) -> None:
+    """Add which GPU or GPUs, the precision, and how much memory a state may take."""
     parser.add_argument("--device-id", type=int, default=_USUAL.device_id, metavar="N", help="which GPU (0)")
     parser.add_argument("--precision", choices=tuple(PRECISIONS), default=_USUAL.precision, help=f"{DTYPES} (double)")
     parser.add_argument(

@@ -18,20 +18,20 @@ from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
 
 
 def assign_hypothetical(
-    num_wires: int, options: Options, *, elsewhere: bool = False
+    num_wires: int, options: Options, *, elsewhere: bool = False, gpu: HypotheticalGpu | None = None
 ) -> tuple[HypotheticalDevice, Deployment]:
     """Choose device and placement of a state for a plan that is not run, also if the GPUs are absent or have no room.
 
     Plans for absent GPUs need a description of them: `devices`, or ``device='gpu'`` and `max_memory` or `device_wires`.
     `max_memory` and `max_host_memory` are the sizes of their memories. elsewhere: the GPUs are those of another
-    machine, whatever this one has.
+    machine, whatever this one has. gpu: the one that is meant, which is elsewhere too and needs no other description.
     """
     described = options.max_memory is not None or options.device_wires is not None
     demanded = options.devices is not None or (options.device == "gpu" and described)
     device: HypotheticalDevice
-    if demanded and (elsewhere or discover.gpu_missing()):
+    if gpu is not None or (demanded and (elsewhere or discover.gpu_missing())):
         numbers = options.devices or (options.device_id,)
-        device, reason = HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
+        device, reason = gpu or HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
         free = FreeMemory(False, tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
     else:
         device, reason = discover.choose(num_wires, options)

@@ -48,7 +48,10 @@ class HypotheticalDevice(Protocol):
 
 
 class HypotheticalGpu:
-    """A GPU that is not on this machine, for plans alone."""
+    """A GPU that is not on this machine, for plans alone.
+
+    tensor: whether its tensor cores multiply dense blocks faster than its other units; False where that is not known.
+    """
 
     kind: Literal["cpu", "gpu"] = "gpu"
     in_host_memory = False
@@ -56,12 +59,13 @@ class HypotheticalGpu:
     grows = True
     description = "a GPU that is not on this machine"
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, tensor: bool = False) -> None:
         self.name = f"gpu:{number}"
+        self._tensor = tensor
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """Return the limits of a GPU whose tensor cores are not known."""
-        return shape_of(BY_DTYPE[np.dtype(dtype)])
+        """Return the limits of a GPU."""
+        return shape_of(BY_DTYPE[np.dtype(dtype)], self._tensor)
 
     def rates(self, dtype: DTypeLike, threads: int | None) -> Rates:  # noqa: ARG002  (the protocol's)
         """Return the rates of a GPU."""

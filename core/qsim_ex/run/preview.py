@@ -39,14 +39,17 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
-    from qsim_ex.devices.hypothetical import HypotheticalDevice
+    from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
 
 
-def plans(circuit: Circuit, options: Options) -> list[Plan]:
-    """Return the plans of the segments of a circuit, part by part; the device may be absent."""
+def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None) -> list[Plan]:
+    """Return the plans of the segments of a circuit, part by part; the device may be absent.
+
+    gpu: the one that is meant, whatever this machine has.
+    """
     if _without_plans(circuit, options) is not None:
         return []
-    return [plan for part in _parts(circuit, options)[1] for plan in _planned(*part, options).plans]
+    return [plan for part in _parts(circuit, options)[1] for plan in _planned(*part, options, gpu=gpu).plans]
 
 
 class _Planned(NamedTuple):
@@ -59,9 +62,15 @@ class _Planned(NamedTuple):
     written: str
 
 
-def _planned(circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None) -> _Planned:
+def _planned(
+    circuit: Circuit,
+    program: Program,
+    options: Options,
+    machine: Cluster | None = None,
+    gpu: HypotheticalGpu | None = None,
+) -> _Planned:
     """Return the plans of a circuit that is simulated as a whole, their device and their placement."""
-    device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
+    device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None, gpu=gpu)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
 
     def planned(program: Program) -> tuple[Plan, ...]:
