@@ -153,7 +153,15 @@ def merged(classes: Iterable[int]) -> Entry:
 
 def width(entry: Entry) -> int:
     """Return how many real numbers an entry of a class needs."""
-    return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
+    return _WIDTHS[entry]
+
+
+_WIDTHS = tuple({Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0) for entry in Entry)
+
+
+def reals(pattern: bytes) -> int:
+    """Return how many real numbers a matrix needs."""
+    return pattern.count(Entry.REAL) + pattern.count(Entry.IMAG) + 2 * pattern.count(Entry.COMPLEX)
 
 
 def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0, pair: str | None = None) -> str:

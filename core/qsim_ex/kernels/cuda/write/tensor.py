@@ -23,8 +23,8 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
-from qsim_ex.kernels.cuda.write.arithmetic import width
+from qsim_ex.circuit.ops import ALWAYS, When, mask_of
+from qsim_ex.kernels.cuda.write.arithmetic import reals
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import BLOCK_BITS
@@ -45,7 +45,7 @@ def _is_block(item: Item) -> bool:
     """Return whether an item is for the tensor cores."""
     if not isinstance(item, Mix) or item.reads or len(item.bits) != BLOCK_BITS:
         return False
-    return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
+    return 2 * reals(item.pattern) >> BLOCK_BITS > _WORTH
 
 
 def dense_block(block: RegisterBlock) -> Mix | None:
