@@ -69,8 +69,9 @@ def emit(sweep: Sweep, precision: Precision, room: int = ROOM, *, tensor: bool =
     room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, precision)
-    body = _written(sweep, precision, arranged, tensor, pivoted=True)
-    if body.pivots and not (len(body.pivots) in USEFUL and _fits(body, room)):
+    pairs = sum(is_pair(item) for block in sweep.register_blocks for item in block.items)
+    body = _written(sweep, precision, arranged, tensor, pivoted=pairs in USEFUL)
+    if body.pivots and not _fits(body, room):
         body = _written(sweep, precision, arranged, tensor, pivoted=False)
     by_value = _fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
