@@ -142,7 +142,7 @@ def _cirq() -> Callable[[], object]:
 
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=61, hops=189),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=73, hops=452),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=73, hops=444),
     "saved": Case("the same, `save_statevector`", _saved, files=69, hops=232),
     "condition": Case("the same, with a condition", _condition, files=64, hops=225),
     "noisy": Case("the same, 12 noisy qubits", _noisy, files=88, hops=492),

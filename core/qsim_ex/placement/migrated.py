@@ -187,12 +187,9 @@ class Migrated(Slices):
         first = 0
         for window, stages in self._passes(plan):
             steps = [step for stage in stages for step in stage.steps]
-            if window.positions(self.fresh) != stages[0].fresh:
-                raise PlanError(
-                    f"expected fresh positions {stages[0].fresh:#x}, as in the plan, got "
-                    f"{window.positions(self.fresh):#x}."
-                )
-            self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick)
+            if (begun := window.positions(self.fresh)) != stages[0].fresh:
+                raise PlanError(f"expected fresh positions {stages[0].fresh:#x}, as in the plan, got {begun:#x}.")
+            self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick, begun)
             first += len(steps)
         self.layout = plan.end
 
@@ -203,11 +200,15 @@ class Migrated(Slices):
         prepared: object,
         numbers: Sequence[object],
         tick: Tick,
+        begun: int,
         above: int = 0,
     ) -> None:
-        """Run steps on one window after the other; above: the value of the bits above those of a window's number."""
-        after = window.homes(fresh_after(window.positions(self.fresh), steps))
-        for slot, value in self._pass(window, self._values(window, self.fresh), after, write=True, tick=tick):
+        """Run steps on one window after the other.
+
+        begun: the fresh positions. above: the value of the bits above those of a window's number.
+        """
+        after = window.homes(fresh_after(begun, steps))
+        for slot, value in self._pass(window, _values(window, begun), after, write=True, tick=tick):
             high = above << window.far | value
             execute(
                 steps, (OneState(self.device, self._slots.buffers[slot], window.local, prepared, numbers, high),), tick
@@ -256,9 +257,9 @@ class Migrated(Slices):
 
         after: the index bits that are fresh when it is over.
         """
-        here = window.positions(self.fresh) & (1 << window.local) - 1
-        layout = window.layout(self.layout)
-        values = [value for value in self._values(window, self.fresh) if wanted(layout, value)]
+        fresh, layout = window.positions(self.fresh), window.layout(self.layout)
+        here = fresh & (1 << window.local) - 1
+        values = [value for value in _values(window, fresh) if wanted(layout, value)]
         for slot, value in self._pass(window, values, after, write=write):
             buffer = self._slots.buffers[slot]
             if here:
@@ -271,7 +272,7 @@ class Migrated(Slices):
             return
         window, before, after = self._rest, self.fresh, self.fresh & ~mask
         local, inside = window.local, (1 << window.local) - 1
-        for slot, value in self._pass(window, self._values(window, after), after, write=True):
+        for slot, value in self._pass(window, _values(window, after), after, write=True):
             buffer = self._slots.buffers[slot]
             if value & before >> local:  # the window was known to be zero; now memory holds the zeros
                 self.device.set_basis(buffer, 0)
@@ -328,7 +329,7 @@ class Migrated(Slices):
             self.write_zeros()
         low = (1 << self.needed.slice) - 1
         while (turned := turn(self._window, sources, flip & low)) is not None:
-            values = self._values(turned.window, self.fresh)
+            values = _values(turned.window, turned.window.positions(self.fresh))
             for slot, _ in self._pass(turned.window, values, turned.mask(self.fresh), write=True):
                 self.device.permute(self._slots.buffers[slot], self.levels.local, turned.moves, turned.flip)
             sources, flip = turned.left, flip & ~turned.flip
@@ -352,11 +353,6 @@ class Migrated(Slices):
         self._window = replace(self._window, bits=(*bits[:local], *sorted(bits[local:])))
 
     # --- passes ----------------------------------------------------------------------------------------------------
-
-    def _values(self, window: Window, fresh: int) -> list[int]:
-        """Return the windows that are not known to be zero where these index bits are fresh."""
-        zero = window.positions(fresh) >> window.local
-        return [value for value in range(1 << window.far) if not value & zero]
 
     def _pass(
         self, window: Window, values: list[int], after: int, *, write: bool, tick: Tick | None = None
@@ -384,3 +380,8 @@ class Migrated(Slices):
     def _existing(self, slices: Index, fresh: int) -> Index:
         """Return slices, with `NOWHERE` in place of those that are known to be zero."""
         return np.where(slices & fresh >> self.needed.slice, NOWHERE, slices)
+
+
+def _values(window: Window, fresh: int) -> list[int]:
+    """Return the windows that are not known to be zero where these positions are fresh."""
+    return [value for value in range(1 << window.far) if not value & fresh >> window.local]

@@ -214,7 +214,7 @@ class RanksSpread(Ranks):
                 )
             if (part := self._live_part()) is not None:
                 assert self._number is not None
-                part.run_pass(window, steps, prepared, packed[done : done + len(steps)], tick, self._number)
+                part.run_pass(window, steps, prepared, packed[done : done + len(steps)], tick, begun, self._number)
             else:
                 for _ in range(self._ticks(stages[0].fresh, len(steps))):
                     tick()

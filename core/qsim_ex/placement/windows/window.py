@@ -60,7 +60,7 @@ class Window:
             out[bit] = position
         return tuple(out)
 
-    @property
+    @cached_property
     def far(self) -> int:
         """The number of far positions."""
         return len(self.bits) - self.local
