@@ -32,6 +32,7 @@ from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
+from qsim_ex.run.work import BatchInputs
 from qsim_ex.steps import Layout, Plan, Sweep
 from qsim_ex.steps.algebra import inverse
 from qsim_ex.steps.step import Item
@@ -255,8 +256,7 @@ def wrong_seed(patch: pytest.MonkeyPatch) -> None:
 
 def one_draw_for_all(patch: pytest.MonkeyPatch) -> None:
     """Every choice of a shot is made with the same random number."""
-    right = engine_chance.numbers
-    instead(patch, right, lambda seed, _key, first, count: right(seed, 1, first, count))
+    method(patch, BatchInputs, "keys", lambda _right, self, _choice: [1] * len(self.seeds))
 
 
 def wrong_probability(patch: pytest.MonkeyPatch) -> None:
