@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.encoded import kinds
+from support.unitary_circuits import circuit
 
-from qsim_ex import Circuit, CircuitBuilder
-from qsim_ex.circuit.gates import GATES
+from qsim_ex import Circuit
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
@@ -20,27 +20,6 @@ from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Sweep
 
 ROWS, COUNT = 2, 3
-
-
-def unitary(rng: np.random.Generator, wires: int) -> np.ndarray:
-    """A random unitary matrix."""
-    return np.linalg.qr(rng.normal(size=(1 << wires, 1 << wires)) + 1j * rng.normal(size=(1 << wires, 1 << wires)))[0]
-
-
-def circuit(num_wires: int, seed: int) -> Circuit:
-    """Random gates of the table, and matrices on one to four wires, under controls now and then."""
-    rng = np.random.default_rng(seed)
-    builder = CircuitBuilder(num_wires)
-    for _ in range(40):
-        wires = rng.permutation(num_wires).tolist()
-        if rng.random() < 0.3:
-            width = min(num_wires, int(rng.integers(1, 5)))
-            controls = wires[width : width + int(rng.integers(2))]
-            builder.unitary(unitary(rng, width), wires[:width], controls=controls)
-        else:
-            row = GATES[str(rng.choice([name for name in GATES if GATES[name].qubits <= 3]))]
-            builder.gate(row.name, wires[: row.qubits], *rng.normal(size=len(row.parameters)))
-    return builder.build()
 
 
 def planned(of: Circuit, device: CpuDevice, dtype: type) -> Plan:

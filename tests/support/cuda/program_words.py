@@ -6,9 +6,9 @@ import re
 from importlib import resources
 
 
-def named(file):
-    """The constants of the interpreter's enumerations in one of its files, by name."""
-    folder = resources.files("qsim_ex.kernels.cuda.interpret").joinpath("interpreter_kernels")
+def named(file, package="qsim_ex.kernels.cuda.interpret", folder="interpreter_kernels"):
+    """The constants of enumerations in a kernel's text, of the interpreter's if nothing else is said, by name."""
+    folder = resources.files(package).joinpath(folder)
     text = re.sub(r"//.*", "", folder.joinpath(file).read_text(encoding="utf-8"))
     found = {}
     for body in re.findall(r"enum \{(.*?)\};", text, re.DOTALL):

@@ -21,6 +21,15 @@ inline void __syncwarp() {}
 extern "C" double hypot(double, double);
 void emulate(unsigned grid, unsigned block, int backwards, void (*body)(void*), void* closure);
 }
+// All threads of a block take part, since a warp's fibers wait for each other as the block's do.
+template <class T> inline T __shfl_xor_sync(unsigned, T value, unsigned mask)
+{
+    static T given[1024];
+    __syncthreads();
+    given[threadIdx.x] = value;
+    __syncthreads();
+    return given[threadIdx.x ^ mask];
+}
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 template <class T> static inline T __ldg(const T* at) { return *at; }

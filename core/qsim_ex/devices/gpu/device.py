@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
 from qsim_ex.devices.gpu import shared
+from qsim_ex.devices.gpu.adjoint import GpuAdjoints
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.devices.gpu.streams import copies_of
@@ -40,7 +41,7 @@ else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
 
 
-class GpuDevice(GpuBatches, LoadsNumbers, Copies, SharesMemory):
+class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.

@@ -59,7 +59,7 @@ def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int
     parts = max(0, min(8 - len(in_block), len(in_loop) - _STEPS))
     masks = [sum(1 << bit for bit in chosen) for chosen in (low, in_block, in_loop)]
     unwanted = sum(1 << k for k, bit in enumerate(low) if bit not in bits)
-    for first, count in _pieces(rows, width << parts):
+    for first, count in pieces(rows, width << parts):
         cut = (*masks, when.value, unwanted, 1 << len(in_loop) - parts, count, num_bits, len(low), len(in_block), parts)
         blocks = -(-count << len(low) >> _LANES) << len(in_block) + parts
         sums = runtime.empty(count * width << parts, np.float64)
@@ -67,7 +67,7 @@ def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int
             runtime, "marginals", BY_DTYPE[buffer.dtype], blocks, THREADS,
             buffer[first << num_bits :], sums, ByValue(np.array(cut, dtype=np.uint64)), bits_of(bits),
         )  # fmt: skip
-        found[first : first + count] = _folded(runtime, sums, count, 1 << parts, width)
+        found[first : first + count] = folded(runtime, sums, count, 1 << parts, width)
     return found
 
 
@@ -83,7 +83,7 @@ def paulis(
     words = runtime.upload(np.array(groups, dtype=np.uint64))
     odd = np.array([(x & z).bit_count() & 1 for x, zs in strings for z in zs], dtype=bool)
     lanes, parts = min(_LANES, num_bits), max(0, num_bits - _PAIRS)
-    for first, count in _pieces(rows, width << parts):
+    for first, count in pieces(rows, width << parts):
         blocks = -(-count << lanes >> _LANES) * len(groups) << parts
         sums = runtime.empty(count * width << parts, np.float64)
         shape = [np.uint32(number) for number in (num_bits, lanes, parts)]
@@ -91,7 +91,7 @@ def paulis(
             runtime, "paulis", BY_DTYPE[buffer.dtype], blocks, THREADS,
             buffer[first << num_bits :], sums, words, np.uint32(len(groups)), count, *shape, width,
         )  # fmt: skip
-        real = _folded(runtime, sums, count, 1 << parts, width)
+        real = folded(runtime, sums, count, 1 << parts, width)
         found.real[first : first + count] = np.where(odd, 0, real)
         found.imag[first : first + count] = np.where(odd, real, 0)
     return found
@@ -109,14 +109,14 @@ def _groups(strings: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[int]]
             first += len(chosen)
 
 
-def _pieces(rows: int, each: int) -> Iterator[tuple[int, int]]:
+def pieces(rows: int, each: int) -> Iterator[tuple[int, int]]:
     """Yield (first row, rows) of pieces whose results, `each` numbers for a row, fit into the workspace."""
     most = max(1, WORKSPACE // (8 * each))
     for first in range(0, rows, most):
         yield first, min(most, rows - first)
 
 
-def _folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) -> HostArray:
+def folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) -> HostArray:
     """Return the sum of the parts of each row, [rows, width], on the host."""
     if parts > 1:
         total = runtime.empty(rows * width, np.float64)

@@ -85,6 +85,7 @@ KERNELS = (
     ("rows.cu", "fold_rows"),
     ("marginals.cu", "marginals"),
     ("paulis.cu", "paulis"),
+    ("pauli_products.cu", "pauli_products"),
 )
 """Every fixed kernel: its file and its name."""
 

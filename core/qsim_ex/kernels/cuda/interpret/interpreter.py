@@ -63,14 +63,14 @@ def source(precision: Precision, capacity: Capacity | None = FEW) -> str:
     head = [*cuda.head(), "typedef unsigned long long u64;", f"typedef {cuda.pair or cuda.amplitude} quad;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
     head += [f"#if {_TENSOR}", "#define TENSOR", tensor.functions(precision), "#endif"]
-    with_tensor = "#ifdef TENSOR\n", _part("fragments.cu"), "#endif\n"
+    with_tensor = "#ifdef TENSOR\n", part("fragments.cu"), "#endif\n"
     text = "".join(
-        [_part("functions.cu"), *with_tensor, _part("single.cu" if capacity else "rows.cu"), _part("program.cu")]
+        [part("functions.cu"), *with_tensor, part("single.cu" if capacity else "rows.cu"), part("program.cu")]
     )
     return "\n".join([*head, "", cuda.written(text)])
 
 
-def _part(file: str) -> str:
+def part(file: str) -> str:
     """Return the text of a file of `interpreter_kernels`."""
     return resources.files(__package__).joinpath("interpreter_kernels", file).read_text(encoding="utf-8")
 
