@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent)]
 import numpy as np
 from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 from support.plain_device import PlainDevice
+from support.unitary_circuits import circuit as unitary_circuit
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
@@ -32,7 +33,8 @@ from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
-from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.coefficients.pullback import LEFT_OUT
+from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Layout
@@ -264,6 +266,39 @@ def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
     close(gpu._runtime.download(made), np.concatenate(want), dtype, f"tables of {rows} rows")
 
 
+def gradients(gpu: GpuDevice, dtype: type) -> int:
+    """Sweeps of adjoint differentiation, whose numbers are arguments or in memory, and sums of Pauli strings."""
+    count = 0
+    for num_bits, rows, each in ((1, 3, 2), (4, 2, 1), (6, 1, 2), (14, 1, 1), (14, 2, 1)):
+        circuit = unitary_circuit(num_bits, num_bits)
+        shape = replace(gpu.batch_shape(dtype), left_out=LEFT_OUT)
+        plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape)
+        psi = np.array([random_state(row, num_bits, dtype) for row in range(rows * (1 + each))])
+        states, cotangents = (gpu.allocate(some.size, dtype) for some in (psi[:rows], psi[rows:]))
+        gpu.write(states, 0, psi[:rows].ravel())
+        gpu.write(cotangents, 0, psi[rows:].ravel())
+        wanted = [np.ones(len(places), dtype=np.bool_) for places in plan.coefficients.packed]
+        prepared = gpu.prepare_adjoint(plan.steps, num_bits, dtype, wanted)
+        want = psi.astype(np.complex128).ravel()
+        for number, (step, numbers) in enumerate(zip(plan.steps, bind(plan, circuit.operands), strict=True)):
+            given = np.repeat(numbers[None], rows, axis=0)
+            gpu.run_adjoint(states, cotangents, num_bits, number, given, prepared)
+            PLAIN.run_batch(want, num_bits, step, numbers[None])
+            count += 1
+        got = [gpu.read(buffer, 0, buffer.size) for buffer in (states, cotangents)]
+        close(np.concatenate(got), want, dtype, f"{rows} rows of {num_bits} bits with {each} cotangents")
+        strings = [(x, z, 0.5 - 0.25j * (x & 1)) for x in (0, 1, (1 << num_bits) - 1) for z in (0, 1 << num_bits - 1)]
+        gpu.apply_sums(states, cotangents, num_bits, [tuple(strings)] * each)
+        places = np.arange(1 << num_bits)
+        for row in range(rows):
+            mine, sum_of = want.reshape(-1, 1 << num_bits)[row], np.zeros(1 << num_bits, dtype=np.complex128)
+            for x, z, coefficient in strings:
+                sum_of[places ^ x] += coefficient * (1 - 2.0 * (np.bitwise_count(places & z) & 1)) * mine
+            found = gpu.read(cotangents, row * each << num_bits, row * each + 1 << num_bits)
+            close(found, sum_of, dtype, f"sums of Pauli strings on {num_bits} bits")
+    return count
+
+
 def main() -> None:
     """Run everything once in both precisions."""
     import cupy
@@ -272,6 +307,7 @@ def main() -> None:
     gpu = GpuDevice()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
+        count += gradients(gpu, dtype)
         tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)

@@ -214,18 +214,21 @@ __device__ __forceinline__ void of_entry(
     for (int k = 0; k < 8; ++k) own ^= spread(t, k) & words.w[at + k];
     const unsigned idle = words.w[at + SPLIT] & 0xff, blocks = words.w[at + SPLIT] >> 8;
     __syncthreads();
+    unsigned hop[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) hop[k] = words.w[at + LOOPED + k];
 #pragma unroll 1
     for (unsigned high = 0; high < 1u << blocks; ++high) {
         unsigned first = own;
 #pragma unroll
-        for (int k = 0; k < 4; ++k) first ^= spread(high, k) & words.w[at + LOOPED + k];
-        amp sum = {0, 0};
-#pragma unroll 4
-        for (unsigned low = 0; low < 16u >> blocks; ++low) {
-            const unsigned number = high | low << blocks;
-            unsigned slot = own;
+        for (int k = 0; k < 4; ++k) first ^= spread(high, k) & hop[k];
+        amp sum = near(tile, first & 0xffff);
+        unsigned slot = first;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) slot ^= spread(number, k) & words.w[at + LOOPED + k];
+        for (unsigned low = 1; low < 16; ++low) {  // the lowest bits of places change as in counting up
+            const int changed = low & 1 ? 0 : low & 2 ? 1 : low & 4 ? 2 : 3;
+            if (low >> (4 - blocks)) break;
+            slot ^= blocks == 0 ? hop[changed] : words.w[at + LOOPED + blocks + changed];
             const amp one = near(tile, slot & 0xffff);
             sum.x += one.x;
             sum.y += one.y;
