@@ -1,10 +1,10 @@
 """Values and gradients on one GPU beside runs of the same circuits: ``python -m benchmarks.gpu_gradients [--n 28]``.
 
-Circuits of ten layers with the energy of an Ising chain in a transverse field: *ising* (an RZZ for each pair of neighbours
-and an RX for each qubit, 550 angles on 28 qubits), *qaoa* (the same with two angles for each layer), *su2* (RY, RZ and a
-chain of CX). *run* is one run of the circuit from new angles, warm, and *gradient* the value with all derivatives; both
-are the median of some turns. *sums* is H|ψ⟩, and *back* all that follows it. The goals of a gradient are 4.0 runs, and the
-memory of two states and an eighth.
+Circuits of ten layers with the energy of an Ising chain in a transverse field: *ising* (an RZZ for each pair of
+neighbours and an RX for each qubit, 550 angles on 28 qubits), *qaoa* (the same with two angles for each layer), *su2*
+(RY, RZ and a chain of CX). *run* is one run of the circuit from new angles, warm, and *gradient* the value with all
+derivatives; both are the median of some turns. *sums* is H|ψ⟩, and *back* all that follows it. The goals of a gradient
+are 4.0 runs, and the memory of two states and an eighth.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
 from qsim_ex.run import gradient as under_test
 
+
 def simulator(**options: Any) -> Simulator:
     """A simulator on the CPU."""
     return Simulator(device="cpu", **options)

@@ -1,4 +1,4 @@
-"""Gradients on a GPU against the rule of shifts and the CPU: on an emulated GPU everywhere, on the real one where there is one."""
+"""Gradients on a GPU against the rule of shifts and the CPU: on an emulated GPU everywhere, and on the real one."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def ising(num_wires: int, layer_count: int) -> tuple[ParameterSweep, PauliSum]:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("precision", "tolerance"), [("single", 1e-4), ("double", 1e-11)])
 def test_as_on_the_cpu(precision: Any, tolerance: float) -> None:
-    """A state of many tiles has the derivatives that the CPU finds in double precision, to 1e-4 of the largest in single."""
+    """A state of many tiles has the derivatives that the CPU finds, in single precision to 1e-4 of the largest."""
     needs_gpu()
     sweep, energy = ising(18, 6)
     found = Simulator(device="gpu", precision=precision).gradient(sweep, energy)

@@ -1,4 +1,4 @@
-"""Sweeps of adjoint differentiation on the GPU device: on an emulated GPU everywhere, on the real one where there is one.
+"""Sweeps of adjoint differentiation on the GPU device: on an emulated GPU everywhere, and on the real one.
 
 States and cotangents are compared with what the interpreter of sweeps makes of each, derivatives with differences.
 """
@@ -29,6 +29,7 @@ from qsim_ex.steps.step import DenseMatrix, Sweep
 
 TOLERANCE = {np.complex64: 2e-4, np.complex128: 1e-11}
 
+
 @pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
 def gpu(request: pytest.FixtureRequest) -> GpuDevice:
     """An emulated GPU, and the real one."""
@@ -54,7 +55,7 @@ class Case:
 
     def __init__(self, sweep: Sweep, numbers: np.ndarray, num_bits: int, rows: int, each: int, dtype: Any) -> None:
         rng = np.random.default_rng(num_bits)
-        self.sweep, self.numbers, self.num_bits, self.rows, self.each, self.dtype = sweep, numbers, num_bits, rows, each, dtype
+        self.sweep, self.numbers, self.num_bits, self.each, self.dtype = sweep, numbers, num_bits, each, dtype
         drawn = rng.normal(size=(2, rows * (1 + each), 1 << num_bits))
         drawn = (drawn / np.sqrt(1 << num_bits)).astype(np.empty(0, dtype).real.dtype)
         self.states = (drawn[0, :rows] + 1j * drawn[1, :rows]).astype(dtype)
@@ -110,8 +111,8 @@ def drawn(seed: int, num_wires: int, dtype: Any, rows: int = 1, each: int = 1, t
     found = []
     for step, numbers in zip(plan.steps, bound, strict=True):
         if isinstance(step, Sweep):
-            shared = seed % 2 or rows == 1
-            found.append(Case(step, np.repeat(numbers[None], 1 if shared else rows, axis=0), num_wires, rows, each, dtype))
+            own = np.repeat(numbers[None], 1 if seed % 2 else rows, axis=0)
+            found.append(Case(step, own, num_wires, rows, each, dtype))
     return found
 
 
@@ -200,7 +201,7 @@ def test_steps_that_are_no_sweeps(gpu: GpuDevice) -> None:
 
 def test_codes_are_those_of_the_interpreter() -> None:
     """Operations and places of words are called as in the interpreter's text, and every kind above is met."""
-    for names in (under_test.Op, under_test.Word):
+    for names in (under_test.OpCode, under_test.WordPlace):
         assert {one.name: WORD[one.name] for one in names} == {one.name: int(one) for one in names}
     kernel = named("collect.cu", "qsim_ex.kernels.cuda.adjoint", "adjoint_kernels")
     assert kernel["RECORD"] == kernel["SPLIT"] + 1
@@ -208,8 +209,8 @@ def test_codes_are_those_of_the_interpreter() -> None:
     for seed in range(6):
         for case in drawn(seed, 9, np.complex128, tile=8):
             met |= operations(program_of(case.sweep, DOUBLE, False).words)
-    found = {max(op for op in under_test.Op if op <= code) for code in met}
-    assert found == set(under_test.Op)
+    found = {max(op for op in under_test.OpCode if op <= code) for code in met}
+    assert found == set(under_test.OpCode)
 
 
 def test_records_part_a_tile() -> None:

@@ -1,4 +1,4 @@
-"""Adjoint differentiation on a GPU: sweeps by their interpreter, and the rare steps that are no sweeps as in a batch."""
+"""Adjoint differentiation on a GPU: sweeps by an interpreter, and the rare steps that are no sweeps as in a batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
     pauli_products = later("qsim_ex.kernels.cuda.fixed.pauli_products")
 
 
-class AdjointSteps(NamedTuple):
+class AdjointLaunches(NamedTuple):
     """Steps that are ready, and of each sweep its launch; None for others."""
 
     steps: tuple[Step, ...]
@@ -53,7 +53,7 @@ class GpuAdjoints(Differentiates):
         num_bits: int,  # noqa: ARG002  (the protocol's; programs are for any number of bits)
         dtype: DTypeLike,
         wanted: Sequence[NDArray[np.bool_]],
-    ) -> AdjointSteps:
+    ) -> AdjointLaunches:
         """Write the programs of the sweeps, and mark the operations whose numbers are needed."""
         precision = BY_DTYPE[np.dtype(dtype)]
         found: list[adjoint.AdjointSweep | None] = []
@@ -67,7 +67,7 @@ class GpuAdjoints(Differentiates):
                     "write the gate as a product of smaller ones."
                 )
             found.append(None)
-        return AdjointSteps(tuple(steps), tuple(found))
+        return AdjointLaunches(tuple(steps), tuple(found))
 
     def run_adjoint(
         self,
@@ -79,10 +79,10 @@ class GpuAdjoints(Differentiates):
         prepared: object,
     ) -> NDArray[np.complex128] | None:
         """Apply one step to states and cotangents in place, and return the derivatives."""
-        assert isinstance(prepared, AdjointSteps)
+        assert isinstance(prepared, AdjointLaunches)
         sweep = prepared.sweeps[number]
         if sweep is not None:
-            return sweep(self._runtime, adjoint.Rows(states, cotangents, num_bits), numbers)
+            return sweep(self._runtime, adjoint.CotangentRows(states, cotangents, num_bits), numbers)
         step, count = prepared.steps[number], int(cotangents.size) // int(states.size)
         self.run_batch(states, num_bits, step, numbers)
         self.run_batch(cotangents, num_bits, step, numbers if len(numbers) == 1 else np.repeat(numbers, count, axis=0))

@@ -23,7 +23,7 @@ _OTHERS = 96
 def text(precision: Precision, capacity: Capacity | None) -> KernelText:
     """Return the kernel for a precision.
 
-    capacity: what it takes by value, for states that share their numbers; None for the kernel that reads all from memory.
+    capacity: what it takes by value, for states that share their numbers; None for the one that reads all from memory.
     """
     cuda, geometry = precision.storage.cuda, precision.geometry
     head = [*cuda.head(), "typedef unsigned long long u64;", f"typedef {cuda.pair or cuda.amplitude} quad;"]

@@ -1,8 +1,8 @@
 """The program of a sweep for adjoint differentiation: that of the interpreter, with what its sums need.
 
-Whether derivatives with respect to an operation's numbers are needed is a bit of its first word. Where threads look numbers
-up in a table, the amplitudes of a tile that share a number have places that differ by the sums of some vectors over GF(2);
-a record behind the program says which thread adds up which of them.
+Whether derivatives with respect to an operation's numbers are needed is a bit of its first word. Where threads look
+numbers up in a table, the amplitudes of a tile that share a number have places that differ by the sums of some vectors
+over GF(2); a record behind the program says which thread adds up which of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REGISTERS = 4
 """The bits of a register's number."""
 
 
-class Op(IntEnum):
+class OpCode(IntEnum):
     """Operations, the first of each kind, as in interpreter_kernels/functions.cu."""
 
     END = 0
@@ -45,7 +45,7 @@ class Op(IntEnum):
     RENAME = 49
 
 
-class Word(IntEnum):
+class WordPlace(IntEnum):
     """The places of words, in the head of a program and in an operation, as in interpreter_kernels/functions.cu."""
 
     AT = 1
@@ -59,19 +59,19 @@ class Word(IntEnum):
 
 _ADDED = 3
 _NUMBERS = {
-    Op.FACTORS: 32,
-    Op.PHASE: 2,
-    Op.FLIP: 0,
-    Op.MIX_1: 8,
-    Op.REAL_1: 4,
-    Op.CROSSED_1: 4,
-    Op.MIX_2: 32,
-    Op.CROSSED_2: 16,
-    Op.BLOCK: 512,
+    OpCode.FACTORS: 32,
+    OpCode.PHASE: 2,
+    OpCode.FLIP: 0,
+    OpCode.MIX_1: 8,
+    OpCode.REAL_1: 4,
+    OpCode.CROSSED_1: 4,
+    OpCode.MIX_2: 32,
+    OpCode.CROSSED_2: 16,
+    OpCode.BLOCK: 512,
 }
 """The real numbers of an operation that takes those that all amplitudes share."""
 
-_LOOKED_UP = (Op.TABLE, Op.ANY_1)
+_LOOKED_UP = (OpCode.TABLE, OpCode.ANY_1)
 """Operations whose threads look numbers up in a table; tables are in the order of operations."""
 
 
@@ -92,24 +92,24 @@ class _Operation(NamedTuple):
     """An operation: where its words begin, its kind, and where the slots of its amplitudes stand."""
 
     at: int
-    kind: Op
+    kind: OpCode
     slots: int
 
 
 def adjoint_program(program: SweepProgram, together: int, wanted: Flags) -> AdjointProgram:
-    """Return the program that collects derivatives of those packed numbers of a sweep that are wanted.
+    """Return the program that collects derivatives with respect to some packed numbers of a sweep.
 
-    together: the real numbers that a kernel loads at a time, in which places are counted.
+    together: the real numbers that a kernel loads at a time, in which places are counted. wanted: which numbers.
     """
     words = program.words.copy()
     records: list[int] = []
     known = np.append(np.repeat(wanted, 2), [False] * 3)  # and the constants
     shared, tables = known.take(program.shared), known.take(program.tables)
     operations = list(_operations(words))
-    begins = [2 * int(words[one.at + Word.AT]) for one in operations if one.kind in _LOOKED_UP]
+    begins = [2 * int(words[one.at + WordPlace.AT]) for one in operations if one.kind in _LOOKED_UP]
     ends = iter([*begins[1:], tables.size])
     for one in operations:
-        first = int(words[one.at + Word.AT])
+        first = int(words[one.at + WordPlace.AT])
         if one.kind in _LOOKED_UP:
             own = tables[2 * first : next(ends)]
         else:
@@ -124,21 +124,21 @@ def adjoint_program(program: SweepProgram, together: int, wanted: Flags) -> Adjo
 
 def _operations(words: NDArray[np.uint32]) -> Iterator[_Operation]:
     """Yield all operations that take numbers."""
-    at, slots = Word.HEAD + (int(words[0]) & 0xFF) + _ADDED * (int(words[0]) >> 8), int(Word.SLOTS)
+    at, slots = WordPlace.HEAD + (int(words[0]) & 0xFF) + _ADDED * (int(words[0]) >> 8), int(WordPlace.SLOTS)
     while True:
         code = int(words[at]) & 0xFF
-        kind = max(op for op in Op if op <= code)
+        kind = max(op for op in OpCode if op <= code)
         match kind:
-            case Op.END:
+            case OpCode.END:
                 return
-            case Op.EXCHANGE:
+            case OpCode.EXCHANGE:
                 slots = at + 1
                 at += 13
                 continue
-            case Op.PHASE | Op.FLIP:
+            case OpCode.PHASE | OpCode.FLIP:
                 size = 7
-            case Op.TABLE | Op.ANY_1 | Op.RENAME:
-                size = Word.REST + 3 * int(words[at + Word.READS])
+            case OpCode.TABLE | OpCode.ANY_1 | OpCode.RENAME:
+                size = WordPlace.REST + 3 * int(words[at + WordPlace.READS])
             case _:
                 size = 2
         yield _Operation(at, kind, slots)
@@ -148,7 +148,7 @@ def _operations(words: NDArray[np.uint32]) -> Iterator[_Operation]:
 def _record(words: NDArray[np.uint32], one: _Operation, lanes: int) -> list[int]:
     """Return the record of a table, see adjoint_kernels/collect.cu; lanes: the bits of a thread's number."""
     slots = words[one.slots : one.slots + 12].tolist()
-    halves = words[one.at + Word.THREADS : one.at + Word.OWN + 2].view(np.uint16).tolist()
+    halves = words[one.at + WordPlace.THREADS : one.at + WordPlace.OWN + 2].view(np.uint16).tolist()
     columns = [(slots[k], halves[k]) for k in (*range(lanes), *range(8, 8 + REGISTERS))]
     kernel, image = _divided(columns)
     inside = min(len(image), lanes)

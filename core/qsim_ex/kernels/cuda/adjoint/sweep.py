@@ -12,7 +12,7 @@ from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.kernels.cuda.adjoint import interpreter
 from qsim_ex.kernels.cuda.adjoint.program import AdjointProgram, Flags, adjoint_program
 from qsim_ex.kernels.cuda.fixed import batch_sums
-from qsim_ex.kernels.cuda.interpret.interpreter import Capacity
+from qsim_ex.kernels.cuda.interpret.interpreter import MANY, Capacity
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, Runtime
@@ -29,7 +29,7 @@ _QUAD = 16
 """The bytes that the kernel loads at a time."""
 
 
-class Rows(NamedTuple):
+class CotangentRows(NamedTuple):
     """States, their cotangents, and the index bits of each state."""
 
     states: Array
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     num_bits: int
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """The number of states."""
         return int(self.states.size) >> self.num_bits
 
@@ -46,10 +46,12 @@ class Rows(NamedTuple):
         """The number of cotangents of a state."""
         return int(self.cotangents.size) // int(self.states.size)
 
-    def some(self, first: int, count: int) -> Rows:
+    def some(self, first: int, count: int) -> CotangentRows:
         """Return some of the states, with their cotangents."""
         begin, end = first << self.num_bits, first + count << self.num_bits
-        return Rows(self.states[begin:end], self.cotangents[begin * self.each : end * self.each], self.num_bits)
+        return CotangentRows(
+            self.states[begin:end], self.cotangents[begin * self.each : end * self.each], self.num_bits
+        )
 
 
 class _Numbers(NamedTuple):
@@ -80,17 +82,17 @@ class AdjointSweep:
     on_device: Array
     precision: Precision
 
-    def __call__(self, runtime: Runtime, rows: Rows, numbers: Complex) -> Complex | None:
+    def __call__(self, runtime: Runtime, rows: CotangentRows, numbers: Complex) -> Complex | None:
         """Apply the sweep to states and cotangents; return derivatives [rows, count, numbers], None if not needed."""
         collected = self.made.collected
-        found = np.zeros((rows.count, rows.each, numbers.shape[1]), dtype=np.complex128) if collected else None
+        found = np.zeros((rows.number, rows.each, numbers.shape[1]), dtype=np.complex128) if collected else None
         given = self._numbers(runtime, numbers)
-        for first, count in batch_sums.pieces(rows.count, self._width):
+        for first, count in batch_sums.pieces(rows.number, self._width):
             some, own = rows.some(first, count), given.of_rows(first)
-            for number in range(rows.each):
-                sums = self._launch(runtime, some, number, own)
+            for which in range(rows.each):
+                sums = self._launch(runtime, some, which, own)
                 if found is not None:
-                    found[first : first + count, number] = self._derivatives(sums, numbers.shape[1])
+                    found[first : first + count, which] = self._derivatives(sums, numbers.shape[1])
         return found
 
     @property
@@ -119,24 +121,25 @@ class AdjointSweep:
         shared[:cut] = made[0, :cut]
         return _Numbers(capacity, ByValue(shared), runtime.upload(made[0, cut:]), 0)
 
-    def _launch(self, runtime: Runtime, rows: Rows, number: int, numbers: _Numbers) -> NDArray[np.float64]:
+    def _launch(self, runtime: Runtime, rows: CotangentRows, which: int, numbers: _Numbers) -> NDArray[np.float64]:
         """Run the sweep on states and one cotangent of each; return the sums of each row, [rows, width]."""
         program, num_bits, width = self.made.program, rows.num_bits, self._width
         tiles, lanes = num_bits - program.skipped_bits, program.threads.bit_length() - 1
-        parts = self._parts(rows.count, tiles)
-        sums = runtime.empty(rows.count * width << parts, np.float64)
+        parts = self._parts(rows.number, tiles)
+        sums = runtime.empty(rows.number * width << parts, np.float64)
         if self.made.collected:
             runtime.clear(sums)
-        sizes = self.made.records, program.shared.size, tiles, num_bits, lanes, parts, number == rows.each - 1
+        sizes = self.made.records, program.shared.size, tiles, num_bits, lanes, parts, which == rows.each - 1
+        (kernel,) = runtime.kernels([interpreter.text(self.precision, numbers.capacity)])
         runtime.launch(
-            runtime.kernels([interpreter.text(self.precision, numbers.capacity)])[0], rows.count << parts, self._threads,
-            rows.states, rows.cotangents[number << num_bits :], sums, numbers.tables, np.uint64(numbers.stride // 2),
+            kernel, rows.number << parts, self._threads,
+            rows.states, rows.cotangents[which << num_bits :], sums, numbers.tables, np.uint64(numbers.stride // 2),
             np.uint64(rows.each << num_bits), np.uint64(width), *map(np.uint32, sizes),
             self.on_device if numbers.capacity is None else self.by_value, numbers.shared,
         )  # fmt: skip
         if not self.made.collected:
-            return np.zeros((rows.count, 0))
-        return batch_sums.folded(runtime, sums, rows.count, 1 << parts, width)
+            return np.zeros((rows.number, 0))
+        return batch_sums.folded(runtime, sums, rows.number, 1 << parts, width)
 
     def _parts(self, rows: int, tiles: int) -> int:
         """Return log2 of the thread blocks that share a row."""
@@ -157,6 +160,6 @@ def prepared(runtime: Runtime, sweep: Sweep, precision: Precision, wanted: Flags
     """Return a sweep that is ready to run; wanted: which of its packed numbers derivatives are needed for."""
     program = program_of(sweep, precision, False)
     made = adjoint_program(program, _QUAD // precision.storage.real_bytes, wanted)
-    words = np.zeros(max(interpreter.MANY.words, made.words.size), dtype=np.uint32)
+    words = np.zeros(max(MANY.words, made.words.size), dtype=np.uint32)
     words[: made.words.size] = made.words
     return AdjointSweep(made, ByValue(words, words.ctypes.data), runtime.upload(made.words), precision)

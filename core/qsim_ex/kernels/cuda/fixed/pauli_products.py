@@ -22,7 +22,7 @@ _PARTS = 1 << 12
 
 
 class _Words(NamedTuple):
-    """Sums as the kernel reads them: ends of X-parts, X-parts with their strings' ends, Z-parts; and where these begin."""
+    """Sums as the kernel reads them: ends of X-parts, X-parts with their strings' ends, Z-parts, which begin there."""
 
     words: NDArray[np.uint64]
     coefficients: NDArray[np.float64]

@@ -279,24 +279,14 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                 at += 2;
                 continue;
             }
-            Seldom of;
-            of.kind = kind;
-            of.collected = collected;
-            of.n = n;
-            of.sums = own;
-            if (kind >= MIX_2 && kind <= BLOCK) {
-                call_seldom(l, x, tile, places, of, t);
-                at += 2;
-                continue;
-            }
-            bool outer = true;
-            if (head >> 24) outer = (outside & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
+            const bool outer = !(head >> 24) || (outside & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
             const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
-            const unsigned which = inner ? words.w[at + WHICH] : 0;
             if (kind >= PHASE && kind < MIX_1) {
+                const unsigned which = words.w[at + WHICH];
                 if (outer && kind >= FLIP) {
+                    const unsigned chosen = inner ? which : 0;
                     switch (kind) {
-#define CALL(J) flip<J>(l, which); flip<J>(x, which)
+#define CALL(J) flip<J>(l, chosen); flip<J>(x, chosen)
                         EACH(FLIP, CALL)
 #undef CALL
                     }
@@ -304,53 +294,59 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                     amp f = Entries{n}.get(0);
                     f.x = inner ? f.x : 1;
                     f.y = inner ? f.y : 0;
-                    run_phase(l, kind, words.w[at + WHICH], f);
-                    if (collected) of_phase(l, x, words.w[at + WHICH], inner, own);
-                    run_phase(x, kind, words.w[at + WHICH], f);
+                    run_phase(l, kind, which, f);
+                    if (collected) of_phase(l, x, which, inner, own);
+                    run_phase(x, kind, which, f);
                 }
                 at += 7;
                 continue;
             }
-            const unsigned reads = words.w[at + READS];
-            if (outer) {
-                Reading& it = of.it;
+            Seldom of;
+            of.kind = kind;
+            of.collected = collected;
+            of.inner = inner;
+            of.n = n;
+            of.sums = own;
+            int length = 2;
+            if (kind == TABLE || kind > BLOCK) {
+                const unsigned reads = words.w[at + READS];
                 unsigned block = 0;
-                it.s = 0;
-                it.which = which;
+                of.it.s = 0;
+                of.it.which = inner ? words.w[at + WHICH] : 0;
 #pragma unroll
                 for (int k = 0; k < 8; ++k) {
                     const unsigned column = words.w[at + THREADS + k / 2] >> 16 * (k & 1) & 0xffff;
-                    it.s ^= spread(t, k) & column;
+                    of.it.s ^= spread(t, k) & column;
                 }
 #pragma unroll 1
                 for (unsigned k = 0; k < reads; ++k) {
                     const int word = at + REST + 3 * (int)k;
                     block ^= (unsigned)(__popcll(outside & wide(words.w, word)) & 1) << words.w[word + 2];
                 }
-                it.s ^= block;
+                of.it.s ^= block;
 #pragma unroll
-                for (int j = 0; j < 4; ++j) it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
+                for (int j = 0; j < 4; ++j) of.it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
                 of.numbers = tables + words.w[at + AT];
-                of.inner = inner;
                 of.choice = words.w[at + CHOICE];
                 of.extra = wide(words.w, at + EXTRA);
-                of.table.which = which;
+                of.table.which = of.it.which;
                 of.table.block = block;
                 of.table.stride = kind == TABLE ? 1 : kind <= ANY_2 ? 4u << 2 * (kind - ANY_1) : 1u << 2 * of.choice;
                 of.table.sums = of_tables + 2 * (u64)words.w[at + AT];
                 of.table.stage = stage;
                 of.table.live = live;
                 of.record.w = words.w + record;
-                if (kind == TABLE) {
-                    table(l, of.numbers, it);
-                    if (collected) of_entry(l, x, tile, places, of.table, words, record, 0, t);
-                    table(x, of.numbers, it);
-                } else {
-                    call_seldom(l, x, tile, places, of, t);
-                }
+                length = REST + 3 * (int)reads;
             }
-            if (collected) record += RECORD;
-            at += REST + 3 * (int)reads;
+            if (outer && kind == TABLE) {
+                table(l, of.numbers, of.it);
+                if (collected) of_entry(l, x, tile, places, of.table, words, record, 0, t);
+                table(x, of.numbers, of.it);
+            } else if (outer) {
+                call_seldom(l, x, tile, places, of, t);
+            }
+            if (collected && length > 2) record += RECORD;
+            at += length;
         }
         {
             asm volatile("" : "+r"(t));
