@@ -102,6 +102,33 @@ __device__ __forceinline__ void run_factors(
     for (int r = 0; r < 16; ++r) x[r] = times(m.get(r), x[r]);
 }
 
+// A table of factors on both, each of which is loaded once; eight at a time, so that a thread waits twice.
+__device__ __forceinline__ void run_table(
+    amp (&l)[16], amp (&x)[16], amp* tile, const Places& places, const amp* numbers, const Reading& it, const bool collected)
+{
+#pragma unroll
+    for (int first = 0; first < 16; first += 8) {
+        amp f[8];
+#pragma unroll
+        for (int r = 0; r < 8; ++r) f[r] = numbers[block_of(it, first + r)];
+#pragma unroll
+        for (int r = first; r < first + 8; ++r) {
+            const bool chosen = it.which >> r & 1;
+            amp m = f[r - first];
+            m.x = chosen ? m.x : 1;
+            m.y = chosen ? m.y : 0;
+            l[r] = times(m, l[r]);
+            if (collected) {
+                amp both = product(l[r], x[r]);
+                both.x = chosen ? both.x : 0;
+                both.y = chosen ? both.y : 0;
+                near(tile, slot_of(places, r)) = both;
+            }
+            x[r] = times(m, x[r]);
+        }
+    }
+}
+
 // A factor, which is 1 for threads that a condition leaves out.
 __device__ __forceinline__ void run_phase(amp (&a)[16], const unsigned kind, const unsigned which, const amp f)
 {
@@ -339,9 +366,8 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                 length = REST + 3 * (int)reads;
             }
             if (outer && kind == TABLE) {
-                table(l, of.numbers, of.it);
-                if (collected) of_entry(l, x, tile, places, of.table, words, record, 0, t);
-                table(x, of.numbers, of.it);
+                run_table(l, x, tile, places, of.numbers, of.it, collected);
+                if (collected) add_entries(tile, of.table, words, record, 0, t);
             } else if (outer) {
                 call_seldom(l, x, tile, places, of, t);
             }

@@ -193,22 +193,26 @@ __device__ __forceinline__ void of_block(amp (&l)[16], const amp (&x)[16], doubl
     }
 }
 
-// Products of registers, added up for each block of a table: they wait in the tile, and each thread adds up those of a block,
-// or a part of them, which lanes and then warps put together.
-// at: of the table's record. entry: of each block.
-template <class Words>
-__device__ __forceinline__ void of_entry(
-    const amp (&l)[16], const amp (&x)[16], amp* tile, const Places& places, const Table& of, const Words& words, const int at,
-    const unsigned entry, const unsigned t)
+// The products of registers, for `add_entries`.
+__device__ __forceinline__ void park_products(
+    const amp (&l)[16], const amp (&x)[16], amp* tile, const Places& places, const unsigned which)
 {
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         amp both = product(l[r], x[r]);
-        const bool chosen = of.which >> r & 1;
+        const bool chosen = which >> r & 1;
         both.x = chosen ? both.x : 0;
         both.y = chosen ? both.y : 0;
         near(tile, slot_of(places, r)) = both;
     }
+}
+
+// Adds up products that wait in the tile, for each block of a table: each thread those of a block, or a part of them, which
+// lanes and then warps put together. at: of the table's record. entry: of each block.
+template <class Words>
+__device__ __forceinline__ void add_entries(
+    amp* tile, const Table& of, const Words& words, const int at, const unsigned entry, const unsigned t)
+{
     unsigned own = of.block << 16;
 #pragma unroll
     for (int k = 0; k < 8; ++k) own ^= spread(t, k) & words.w[at + k];
@@ -276,7 +280,8 @@ __device__ __forceinline__ void of_any(
         turn(x, column ^ next_column);
         row = next_row;
         column = next_column;
-        of_entry(l, x, tile, places, of, words, at, entry, t);
+        park_products(l, x, tile, places, of.which);
+        add_entries(tile, of, words, at, entry, t);
     }
     turn(l, row);
     turn(x, column);
