@@ -129,12 +129,15 @@ class AdjointSweep:
         sums = runtime.empty(rows.number * width << parts, np.float64)
         if self.made.collected:
             runtime.clear(sums)
-        sizes = self.made.records, program.shared.size, tiles, num_bits, lanes, parts, which == rows.each - 1
+        sizes = (
+            numbers.stride // 2, rows.each << num_bits, width, program.shared.size, self.made.records, tiles, num_bits,
+            lanes, parts, which == rows.each - 1,
+        )  # fmt: skip
         (kernel,) = runtime.kernels([interpreter.text(self.precision, numbers.capacity)])
         runtime.launch(
             kernel, rows.number << parts, self._threads,
-            rows.states, rows.cotangents[which << num_bits :], sums, numbers.tables, np.uint64(numbers.stride // 2),
-            np.uint64(rows.each << num_bits), np.uint64(width), *map(np.uint32, sizes),
+            rows.states, rows.cotangents[which << num_bits :], sums, numbers.tables,
+            ByValue(np.array(sizes, dtype=np.uint64)),
             self.on_device if numbers.capacity is None else self.by_value, numbers.shared,
         )  # fmt: skip
         if not self.made.collected:

@@ -237,41 +237,46 @@ __device__ __forceinline__ void call_seldom(
     for (int r = 0; r < 16; ++r) l[r] = cotangent[r], x[r] = state[r];
 }
 
+struct Sizes {
+    u64 stride;   // from a row's numbers to the next row's; 0 if all share them
+    u64 between;  // from a row's cotangent to the next row's
+    u64 width;    // of a part's sums: those of each warp, and of tables
+    u64 shared;   // sums of a warp
+    u64 records;  // where the records of tables begin behind the program
+    u64 tiles;    // a row has 2^tiles of them
+    u64 bits;     // and 2^bits amplitudes
+    u64 lanes;    // 2^lanes threads work on a tile; others of the warp take part in barriers alone
+    u64 parts;    // 2^parts blocks share a row
+    u64 last;     // whether the state is written back
+};
+
 extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
-    mem* state,               // the states of all rows, in place
-    mem* cotangent,           // a cotangent of each row, in place
-    double* sums,             // [rows, 2^parts, width]
-    const amp* tables,        // entries of tables, of the first row
-    const u64 stride,         // from a row's numbers to the next row's; 0 if all share them
-    const u64 between,        // from a row's cotangent to the next row's
-    const u64 width,          // of a part's sums: those of each warp, and of tables
-    const unsigned records,   // where the records of tables begin behind the program
-    const unsigned shared,    // sums of a warp
-    const unsigned tiles,     // a row has 2^tiles of them
-    const unsigned bits,      // and 2^bits amplitudes
-    const unsigned lanes,     // 2^lanes threads work on a tile; others of the warp take part in barriers alone
-    const unsigned parts,     // 2^parts blocks share a row
-    const unsigned last,      // whether the state is written back
+    mem* state,         // the states of all rows, in place
+    mem* cotangent,     // a cotangent of each row, in place
+    double* sums,       // [rows, 2^parts, width]
+    const amp* tables,  // entries of tables, of the first row
+    const Sizes sizes,
     const __grid_constant__ Words words,
     const __grid_constant__ Numbers given)  // of the first row: numbers that all its amplitudes share
 {
     __shared__ amp every[1 << TILE];
     __shared__ amp stage[8];
     amp l[16], x[16];
+    const unsigned lanes = (unsigned)sizes.lanes, parts = (unsigned)sizes.parts;
     const bool live = !(threadIdx.x >> lanes);
     amp* const tile = every + (threadIdx.x >> lanes << (lanes + 4));
     const u64 row = blockIdx.x >> parts;
-    state += row << bits;
-    cotangent += row * between;
-    tables += row * stride;
-    sums += (u64)blockIdx.x * width;
-    double* const of_tables = sums + (blockDim.x >> 5) * shared;
-    sums += (threadIdx.x >> 5) * shared;
+    state += row << sizes.bits;
+    cotangent += row * sizes.between;
+    tables += row * sizes.stride;
+    sums += (u64)blockIdx.x * sizes.width;
+    double* const of_tables = sums + (blockDim.x >> 5) * sizes.shared;
+    sums += (threadIdx.x >> 5) * sizes.shared;
     unsigned t = threadIdx.x & ((1u << lanes) - 1);
 #pragma unroll 1
-    for (u64 b = blockIdx.x & ((1u << parts) - 1); b >> tiles == 0; b += 1ull << parts) {
+    for (u64 b = blockIdx.x & ((1u << parts) - 1); b >> sizes.tiles == 0; b += 1ull << parts) {
         asm volatile("" : "+r"(t));
-        int record = records;
+        int record = (int)sizes.records;
         u64 outside = 0;
         int at = HEAD;
 #pragma unroll 1
@@ -297,7 +302,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                 at += 13;
                 continue;
             }
-            const quad* const n = numbers_of(given, row * stride) + words.w[at + AT];
+            const quad* const n = numbers_of(given, row * sizes.stride) + words.w[at + AT];
             double* const own = sums + words.w[at + AT] * (sizeof(quad) / sizeof(real));
             if (kind == FACTORS || kind >= MIX_1 && kind < MIX_2) {
                 const Entries m{n};
@@ -379,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
             const Memory into(words, STORE, t, outside ^ added(words, at + 1, words.w[at] >> 8, outside));
             const unsigned there_are = live ? words.w[LIVE] : 0;
             into.store(l, cotangent, there_are);
-            if (last) into.store(x, state, there_are);
+            if (sizes.last) into.store(x, state, there_are);
         }
         __syncthreads();
     }

@@ -1,49 +1,59 @@
 // H|ψ⟩ for sums H of Pauli strings, for every row of a batch, and the shares of Re ⟨ψ|H|ψ⟩ of each block.
 //
 // Strings with one X-part x move amplitudes alike: (Hψ)[i] = Σ_x w_x(i) ψ[i ^ x], where w_x(i) is the sum of their coefficients,
-// each with the sign of parity(i & z). Weights and results are in double precision.
+// each with the sign of parity(i & z).
 #define EACH 8
 
-// The sum over the strings of an X-part, at 8 indices that differ in bits 8 to 10.
+// What the strings of an X-part add up to, at 8 indices that differ in bits 8 to 10.
 __device__ __forceinline__ void weigh(
-    double2 (&weights)[EACH], const u64 index, const u64* zs, const double2* coefficients, const u64 count)
+    amp (&weights)[EACH], const u64 index, const u64* zs, const double2* coefficients, const u64 count)
 {
 #pragma unroll
     for (int k = 0; k < EACH; ++k) weights[k].x = weights[k].y = 0;
     for (u64 s = 0; s < count; ++s) {
         const u64 z = zs[s];
-        const double2 c = coefficients[s];
+        const real x = coefficients[s].x, y = coefficients[s].y;
         const unsigned first = __popcll(index & z) & 1, high = (unsigned)(z >> 8);
 #pragma unroll
         for (int k = 0; k < EACH; ++k) {
             const unsigned odd = first ^ (k & 1 ? high : 0) ^ (k & 2 ? high >> 1 : 0) ^ (k & 4 ? high >> 2 : 0);
-            weights[k].x += odd & 1 ? -c.x : c.x;
-            weights[k].y += odd & 1 ? -c.y : c.y;
+            weights[k].x += odd & 1 ? -x : x;
+            if (y != 0) weights[k].y += odd & 1 ? -y : y;  // strings with an odd number of Y alone have it
         }
     }
 }
 
+// Some X-parts of a sum, and how thread blocks follow each other: those that run at the same time share what they read in the
+// second cache, if they differ in index bits of the X-parts.
+struct Group {
+    u64 begin, end;  // of X-parts, which are those of sum `sum`
+    u64 sum, sums;
+    u64 strings_at;  // where Z-parts begin among the words
+    u64 bits, parts, run;  // a thread block has 2^run chunks of 2048 amplitudes, one behind the other
+    u64 adds;        // whether results are added to what is there
+};
+
 extern "C" __global__ void __launch_bounds__(256) pauli_products(
-    const mem* states, mem* out, double* values, const u64* words, const double2* coefficients, const u64 sums,
-    const u64 strings_at, const unsigned bits, const unsigned parts)  // out: [rows, sums, 2^bits]; values: [rows, sums, 2^parts]
+    const mem* states, mem* out, double* values, const u64* words, const double2* coefficients,
+    const Group group, const Bits order)  // out: [rows, sums, 2^bits]; values: [rows, 2^parts]
 {
     __shared__ double shares[256];
-    const u64 size = 1ull << bits, one = blockIdx.x >> parts, sum = one % sums;
-    const mem* const state = states + (one / sums << bits);
-    mem* const to = out + (one << bits);
-    // words: where each sum's X-parts end; of each X-part itself and where its strings end; Z-parts
-    const u64* const xs = words + sums;
-    const u64* const zs = words + strings_at;
-    const u64 begin = sum ? words[sum - 1] : 0, end = words[sum];
+    const u64 size = 1ull << group.bits, row = blockIdx.x >> group.parts;
+    const mem* const state = states + (row << group.bits);
+    mem* const to = out + (row * group.sums + group.sum << group.bits);
+    const u64* const zs = words + group.strings_at;  // words: each X-part and where its strings end; Z-parts
     double value = 0;
-    for (u64 base = (blockIdx.x & ((1ull << parts) - 1)) * (256 * EACH) + threadIdx.x; base < size; base += 256ull * EACH << parts) {
-        double2 found[EACH];
+    for (u64 k = 0; k < 1ull << group.run; ++k) {
+        const u64 chunk = (blockIdx.x & ((1ull << group.parts) - 1)) << group.run | k;
+        const u64 base = placed(chunk, order) | threadIdx.x;
+        if (base >= size) continue;
+        amp found[EACH];
 #pragma unroll
         for (int k = 0; k < EACH; ++k) found[k].x = found[k].y = 0;
-        for (u64 number = begin; number < end; ++number) {
-            const u64 x = xs[2 * number], first = number ? xs[2 * number - 1] : 0;
-            double2 weights[EACH];
-            weigh(weights, base, zs + first, coefficients + first, xs[2 * number + 1] - first);
+        for (u64 number = group.begin; number < group.end; ++number) {
+            const u64 x = words[2 * number], first = number ? words[2 * number - 1] : 0;
+            amp weights[EACH];
+            weigh(weights, base, zs + first, coefficients + first, words[2 * number + 1] - first);
 #pragma unroll
             for (int k = 0; k < EACH; ++k) {
                 const u64 from = base ^ x ^ (u64)k << 8;
@@ -58,11 +68,13 @@ extern "C" __global__ void __launch_bounds__(256) pauli_products(
             const u64 i = base ^ (u64)k << 8;
             if (i >= size) continue;
             const amp a = state[i];
-            amp written;
-            written.x = found[k].x;
-            written.y = found[k].y;
-            to[i] = written;
-            value += found[k].x * a.x + found[k].y * a.y;
+            value += (double)found[k].x * a.x + (double)found[k].y * a.y;
+            if (group.adds) {
+                const amp before = to[i];
+                found[k].x += before.x;
+                found[k].y += before.y;
+            }
+            to[i] = found[k];
         }
     }
     shares[threadIdx.x] = value;
