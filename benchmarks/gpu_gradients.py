@@ -114,7 +114,7 @@ def measure(name: str, n: int, turns: int) -> None:
     rng = np.random.default_rng(n)
     simulator, total = Simulator(device="gpu", precision="single", compile="always"), energy(n)
     sweep, nothing = CIRCUITS[name](n, rng), PauliSum(())
-    device = discover.gpu()
+    device = discover.gpu(0)
     assert isinstance(device, GpuDevice)
 
     def run(one: ParameterSweep) -> None:

@@ -37,7 +37,7 @@ class _Words(NamedTuple):
     """Sums as the kernel reads them: X-parts with their strings' ends, and Z-parts, which begin at `strings_at`."""
 
     words: NDArray[np.uint64]
-    coefficients: NDArray[np.float64]
+    coefficients: NDArray[np.complex128]
     strings_at: int
     groups: tuple[_Group, ...]
 
@@ -49,7 +49,8 @@ def pauli_products(
     rows, precision = int(states.size) >> num_bits, BY_DTYPE[states.dtype]
     cached = _CACHED - (precision.storage.bytes.bit_length() - 1)
     given = _words(tuple(sums), num_bits, cached)
-    words, coefficients = runtime.upload(given.words), runtime.upload(given.coefficients)
+    coefficients = given.coefficients.astype(np.result_type(precision.storage.real, np.complex64))
+    words, coefficients = runtime.upload(given.words), runtime.upload(coefficients)
     chunks = max(0, num_bits - _CHUNK)
     parts, run = min(_PARTS, chunks), max(0, chunks - _PARTS)
     found = np.zeros((rows, len(sums)))
@@ -88,8 +89,7 @@ def _words(sums: tuple[StoredSum, ...], num_bits: int, cached: int) -> _Words:
                 parts += [x, len(zs)]
             groups.append(_Group(number, begin, len(parts) // 2, order))
     words = np.array([*parts, *zs, 0], dtype=np.uint64)
-    values = np.array([*coefficients, 0], dtype=np.complex128).view(np.float64)
-    return _Words(words, values, len(parts), tuple(groups))
+    return _Words(words, np.array([*coefficients, 0], dtype=np.complex128), len(parts), tuple(groups))
 
 
 def _grouped(xs: Sequence[int], num_bits: int, cached: int) -> Iterator[tuple[list[int], tuple[int, ...]]]:

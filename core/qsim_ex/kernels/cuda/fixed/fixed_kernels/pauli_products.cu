@@ -6,19 +6,19 @@
 
 // What the strings of an X-part add up to, at 8 indices that differ in bits 8 to 10.
 __device__ __forceinline__ void weigh(
-    amp (&weights)[EACH], const u64 index, const u64* zs, const double2* coefficients, const u64 count)
+    amp (&weights)[EACH], const u64 index, const u64* zs, const amp* coefficients, const u64 count)
 {
 #pragma unroll
     for (int k = 0; k < EACH; ++k) weights[k].x = weights[k].y = 0;
     for (u64 s = 0; s < count; ++s) {
         const u64 z = zs[s];
-        const real x = coefficients[s].x, y = coefficients[s].y;
+        const amp c = coefficients[s];
         const unsigned first = __popcll(index & z) & 1, high = (unsigned)(z >> 8);
 #pragma unroll
         for (int k = 0; k < EACH; ++k) {
             const unsigned odd = first ^ (k & 1 ? high : 0) ^ (k & 2 ? high >> 1 : 0) ^ (k & 4 ? high >> 2 : 0);
-            weights[k].x += odd & 1 ? -x : x;
-            if (y != 0) weights[k].y += odd & 1 ? -y : y;  // strings with an odd number of Y alone have it
+            weights[k].x += odd & 1 ? -c.x : c.x;
+            if (c.y != 0) weights[k].y += odd & 1 ? -c.y : c.y;  // of strings with an odd number of Y
         }
     }
 }
@@ -34,7 +34,7 @@ struct Group {
 };
 
 extern "C" __global__ void __launch_bounds__(256) pauli_products(
-    const mem* states, mem* out, double* values, const u64* words, const double2* coefficients,
+    const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
     const Group group, const Bits order)  // out: [rows, sums, 2^bits]; values: [rows, 2^parts]
 {
     __shared__ double shares[256];
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256) pauli_products(
             const u64 i = base ^ (u64)k << 8;
             if (i >= size) continue;
             const amp a = state[i];
-            value += (double)found[k].x * a.x + (double)found[k].y * a.y;
+            value += found[k].x * a.x + found[k].y * a.y;
             if (group.adds) {
                 const amp before = to[i];
                 found[k].x += before.x;
