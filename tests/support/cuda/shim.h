@@ -30,6 +30,7 @@ template <class T> inline T __shfl_xor_sync(unsigned, T value, unsigned mask)
     __syncthreads();
     return given[threadIdx.x ^ mask];
 }
+static inline void atomicAdd(double* at, double value) { *at += value; }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 template <class T> static inline T __ldg(const T* at) { return *at; }

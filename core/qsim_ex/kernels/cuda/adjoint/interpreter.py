@@ -20,14 +20,15 @@ _OTHERS = 96
 
 
 @functools.cache
-def text(precision: Precision, capacity: Capacity | None) -> KernelText:
-    """Return the kernel for a precision.
+def text(precision: Precision, capacity: Capacity | None, seldom: bool) -> KernelText:
+    """Return the kernel for a precision; seldom: whether it has the operations that are seldom.
 
     capacity: what it takes by value, for states that share their numbers; None for the one that reads all from memory.
     """
     cuda, geometry = precision.storage.cuda, precision.geometry
     head = [*cuda.head(), "typedef unsigned long long u64;", f"typedef {cuda.pair or cuda.amplitude} quad;"]
     head += [f"#define TILE {geometry.tile_bits}", f"#define BOUNDS {geometry.threads}, {_BLOCKS}"]
+    head += ["#define SELDOM"] if seldom else []
     if capacity:
         head += [f"#define WORDS {capacity.words}", f"#define NUMBERS {capacity.numbers // 16}"]
     return KernelText("\n".join([*head, ""]) + cuda.written(interpreter.part("functions.cu") + _own()), NAME)
@@ -35,7 +36,7 @@ def text(precision: Precision, capacity: Capacity | None) -> KernelText:
 
 def texts(precision: Precision) -> list[KernelText]:
     """Return all kernels for a precision."""
-    return [text(precision, capacity) for capacity in (MANY, None)]
+    return [text(precision, capacity, seldom) for capacity in (MANY, None) for seldom in (False, True)]
 
 
 def capacity_for(words: int, numbers: int, room: int) -> Capacity | None:

@@ -75,17 +75,21 @@ _LOOKED_UP = (OpCode.TABLE, OpCode.ANY_1)
 """Operations whose threads look numbers up in a table; tables are in the order of operations."""
 
 
+_SELDOM = (OpCode.MIX_2, OpCode.CROSSED_2, OpCode.BLOCK, OpCode.ANY_1, OpCode.RENAME)
+
+
 @dataclass(frozen=True, eq=False)
 class AdjointProgram:
     """A sweep's program with marked operations, and records from word `records` on.
 
-    collected: whether any derivative is needed.
+    collected: whether any derivative is needed. seldom: whether it needs the kernel that has all operations.
     """
 
     program: SweepProgram
     words: NDArray[np.uint32]
     records: int
     collected: bool
+    seldom: bool
 
 
 class _Operation(NamedTuple):
@@ -118,8 +122,8 @@ def adjoint_program(program: SweepProgram, together: int, wanted: Flags) -> Adjo
             words[one.at] |= COLLECTED
             if one.kind in _LOOKED_UP:
                 records += _record(words, one, program.threads.bit_length() - 1)
-    collected = bool(shared.any() or tables.any())
-    return AdjointProgram(program, np.append(words, np.array(records, dtype=np.uint32)), len(words), collected)
+    collected, seldom = bool(shared.any() or tables.any()), any(one.kind in _SELDOM for one in operations)
+    return AdjointProgram(program, np.append(words, np.array(records, dtype=np.uint32)), len(words), collected, seldom)
 
 
 def _operations(words: NDArray[np.uint32]) -> Iterator[_Operation]:

@@ -133,7 +133,7 @@ class AdjointSweep:
             numbers.stride // 2, rows.each << num_bits, width, program.shared.size, self.made.records, tiles, num_bits,
             lanes, parts, which == rows.each - 1,
         )  # fmt: skip
-        (kernel,) = runtime.kernels([interpreter.text(self.precision, numbers.capacity)])
+        (kernel,) = runtime.kernels([interpreter.text(self.precision, numbers.capacity, self.made.seldom)])
         runtime.launch(
             kernel, rows.number << parts, self._threads,
             rows.states, rows.cotangents[which << num_bits :], sums, numbers.tables,

@@ -145,18 +145,6 @@ __device__ __forceinline__ void run_phase(amp (&a)[16], const unsigned kind, con
     }
 }
 
-// Brings two register bits, by the number of their pair, to places 0 and 1, or back.
-__device__ __forceinline__ void bring_pair(amp (&a)[16], const unsigned pair, const bool back)
-{
-    const bool high = pair == 2 || pair >= 4, middle = pair == 1 || pair == 3;
-    if (back && high) swap_bits<1, 3>(a);
-    if (back && middle) swap_bits<1, 2>(a);
-    if (pair == 3 || pair == 4) swap_bits<0, 1>(a);
-    if (pair == 5) swap_bits<0, 2>(a);
-    if (!back && middle) swap_bits<1, 2>(a);
-    if (!back && high) swap_bits<1, 3>(a);
-}
-
 // An operation that is seldom, what it takes, and where its sums go; choice, extra: as in functions.cu.
 struct Seldom {
     unsigned kind, choice;
@@ -169,6 +157,20 @@ struct Seldom {
     Table table;
     Pointer record;
 };
+
+// The kernel has these where SELDOM is defined. Without them it needs no local memory.
+#ifdef SELDOM
+// Brings two register bits, by the number of their pair, to places 0 and 1, or back.
+__device__ __forceinline__ void bring_pair(amp (&a)[16], const unsigned pair, const bool back)
+{
+    const bool high = pair == 2 || pair >= 4, middle = pair == 1 || pair == 3;
+    if (back && high) swap_bits<1, 3>(a);
+    if (back && middle) swap_bits<1, 2>(a);
+    if (pair == 3 || pair == 4) swap_bits<0, 1>(a);
+    if (pair == 5) swap_bits<0, 2>(a);
+    if (!back && middle) swap_bits<1, 2>(a);
+    if (!back && high) swap_bits<1, 3>(a);
+}
 
 // Runs it on one of both, brought as its words are written.
 __device__ __forceinline__ void run_one(amp (&a)[16], amp* tile, const Places& places, const Seldom& of)
@@ -236,6 +238,7 @@ __device__ __forceinline__ void call_seldom(
 #pragma unroll
     for (int r = 0; r < 16; ++r) l[r] = cotangent[r], x[r] = state[r];
 }
+#endif
 
 struct Sizes {
     u64 stride;   // from a row's numbers to the next row's; 0 if all share them
@@ -374,7 +377,9 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                 run_table(l, x, tile, places, of.numbers, of.it, collected);
                 if (collected) add_entries(tile, of.table, words, record, 0, t);
             } else if (outer) {
+#ifdef SELDOM
                 call_seldom(l, x, tile, places, of, t);
+#endif
             }
             if (collected && length > 2) record += RECORD;
             at += length;

@@ -3,7 +3,8 @@
 //
 // A sum is added up in three steps, whose order is the same in every run: over a thread's registers, over the lanes of a
 // warp or over a tile in shared memory, in the precision of amplitudes; and then over the tiles of a thread block, in double
-// precision, in memory that only this block touches. The host adds up the blocks.
+// precision, in memory that only this block touches. The host adds up the blocks. Additions to memory are atomic so that no
+// thread waits for what is there: a place is one thread's, or there is a barrier between two that add to it.
 
 // The words of a table's sums: for each bit of a thread's number, and then for each of 4 bits that are looped over, the slot
 // and, from bit 16 on, the block of numbers that it adds by XOR; how many of the lowest thread bits add no block, and, from
@@ -52,7 +53,7 @@ __device__ __forceinline__ void add_up(real (&v)[N], double* to)
     }
 #pragma unroll
     for (int bit = N; bit < 32; bit *= 2) v[0] += __shfl_xor_sync(~0u, v[0], bit);
-    if (lane < N) to[lane] += v[0];
+    if (lane < N) atomicAdd(to + lane, (double)v[0]);
 }
 
 template <int J>
@@ -252,8 +253,8 @@ __device__ __forceinline__ void add_entries(
         }
         if (of.live && !(t & ((1u << idle) - 1))) {
             double* const here = of.sums + 2 * ((u64)(first >> 16) * of.stride + entry);
-            here[0] += sum.x;
-            here[1] += sum.y;
+            atomicAdd(here, (double)sum.x);
+            atomicAdd(here + 1, (double)sum.y);
         }
     }
     __syncthreads();
