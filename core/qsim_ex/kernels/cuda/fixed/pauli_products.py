@@ -84,8 +84,9 @@ def _words(sums: tuple[StoredSum, ...], num_bits: int, cached: int) -> _Words:
         for some, order in _grouped(sorted(by_x), num_bits, cached):
             begin = len(parts) // 2
             for x in some:
-                zs += [z for z, _ in by_x[x]]
-                coefficients += [coefficient for _, coefficient in by_x[x]]
+                strings = sorted(by_x[x], key=lambda one: one[0] >> 8 & 7)  # in which order the kernel adds them up
+                zs += [z for z, _ in strings]
+                coefficients += [coefficient for _, coefficient in strings]
                 parts += [x, len(zs)]
             groups.append(_Group(number, begin, len(parts) // 2, order))
     words = np.array([*parts, *zs, 0], dtype=np.uint64)

@@ -4,23 +4,41 @@
 // each with the sign of parity(i & z).
 #define EACH 8
 
-// What the strings of an X-part add up to, at 8 indices that differ in bits 8 to 10.
-__device__ __forceinline__ void weigh(
-    amp (&weights)[EACH], const u64 index, const u64* zs, const amp* coefficients, const u64 count)
+// What the strings of an X-part add up to, at 8 indices that differ in bits 8 to 10. Strings are in the order of these bits of
+// their Z-parts, so that a Walsh–Hadamard transform of 8 sums does for all indices. Returns whether a weight is not real.
+__device__ __forceinline__ bool weigh(
+    amp (&weights)[EACH], const u64 index, const u64* zs, const amp* coefficients, u64 string, const u64 end)
 {
+    bool imaginary = false;
+    u64 z = zs[string];
 #pragma unroll
-    for (int k = 0; k < EACH; ++k) weights[k].x = weights[k].y = 0;
-    for (u64 s = 0; s < count; ++s) {
-        const u64 z = zs[s];
-        const amp c = coefficients[s];
-        const unsigned first = __popcll(index & z) & 1, high = (unsigned)(z >> 8);
-#pragma unroll
-        for (int k = 0; k < EACH; ++k) {
-            const unsigned odd = first ^ (k & 1 ? high : 0) ^ (k & 2 ? high >> 1 : 0) ^ (k & 4 ? high >> 2 : 0);
-            weights[k].x += odd & 1 ? -c.x : c.x;
-            if (c.y != 0) weights[k].y += odd & 1 ? -c.y : c.y;  // of strings with an odd number of Y
+    for (unsigned j = 0; j < EACH; ++j) {
+        weights[j].x = weights[j].y = 0;
+        while (string < end && (z >> 8 & 7) == j) {
+            const amp c = coefficients[string];
+            const bool odd = __popcll(index & z) & 1;
+            weights[j].x += odd ? -c.x : c.x;
+            if (c.y != 0) {
+                weights[j].y += odd ? -c.y : c.y;
+                imaginary = true;
+            }
+            z = zs[++string];
         }
     }
+#pragma unroll
+    for (int half = 1; half < EACH; half *= 2) {
+#pragma unroll
+        for (int j = 0; j < EACH; ++j) {
+            if (j & half) continue;
+            const amp a = weights[j], b = weights[j | half];
+            weights[j].x = a.x + b.x;
+            weights[j | half].x = a.x - b.x;
+            if (!imaginary) continue;
+            weights[j].y = a.y + b.y;
+            weights[j | half].y = a.y - b.y;
+        }
+    }
+    return imaginary;
 }
 
 // Some X-parts of a sum, and how thread blocks follow each other: those that run at the same time share what they read in the
@@ -42,6 +60,7 @@ extern "C" __global__ void __launch_bounds__(256) pauli_products(
     const mem* const state = states + (row << group.bits);
     mem* const to = out + (row * group.sums + group.sum << group.bits);
     const u64* const zs = words + group.strings_at;  // words: each X-part and where its strings end; Z-parts
+    const bool small = group.bits < 11;
     double value = 0;
     for (u64 k = 0; k < 1ull << group.run; ++k) {
         const u64 chunk = (blockIdx.x & ((1ull << group.parts) - 1)) << group.run | k;
@@ -52,21 +71,26 @@ extern "C" __global__ void __launch_bounds__(256) pauli_products(
         for (int k = 0; k < EACH; ++k) found[k].x = found[k].y = 0;
         for (u64 number = group.begin; number < group.end; ++number) {
             const u64 x = words[2 * number], first = number ? words[2 * number - 1] : 0;
+            const u64 there = (base ^ x) & ~0x700ull;
+            const unsigned flipped = x >> 8 & 7;
             amp weights[EACH];
-            weigh(weights, base, zs + first, coefficients + first, words[2 * number + 1] - first);
+            const bool imaginary = weigh(weights, base, zs, coefficients, first, words[2 * number + 1]);
 #pragma unroll
             for (int k = 0; k < EACH; ++k) {
-                const u64 from = base ^ x ^ (u64)k << 8;
-                if (from >= size) continue;
-                const amp a = state[from];
-                found[k].x += weights[k].x * a.x - weights[k].y * a.y;
-                found[k].y += weights[k].x * a.y + weights[k].y * a.x;
+                const unsigned at = (k ^ flipped) << 8;
+                if (small && (there | at) >= size) continue;
+                const amp a = state[there | at];
+                found[k].x += weights[k].x * a.x;
+                found[k].y += weights[k].x * a.y;
+                if (!imaginary) continue;
+                found[k].x -= weights[k].y * a.y;
+                found[k].y += weights[k].y * a.x;
             }
         }
 #pragma unroll
         for (int k = 0; k < EACH; ++k) {
             const u64 i = base ^ (u64)k << 8;
-            if (i >= size) continue;
+            if (small && i >= size) continue;
             const amp a = state[i];
             value += found[k].x * a.x + found[k].y * a.y;
             if (group.adds) {
