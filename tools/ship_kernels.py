@@ -23,6 +23,7 @@ from time import perf_counter
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "core"))  # this checkout's kernels, whatever is installed
 
+from qsim_ex.kernels.cuda.adjoint import interpreter as adjoint  # noqa: E402
 from qsim_ex.kernels.cuda.compile import compilation, shipped  # noqa: E402
 from qsim_ex.kernels.cuda.fixed import fixed  # noqa: E402
 from qsim_ex.kernels.cuda.interpret import interpreter  # noqa: E402
@@ -34,7 +35,7 @@ Compiler = Callable[[str, str], bytes]
 
 def codes() -> list[str]:
     """Return the shipped texts: all kernels that are not written for a circuit."""
-    texts = [text for row in PRECISIONS.values() for text in interpreter.texts(row)]
+    texts = [text for row in PRECISIONS.values() for text in (*interpreter.texts(row), *adjoint.shipped(row))]
     texts += [fixed.text(file, name, row) for file, name in fixed.KERNELS for row in PRECISIONS.values()]
     return list(dict.fromkeys(text.code for text in texts))
 

@@ -45,6 +45,7 @@ ENGINE = (
     "stabilizer",
     "forms",
     "copies",
+    "gradients",
 )
 """Modules with the engine's own kinds."""
 

@@ -22,6 +22,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.kernels.cuda.adjoint import interpreter as adjoint
 from qsim_ex.kernels.cuda.compile.compilation import report
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
@@ -100,6 +101,8 @@ def corpus():
         found += [("interpreter", text) for text in interpreter.texts(precision)]
         files = dict(fixed.KERNELS)
         found += [(file, fixed.text(file, name, precision)) for file, name in files.items()]
+    for precision in PRECISIONS.values():
+        found += [("adjoint", text) for text in adjoint.shipped(precision)]
     return found
 
 
@@ -212,6 +215,13 @@ def test_subspaces_compile_without_spilling(architecture):
     for text in subspaces()[architecture // 5 % 4 :: 4]:
         found = spilled(text.code, architecture)
         assert found <= MOST_SPILLED, f"{found}\n{text.code}"
+
+
+def test_sweeps_of_gradients_with_all_that_is_seldom_compile():
+    """The kernels of gradients that call a function compile; around the call they keep at most 640 bytes aside."""
+    for precision in PRECISIONS.values():
+        (by_value, _) = (text for text in adjoint.texts(precision) if text not in adjoint.shipped(precision))
+        assert spilled(by_value.code, 90) <= 640
 
 
 @pytest.mark.parametrize("precision", PRECISIONS.values(), ids=list(PRECISIONS))

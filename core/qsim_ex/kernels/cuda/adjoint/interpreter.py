@@ -34,9 +34,14 @@ def text(precision: Precision, capacity: Capacity | None, seldom: bool) -> Kerne
     return KernelText("\n".join([*head, ""]) + cuda.written(interpreter.part("functions.cu") + _own()), NAME)
 
 
+def shipped(precision: Precision) -> list[KernelText]:
+    """Return the kernels that come with the package: those without what is seldom."""
+    return [text(precision, capacity, False) for capacity in (MANY, None)]
+
+
 def texts(precision: Precision) -> list[KernelText]:
     """Return all kernels for a precision."""
-    return [text(precision, capacity, seldom) for capacity in (MANY, None) for seldom in (False, True)]
+    return [*shipped(precision), *(text(precision, capacity, True) for capacity in (MANY, None))]
 
 
 def capacity_for(words: int, numbers: int, room: int) -> Capacity | None:

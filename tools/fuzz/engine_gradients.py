@@ -1,0 +1,83 @@
+"""The kind about gradients: values and derivatives of programs with parameters, and differences of the oracle's values."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from tools.fuzz import compare, programs
+from tools.fuzz.case import Case, Line
+from tools.fuzz.engine import filled, pauli_sum, terms, truth_of, values_of
+from tools.fuzz.kinds import Kind
+from tools.fuzz.options import devices
+
+VALUE = re.compile(r"\bv\[(\d+)\]")
+
+STEP = 0.005
+"""Of differences: their error is about 1e-9, and what rounding adds about 1e-12."""
+
+WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+"""How many steps, and the weight of the difference between both sides: exact for polynomials of degree 6."""
+
+
+def draw_gradient(random: Random) -> Case:
+    """A program whose angles are parameters, some of them shared by several gates, and one or two Pauli sums."""
+    wires = random.choice([1, 2, 3, 3, 4, 5])
+    draw = programs.Draw(random, wires, 0)
+    draw.bound = True
+    lines = programs.unitary(draw, 9)
+    if not draw.values:
+        lines.append(Line("b.gate('ry', [q[0]], v[0])"))
+        draw.values = 1
+    options = {"device": random.choice(devices()), "precision": random.choice(["double", "double", "single"])}
+    ask = {
+        "rows": random.choice([1, 1, 2, 3]),
+        "values": draw.values,
+        "columns": random.randint(1, draw.values),
+        "seed": random.randrange(1 << 30),
+        "sums": [terms(random, wires) for _ in range(random.randint(1, 2))],
+    }
+    return Case("gradient", wires, 0, tuple(lines), options, ask)
+
+
+def check_gradient(case: Case) -> str | None:
+    """Values are the oracle's, and derivatives with respect to every parameter are its differences."""
+    from qsim_ex import Options, Simulator
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
+
+    ask, numbers = case.ask, values_of(case)[:, : case.ask["columns"]]
+    shared = [column.copy() for column in numbers.T]
+    given = [shared[k % len(shared)] for k in range(ask["values"])]
+    sweep = filled(ParameterSweepBuilder(case.wires, 0), case, None, given).sweep(ask["rows"])
+    sums = [pauli_sum(one) for one in ask["sums"]]
+    found = Simulator(Options(**case.options)).gradient(sweep, sums)
+    tolerance = 1e-7 if case.options["precision"] == "double" else 1e-3
+    row = ask["seed"] % ask["rows"]
+    wrong = compare.arrays(f"values of binding {row}", found.values[row], _values(case, numbers[row]), tolerance)
+    met = list(dict.fromkeys(int(number) % len(shared) for number in VALUE.findall(case.source)))
+    for place, column in enumerate(met):
+        expected = _difference(case, numbers[row], column)
+        told = f"derivatives with respect to column {column} of binding {row}"
+        wrong = wrong or compare.arrays(told, found.jacobian[row, :, place], expected, tolerance)
+    return wrong
+
+
+def _values(case: Case, columns: Any) -> Any:
+    """The values of all sums by the oracle, given the numbers of one binding."""
+    truth = truth_of(case, [columns[k % len(columns)] for k in range(case.ask["values"])])
+    return np.array([truth.expectation(one).real for one in case.ask["sums"]])
+
+
+def _difference(case: Case, columns: Any, column: int) -> Any:
+    """The derivatives of all values with respect to one number, from the values at six others."""
+    total, unit = np.zeros(len(case.ask["sums"])), np.arange(len(columns)) == column
+    for steps, weight in WEIGHTS:
+        far = steps * STEP * unit
+        total += weight / STEP * (_values(case, columns + far) - _values(case, columns - far))
+    return total
+
+
+KINDS = [Kind("gradient", draw_gradient, check_gradient, 0.7)]
