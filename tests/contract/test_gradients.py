@@ -17,7 +17,7 @@ WIRES = 8
 
 
 def check(row: DeploymentRow, **options: Any) -> None:
-    """Check a deployment: a state in one piece has the right gradient, and others are refused before memory is taken."""
+    """Check a deployment: a state in one piece has the right gradient, and others are refused."""
     num_wires = max(WIRES, row.wires)
     sweep, sums = layers(num_wires, 4, bindings=1), observables(num_wires, 2, 4)
     simulator = Simulator(**options, **row.options)

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.gradient_faults import conjugate, dropped_gate, shared_once, sign
 from support.gradients import DEGREE, HALF_TURNS, ROWS, compare, layers, observables
 from support.trigonometric import derivative
 
 from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
-from qsim_ex.circuit import derivatives, inverse
+from qsim_ex.circuit import derivatives
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.parameters import pullback
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
-from qsim_ex.run import gradient as under_test
 
 
 def simulator(**options: Any) -> Simulator:
@@ -119,47 +118,15 @@ def test_state_preparation_in_front() -> None:
     compare(sweep, simulator().gradient(sweep, sums), sums)
 
 
-def _sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = pullback.pulled
-    monkeypatch.setattr(under_test, "pulled", lambda *given: -true(*given))
-
-
-def _conjugate(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = inverse.Inverse.pulled
-    monkeypatch.setattr(inverse.Inverse, "pulled", lambda self, of, total: true(self, of.conj(), total))
-
-
-def _dropped_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = under_test.inverse
-
-    def dropped(work: Any, first: int) -> inverse.Inverse:
-        whole = true(work, first)
-        kept = whole.work.instructions[:3] + whole.work.instructions[4:]
-        return inverse.Inverse(inverse.structure_of(work.num_qubits, 0, kept), whole.sources)
-
-    monkeypatch.setattr(under_test, "inverse", dropped)
-    under_test._inverse.cache_clear()
-
-
-def _shared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def put(to: Any, places: Any, values: Any) -> None:
-        to[..., places] = values
-
-    monkeypatch.setattr(pullback, "add_at", put)
-
-
 def test_without_faults() -> None:
     """The circuit that faults are planted in has the right derivatives with respect to every column."""
     sweep, sums = layers(3, 5), observables(3, 1, 5)
     compare(sweep, simulator().gradient(sweep, sums), sums, most=30)
 
 
-@pytest.mark.parametrize("plant", [_sign, _conjugate, _dropped_gate, _shared_once])
-def test_planted_faults_are_found(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize("plant", [sign, conjugate, dropped_gate, shared_once])
+def test_planted_faults_are_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """A sign, a conjugate, a gate that is left out, and a shared parameter that counts once change what is found."""
-    request.addfinalizer(under_test._inverse.cache_clear)
     sweep, sums = layers(3, 5), observables(3, 1, 5)
     plant(monkeypatch)
     with pytest.raises(AssertionError):

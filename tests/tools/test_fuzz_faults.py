@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import gradient_faults
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 import qsim_ex as noise
@@ -525,6 +526,10 @@ FAULTS = [
     Fault("a phase with the other sign", turned_phase, ("written",)),
     Fault("numbers beside phases lost", lost_numbers, ("written",)),
     Fault("a shared phase counted once", counted_once, ("written",)),
+    Fault("a gradient's sign", gradient_faults.sign, ("gradient",)),
+    Fault("a gradient's conjugate", gradient_faults.conjugate, ("gradient",)),
+    Fault("a gate that a gradient drops", gradient_faults.dropped_gate, ("gradient",)),
+    Fault("a shared parameter counted once", gradient_faults.shared_once, ("gradient",)),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
 ]
 
