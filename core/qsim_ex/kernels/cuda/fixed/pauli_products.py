@@ -49,8 +49,8 @@ def pauli_products(
     rows, precision = int(states.size) >> num_bits, BY_DTYPE[states.dtype]
     cached = _CACHED - (precision.storage.bytes.bit_length() - 1)
     given = _words(tuple(sums), num_bits, cached)
-    coefficients = given.coefficients.astype(np.result_type(precision.storage.real, np.complex64))
-    words, coefficients = runtime.upload(given.words), runtime.upload(coefficients)
+    words = runtime.upload(given.words)
+    coefficients = runtime.upload(given.coefficients.view(np.float64).astype(precision.storage.real))
     chunks = max(0, num_bits - _CHUNK)
     parts, run = min(_PARTS, chunks), max(0, chunks - _PARTS)
     found = np.zeros((rows, len(sums)))
