@@ -109,6 +109,16 @@ def test_one_observable_and_no_parameter() -> None:
     assert found.jacobian.shape == (1, 1, 0)
 
 
+def test_rotations_about_the_identity() -> None:
+    """A rotation about the identity has the column that it is given, also where controls make its phase visible."""
+    builder, shared = ParameterSweepBuilder(2, 0), np.array([0.4, 1.3])
+    builder.gate("h", [1]).pauli_rotation(shared, "I", [0], controls=[1]).gate("rx", [1], shared)  # type: ignore[arg-type]
+    sweep, sums = builder.pauli_rotation(shared, "", []).sweep(2), observables(2, 2, 6)  # type: ignore[arg-type]
+    assert sweep.columns is not None
+    assert sweep.columns.shape == (2, 1)
+    compare(sweep, simulator().gradient(sweep, sums), sums)
+
+
 def test_state_preparation_in_front() -> None:
     """What has no inverse may stand in front of the first parameter."""
     builder = ParameterSweepBuilder(2, 0)

@@ -59,7 +59,7 @@ def _add(found: Values, gates: SweptGate, parameters: Values, cotangents: Comple
         of_factor = np.einsum("rvge,rgpe->rvgp", cotangents[:, :, places], entries).real
         own += np.einsum("rvgp,rgpw->rvgw", of_factor, factor.slopes.reshape(rows, count, -1, width))
         begin += size
-    add_at(found, gates.columns, own.reshape(*own.shape[:2], -1)[:, :, gates.at])
+    add_at(found, gates.columns, gates.scale * own.reshape(*own.shape[:2], -1)[:, :, gates.at])
 
 
 class _Factor(NamedTuple):

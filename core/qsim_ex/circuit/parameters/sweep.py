@@ -35,8 +35,8 @@ class SweptGate:
 
     offsets: where the entries of each gate begin. numbers: float64 [gates, parameters of the row], those that all
         bindings share. at: the places of all other parameters in `numbers`, seen as a flat array; columns: the columns
-        of the sweep that they have. of_factors: whether the gates are products of the row's factors, whose entries
-        follow one another.
+        of the sweep that they have, times `scale`. of_factors: whether the gates are products of the row's factors,
+        whose entries follow one another.
     """
 
     row: str
@@ -45,6 +45,7 @@ class SweptGate:
     at: Numbers
     columns: Numbers
     of_factors: bool = False
+    scale: float = 1.0
 
     def fill(self, operands: Operands, values: Values) -> None:
         """Write the entries of some bindings into operands [bindings, total]; values: [bindings, columns].
@@ -64,7 +65,7 @@ class SweptGate:
         """Return the parameters of all gates, float64 [bindings, gates, parameters]."""
         found = np.empty((len(values), self.numbers.size))
         found[:] = self.numbers.reshape(-1)
-        found[:, self.at] = values[:, self.columns]
+        found[:, self.at] = self.scale * values[:, self.columns]
         return found.reshape(len(values), *self.numbers.shape)
 
 
@@ -80,9 +81,17 @@ class _SweptGates:
         self._column: dict[int, int] = {}  # of an array, by its identity
 
     def append(
-        self, row: str, offsets: Sequence[int], parameters: Sequence[Sequence[Any]], of_factors: bool = False
+        self,
+        row: str,
+        offsets: Sequence[int],
+        parameters: Sequence[Sequence[Any]],
+        of_factors: bool = False,
+        scale: float = 1.0,
     ) -> None:
-        """Append gates of one row, each with its parameters: numbers, and arrays with a value for each binding."""
+        """Append gates of one row, each with its parameters: numbers, and arrays with a value for each binding.
+
+        scale: what the arrays are multiplied by.
+        """
         flat = list(chain.from_iterable(parameters))
         at = [k for k, one in enumerate(flat) if isinstance(one, np.ndarray)]
         for k in at:
@@ -93,7 +102,7 @@ class _SweptGates:
         for k in at:
             flat[k] = 0.0
         numbers = np.array(flat, dtype=np.float64).reshape(len(offsets), -1)
-        found = SweptGate(row, tuple(offsets), numbers, np.array(at), np.array(columns), of_factors)
+        found = SweptGate(row, tuple(offsets), numbers, np.array(at), np.array(columns), of_factors, scale)
         self.gates.append(found)
 
 
@@ -137,7 +146,7 @@ class ParameterSweep:
     def _made_of(self) -> Iterator[bytes]:
         """Yield what the operands are made of besides the template: the columns, and where they go."""
         for one in self.swept:
-            yield f"{one.row} {one.offsets} {one.of_factors}".encode()
+            yield f"{one.row} {one.offsets} {one.of_factors} {one.scale}".encode()
             yield from (array.tobytes() for array in (one.numbers, one.at, one.columns))
         if self.columns is not None:
             yield self.columns.tobytes()
@@ -212,7 +221,8 @@ class ParameterSweepBuilder(CircuitBuilder):
         swept = _SweptGates()
         self._operands.append_swept(swept)
         for row, rotations in self._rotations.items():
-            swept.append(row, [offset for offset, _ in rotations], [(angles,) for _, angles in rotations])
+            angles = [(one,) for _, one in rotations]
+            swept.append(row, [offset for offset, _ in rotations], angles, scale=1.0 if row == "rz" else -0.5)
         self.arrays = tuple(swept.arrays)
         columns = stacked(self.arrays, count) if swept.gates else None
         return ParameterSweep(self.build(), count, tuple(swept.gates), columns)
@@ -238,8 +248,8 @@ class ParameterSweepBuilder(CircuitBuilder):
         self, entries: NDArray[np.complex128], reads: tuple[int, ...], controls: Sequence[int], values: int | None
     ) -> None:
         if self._angles is not None:  # two entries are those of rz; one entry (on no wire) is a global phase
-            row, angles = ("rz", self._angles) if entries.size == 2 else ("global_phase", -self._angles / 2)
-            self._rotations.setdefault(row, []).append((self._operands.size, angles))
+            row = "rz" if entries.size == 2 else "global_phase"  # of minus half the angle, see `sweep`
+            self._rotations.setdefault(row, []).append((self._operands.size, self._angles))
         super()._append_parametric_parity(entries, reads, controls, values)
 
     def _are_finite(self, parameters: Sequence[Sequence[Any]]) -> bool:
