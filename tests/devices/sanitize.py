@@ -100,8 +100,6 @@ def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
     gpu.write(buffer, 0, psi)
     bits, when = (num_bits - 1, 0), When(2, 2)
     close(gpu.marginal(buffer, num_bits, bits, when), PLAIN.marginal(psi, num_bits, bits, when), dtype, "marginal")
-    along = [3, 1 << num_bits - 1], [1 << bit | 1 for bit in range(2, num_bits - 1)]
-    close(gpu.marginal_along(buffer, 1, *along), PLAIN.marginal_along(psi, 1, *along), dtype, "marginal_along")
     close(gpu.norms(buffer, 4), PLAIN.norms(psi, 4), dtype, "norms")
     close(gpu.inner(buffer, buffer), np.array(PLAIN.inner(psi, psi)), dtype, "inner")
     zs = [int(z) for z in rng.integers(0, len(psi), 9)]

@@ -197,7 +197,6 @@ def _in_turn(name: str) -> Callable[..., Any]:
 for _name in (
     "gather",
     "marginal",
-    "marginal_along",
     "search",
     "norms",
     "inner",

@@ -18,7 +18,6 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.reference import extract, replace
-from qsim_ex.steps.algebra import image
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import (
@@ -138,14 +137,6 @@ class PlainDevice(Batches):
         index = chosen(np.arange(1 << num_bits, dtype=np.int64), when)
         sums = np.zeros(1 << len(bits))
         np.add.at(sums, extract(index, tuple(bits)), squares(buffer[index]))
-        return sums
-
-    def marginal_along(self, buffer: Array, base: int, directions: Sequence[int], rest: Sequence[int]) -> Any:
-        """Sums of |amplitude|² along directions, one index after another."""
-        sums = np.zeros(1 << len(directions))
-        for v in range(len(sums)):
-            for t in range(1 << len(rest)):
-                sums[v] += abs(complex(buffer[base ^ image(directions, v) ^ image(rest, t)])) ** 2
         return sums
 
     def searched_bits(self, num_bits: int, shots: int) -> int:  # noqa: ARG002  (the protocol's)

@@ -17,7 +17,6 @@
 namespace {
 
 using qx::Int;
-using qx::sums::Along;
 using qx::sums::Marginal;
 using qx::sums::Paulis;
 using qx::sums::Search;
@@ -92,35 +91,6 @@ void marginals(const Real* state, const Marginal& of, const Bins& to, Int first,
         double* sums = out + ((row << of.share) + piece) * to.num_bins + to.group_bin[group];
         for (Int j = 0; j < left; ++j)
             if (to.bins[j] >= 0) sums[to.bins[j]] += total[j];
-    }
-}
-
-template <class Real>
-void along(const Real* state, const Along& of, Int first, Int last, double* out) {
-    const Int width = Int{1} << of.num_lanes, walked = of.num_steps - of.share, blocks = Int{1} << walked;
-    qx::Array<Int> places(width);  // for each number of a lane what it adds to an index
-    places[0] = 0;
-    for (Int k = 0, size = 1; k < of.num_lanes; ++k, size *= 2)
-        for (Int x = 0; x < size; ++x) places[size + x] = places[x] ^ of.lanes[k];
-    qx::Array<double> totals(width);
-    double* total = totals.begin();
-    for (Int unit = first; unit < last; ++unit) {
-        Int at = of.base;
-        for (Int k = 0, group = unit >> of.share; group; ++k, group >>= 1) at ^= group & 1 ? of.groups[k] : 0;
-        for (Int k = 0; k < of.share; ++k) at ^= unit >> k & 1 ? of.steps[walked + k] : 0;
-        for (Int j = 0; j < width; ++j) total[j] = 0.0;
-        for (Int block = 1; block <= blocks; ++block) {
-            for (Int j = 0; j < width; ++j) {
-                const Real* here = state + 2 * (at ^ places[j]);
-                const double real = here[0], imag = here[1];
-                total[j] += real * real + imag * imag;
-            }
-            const int changed = std::countr_zero(static_cast<std::uint64_t>(block));
-            if (changed < walked) at ^= of.steps[changed];
-        }
-        Int left = width;
-        for (Int k = 0; k < of.summed; ++k) left = folded(total, left, 1);
-        for (Int j = 0; j < left; ++j) out[unit * left + j] = total[j];
     }
 }
 
@@ -232,15 +202,6 @@ QX_EXPORT_SET(marginals, (const void* state, Int single, const Marginal* of, dou
             if (single) marginals(static_cast<const float*>(state), *of, bins, first, last, out);
             else marginals(static_cast<const double*>(state), *of, bins, first, last, out);
         });
-    });
-}
-
-// out: [units, lanes that are not summed over].
-QX_EXPORT_SET(along, (const void* state, Int single, const Along* of, double* out, Int size, Int each, Int chunk,
-                      Int threads, Int slice)) {
-    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
-        if (single) along(static_cast<const float*>(state), *of, first, last, out);
-        else along(static_cast<const double*>(state), *of, first, last, out);
     });
 }
 

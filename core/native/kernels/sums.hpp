@@ -12,12 +12,6 @@ struct Marginal {
     const Int* bits;
 };
 
-// Which sums along directions are asked for: see kernels/along.py. A unit is a group and one of 2^share parts of the steps.
-struct Along {
-    Int base, num_lanes, summed, num_steps, share;
-    const Int *lanes, *groups, *steps;
-};
-
 // Which Pauli strings with the X-part x are summed: those with the Z-parts `zs`, each of which is above a block the part
 // `above[of[k]]`. A row has `size` amplitudes.
 struct Paulis {

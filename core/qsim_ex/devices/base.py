@@ -97,15 +97,6 @@ class Device(Protocol):
         float64 [2^bits], ``bits[0]`` least significant; `bits` and `when.mask` are disjoint; at most 2^24 entries.
         """
 
-    def marginal_along(
-        self, buffer: Buffer, base: int, directions: Sequence[int], rest: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """Return the sums of |amplitude|² over the indices base ⊕ v ⊕ t, t a sum of `rest`, for each sum v.
-
-        directions, rest: masks of index bits that flip together, all independent. float64 [2^directions]; bit k of a
-        place is whether ``directions[k]`` is in v; at most 2^24 entries.
-        """
-
     def searched_bits(self, num_bits: int, shots: int) -> int:
         """Return how many bits one `search` should cover, for `shots` shots of a state of `num_bits` index bits."""
 

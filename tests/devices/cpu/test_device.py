@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.strategies import linear_maps
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -19,7 +18,6 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.passes import passes
 from qsim_ex.reference import extract
 from qsim_ex.steps import InitialAmplitudes, Mix, RegisterBlock, Slot, Sweep
-from qsim_ex.steps.index_map import images
 
 DTYPES = [np.complex64, np.complex128]
 
@@ -55,25 +53,6 @@ def test_marginal(dtype, data):
     got = CpuDevice(2).marginal(psi, num_bits, bits, when)
     np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-18)
     np.testing.assert_array_equal(got, CpuDevice(1).marginal(psi, num_bits, bits, when))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_marginal_along(dtype, data):
-    """Marginals of sums of bits are sums of probabilities over all directions that change none of them."""
-    num_bits = data.draw(st.integers(0, 18))
-    psi = state(num_bits, dtype)
-    columns = data.draw(linear_maps(num_bits))
-    asked = data.draw(st.integers(0, min(num_bits, 12)))
-    left_out = data.draw(st.integers(0, num_bits - asked))
-    directions, rest = columns[:asked], columns[asked : num_bits - left_out]
-    base = data.draw(st.integers(0, psi.size - 1))
-    index = images([*directions, *rest], np.arange(1 << len(directions) + len(rest))) ^ base
-    wanted = (np.abs(psi.astype(np.complex128)[index]) ** 2).reshape(-1, 1 << asked).sum(axis=0)
-    got = CpuDevice(2).marginal_along(psi, base, directions, rest)
-    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-18)
-    np.testing.assert_array_equal(got, CpuDevice(1).marginal_along(psi, base, directions, rest))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -110,24 +110,6 @@ def test_marginal(gpu, dtype, num_bits, bits, when):
     assert np.allclose(got, want, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("num_bits", "asked", "left_out"),
-    [(0, 0, 0), (1, 1, 0), (4, 2, 1), (9, 0, 0), (10, 3, 4), (13, 3, 0), (13, 13, 0), (14, 11, 1), (14, 2, 0)],
-)
-def test_marginal_along(gpu, dtype, num_bits, asked, left_out):
-    """Sums of squares along any directions are those of the definition."""
-    rng = np.random.default_rng(num_bits)
-    psi, columns = random_state(2, num_bits, dtype), [1 << bit for bit in rng.permutation(num_bits).tolist()]
-    for _ in range(3 * num_bits if num_bits > 1 else 0):
-        one, other = rng.permutation(num_bits)[:2].tolist()
-        columns[one] ^= columns[other]
-    directions, rest = columns[:asked], columns[asked : num_bits - left_out]
-    got = gpu.marginal_along(filled(gpu, psi), len(psi) // 3, directions, rest)
-    want = PLAIN.marginal_along(psi, len(psi) // 3, directions, rest)
-    assert got.dtype == np.float64
-    assert np.allclose(got, want, rtol=1e-12, atol=1e-15)
-
-
 @pytest.mark.parametrize(("num_bits", "blocks"), [(0, 1), (5, 4), (13, 1), (13, 64), (12, 4096)])
 def test_norms(gpu, dtype, num_bits, blocks):
     """Sums of squares over contiguous blocks are those of the definition."""

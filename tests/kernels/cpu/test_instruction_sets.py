@@ -49,7 +49,6 @@ def test_sums_are_equal_bit_by_bit(use, dtype: type, threads: int) -> None:
         return [
             sums.marginals(state, 18, [3, 17, 0], When(1 << 12, 1 << 12), threads).tobytes(),
             sums.marginals(state, 12, [1, 11], ALWAYS, threads).tobytes(),
-            sums.marginal_along(state, 5, [3, 1 << 17], [1 << k | 4 for k in range(3, 16)], threads).tobytes(),
             repr(sums.inner(state, other, threads)).encode(),
             sums.paulis(state, 18, [(5, [0, 3]), (1 << 17, [7])], threads).tobytes(),
             sums.search(state, range(10), np.zeros(1, int), np.array([0, 64]), targets, threads).tobytes(),
@@ -60,7 +59,7 @@ def test_sums_are_equal_bit_by_bit(use, dtype: type, threads: int) -> None:
     for chosen in SETS[1:]:
         use(chosen)
         assert found() == wanted
-    assert np.frombuffer(wanted[5], dtype=np.int64) == pytest.approx(np.searchsorted(np.cumsum(weights), targets))
+    assert np.frombuffer(wanted[-1], dtype=np.int64) == pytest.approx(np.searchsorted(np.cumsum(weights), targets))
 
 
 @pytest.mark.parametrize("wires", [1, 3, 7, 12])

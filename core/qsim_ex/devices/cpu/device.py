@@ -280,12 +280,6 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         """Return the sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits]."""
         return np.asarray(sums.marginals(buffer, num_bits, bits, when, self.threads)[0])
 
-    def marginal_along(
-        self, buffer: Amplitudes, base: int, directions: Sequence[int], rest: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """Return the sums of |amplitude|² over all indices along `rest`, for each value of `directions`."""
-        return sums.marginal_along(buffer, base, directions, rest, self.threads)
-
     def searched_bits(self, num_bits: int, shots: int) -> int:
         """Return the bits that balance both sums: the marginal of the higher bits, and those behind the prefixes."""
         above = min(num_bits, (num_bits + shots.bit_length() + 1) // 2)

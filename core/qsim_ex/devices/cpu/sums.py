@@ -17,7 +17,6 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.cpu import tile_sums
 from qsim_ex.errors import InvalidInput
-from qsim_ex.kernels.along import Along, along
 from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE, Amplitudes
@@ -34,15 +33,6 @@ def marginals(buffer: Amplitudes, num_bits: int, bits: Sequence[int], when: When
     share = max(0, min(6 - chosen, width + rest - _unit_bits()))
     out = _run_marginals(buffer, num_bits, width, share, bits, when, 1 << chosen + share, threads)
     return np.asarray(out.sum(axis=1) if share else out[:, 0])
-
-
-def marginal_along(
-    buffer: Amplitudes, base: int, directions: Sequence[int], rest: Sequence[int], threads: int
-) -> NDArray[np.float64]:
-    """Return the sums of |amplitude|² along directions, float64 [2^directions]."""
-    how = along(tuple(directions), tuple(rest), thresholds.now.sum_block_bits)
-    share = max(0, min(6 - len(how.groups), len(how.lanes) + len(how.steps) - _unit_bits()))
-    return how.in_order(_run_along(buffer, base, how, share, threads).sum(axis=1).reshape(-1))
 
 
 def inner(left: Amplitudes, right: Amplitudes, threads: int) -> complex:
@@ -122,7 +112,6 @@ def _units(size: int) -> int:
 # --- the native functions: core/native/kernels/sums.cpp ---------------------------------------------------------------
 
 _Marginal = structure("num_bits width share mask value count bits")
-_Along = structure("base num_lanes summed num_steps share lanes groups steps")
 _Paulis = structure("size x num_zs num_above width units zs above of")
 _Search = structure("bits bases runs targets num_bits")
 
@@ -142,20 +131,6 @@ def _run_marginals(
     given = address(state), single, ctypes.addressof(form), address(out)
     each = (1 << num_bits) // units
     in_ranges(unchecked("marginals"), *given, size=rows * units, each=each, threads=threads)
-    return out
-
-
-def _run_along(state: Amplitudes, base: int, how: Along, share: int, threads: int) -> Floats:
-    """Return sums of |amplitude|² for each group, each of 2^share parts, and each lane that is not summed over."""
-    units, lanes = (
-        1 << len(how.groups) + share,
-        [np.array(v, dtype=np.int64) for v in (how.lanes, how.groups, how.steps)],
-    )
-    out = np.empty((1 << len(how.groups), 1 << share, 1 << len(how.lanes) - how.summed), dtype=np.float64)
-    form = _Along(base, len(how.lanes), how.summed, len(how.steps), share, *map(address, lanes))
-    given = address(state), _single(state), ctypes.addressof(form), address(out)
-    each = 1 << len(how.lanes) + len(how.steps) - share
-    in_ranges(unchecked("along"), *given, size=units, each=each, threads=threads)
     return out
 
 

@@ -182,12 +182,6 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
         """Return the sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
         return fixed.marginal(self._runtime, buffer, num_bits, tuple(bits), when)
 
-    def marginal_along(
-        self, buffer: Array, base: int, directions: Sequence[int], rest: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """Return the sums of |amplitude|² over all indices along `rest`, for each value of `directions`."""
-        return fixed.marginal_along(self._runtime, buffer, base, directions, rest)
-
     def searched_bits(self, num_bits: int, shots: int) -> int:  # noqa: ARG002  (the protocol's)
         """Return as many bits as a thread block adds up at once."""
         return min(num_bits, fixed.SEARCHED_BITS)

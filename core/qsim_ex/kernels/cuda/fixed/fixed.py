@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, wires_of
-from qsim_ex.kernels.along import along
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, KernelText, Runtime
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE, Precision
@@ -25,8 +24,7 @@ PARTIAL_SUMS = 1024
 
 MOST_BLOCKS = 1 << 20
 _BITS = 44
-_LANES, _GROUPS, _ALONG = 8, 40, 112
-"""The numbers of `struct Along`: lanes, groups, and all with the steps."""
+"""The bits of `struct Bits` of the kernels, at most."""
 
 _WORDS = {row.storage.bytes: row for row in PRECISIONS.values()}
 """The precision whose amplitudes are words of so many bytes, for a kernel that copies them."""
@@ -55,7 +53,6 @@ def text(file: str, name: str, precision: Precision) -> KernelText:
 
 KERNELS = (
     ("marginal.cu", "marginal"),
-    ("along.cu", "along"),
     ("fold.cu", "fold"),
     ("inner.cu", "inner"),
     ("pauli.cu", "pauli"),
@@ -216,26 +213,6 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
         bits_of(bits),
     )  # fmt: skip
     return folded(runtime, sums, parts, 1 << len(bits))
-
-
-def marginal_along(
-    runtime: Runtime, buffer: Array, base: int, directions: Sequence[int], rest: Sequence[int]
-) -> NDArray[np.float64]:
-    """Return sums of |amplitude|² along directions; needs 8 bytes for each, and a 32nd of the state."""
-    how = along(tuple(directions), tuple(rest), THREADS.bit_length() - 1)
-    groups = 1 << len(how.groups)
-    parts = 1 << max(0, min(12 - len(how.groups), len(how.steps) - 4))
-    parts = min(parts, max(1, int(buffer.nbytes) // 32 >> 3 + len(directions)))
-    sums = runtime.empty(parts << len(directions), np.float64)
-    raw = np.zeros(_ALONG, dtype=np.uint64)
-    for first, chosen in ((0, how.lanes), (_LANES, how.groups), (_LANES + _GROUPS, how.steps)):
-        raw[first : first + len(chosen)] = chosen
-    walked = len(how.steps) - (parts.bit_length() - 1)
-    launch(
-        runtime, "along", BY_DTYPE[buffer.dtype], parts * groups, 1 << len(how.lanes),
-        buffer, sums, base, groups, walked, how.summed, ByValue(raw),
-    )  # fmt: skip
-    return how.in_order(folded(runtime, sums, parts, 1 << len(directions)))
 
 
 def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:
