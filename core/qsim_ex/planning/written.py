@@ -92,10 +92,10 @@ def written_out(
     made = begun(circuit, tolerance, most_rotations)
     if not made.run() or made.counts()[1]:
         return None
-    return _Form(made, circuit.operands[0].copy(), tolerance, most_changes)(manner)
+    return _FormWritten(made, circuit.operands[0].copy(), tolerance, most_changes)(manner)
 
 
-class _Form:
+class _FormWritten:
     """A form without blocks that is written out, in one manner or several."""
 
     def __init__(self, made: FormInMaking, operands: Complex, tolerance: float, most_changes: int) -> None:

@@ -87,7 +87,7 @@ class WrittenNumbers:
 
     def __call__(self, operands: Complex) -> Complex:
         """Return the operands of the written circuit, complex128 [bindings, …], for those of the circuit that fit."""
-        angles = self.angles(_and_one(np.angle(self._turned(operands))))
+        angles: Floats = np.real(self.angles(_and_one(np.angle(self._turned(operands)))))
         known = len(self.constants)
         found = np.empty((len(operands), known + len(self.rotations.angles) + 1), dtype=np.complex128)
         found[:, :known] = self.constants

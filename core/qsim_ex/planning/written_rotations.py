@@ -16,7 +16,7 @@ Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 
 
-class _Entries(NamedTuple):
+class _Matrices(NamedTuple):
     """The matrices of a rotation. cos, sin: what the cosine and the sine of half the angle count in each entry."""
 
     pattern: Pattern
@@ -25,7 +25,7 @@ class _Entries(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _entries(num_wires: int, ys: int, reads: bool) -> _Entries:
+def _entries(num_wires: int, ys: int, reads: bool) -> _Matrices:
     """Return cos − i sin P for X on some wires, or Y where a mask says so, times ±1 by a parity where one is read.
 
     On no wire P is the sign of the parity alone.
@@ -42,10 +42,10 @@ def _entries(num_wires: int, ys: int, reads: bool) -> _Entries:
         kinds = np.where(cos != 0, Entry.REAL, np.where(sin != 0, mixing, Entry.ZERO))
     else:
         kinds = np.full(cos.shape, Entry.COMPLEX)
-    return _Entries(kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel())
+    return _Matrices(kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel())
 
 
-def _of(x: int, z: int) -> _Entries:
+def _of(x: int, z: int) -> _Matrices:
     wires = wires_of(x)
     ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
     return _entries(len(wires), ys, bool(z & ~x))

@@ -109,9 +109,9 @@ def crowded(sweep: Sweep) -> float:
 def exchange_work(sweep: Sweep, precision: Precision) -> float:
     """Return the multiply-adds per amplitude that take as long as the exchanges and permutations within a tile."""
     costs = precision.costs
-    permutes = sum(isinstance(item, Permute) for block in sweep.register_blocks for item in block.items)
+    permutes = [item for block in sweep.register_blocks for item in block.items if isinstance(item, Permute)]
     moved = costs.exchange_work * len(sweep.register_blocks) + (costs.permuted_work if sweep.store else 0.0)
-    return moved + costs.permute_work * permutes
+    return moved + costs.permute_work * len(permutes)
 
 
 def step_cost(
