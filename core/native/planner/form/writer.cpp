@@ -2,6 +2,8 @@
 
 #include "planner/form/writer.hpp"
 
+#include <algorithm>
+
 #include "base/export.hpp"
 #include "base/owned.hpp"
 #include "thresholds/table.hpp"
@@ -12,6 +14,12 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr std::size_t strings_behind = 320;  // for which a quarter turn is left where it is
+
+// What a string on some wires costs: first how many these are, then how many are X, and Y twice.
+int cost(const Pauli& of) {
+    constexpr int for_a_wire = 8;
+    return for_a_wire * count(of.x | of.z) + count(of.x) + count(of.x & of.z);
+}
 
 // Lets a gate act on a state, and returns its phase beside that of quarter turns, in eighths of a turn.
 int act(const Gate& gate, StabilizerState& on) {
@@ -42,7 +50,7 @@ int act(const Gate& gate, StabilizerState& on) {
 
 Writer::Writer(const Form& form, Int most_changes, Manner manner)
     : phase(form.phase), sums_(form.sums()), left_(most_changes), manner_(manner) {
-    for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle});
+    for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
         const Mask *x = tableau.x_row(wire), *z = tableau.z_row(wire);
@@ -54,6 +62,7 @@ Writer::Writer(const Form& form, Int most_changes, Manner manner)
 Writer::State Writer::advance() {
     if (left_to_ < waiting_.size()) {
         leave_quarters();
+        if (left_to_ == waiting_.size()) sort();
         return State::busy;
     }
     run();
@@ -79,24 +88,31 @@ bool Writer::is_free(std::size_t number) const {
     return true;
 }
 
-// Lets the next rotation have a quarter turn more or less, if strings behind it are then on fewer wires.
+// Lets the next rotation have a quarter turn more or less, if strings behind it are then cheaper.
 void Writer::leave_quarters() {
     const std::size_t number = left_to_++, end = std::min(waiting_.size(), left_to_ + strings_behind);
     Waiting& own = waiting_[number];
     if (own.angle.varies()) return;
     const Pauli about = own.string.pauli;
-    int fewer = 0;
+    int gain = 0;
     for (std::size_t k = left_to_; k < end; ++k) {
         const Pauli& of = waiting_[k].string.pauli;
-        if (anticommute(about, of)) fewer += count(of.x | of.z) - count((of.x ^ about.x) | (of.z ^ about.z));
+        if (anticommute(about, of)) gain += cost(of) - cost({of.x ^ about.x, of.z ^ about.z});
     }
-    if (fewer <= 0) return;
+    if (gain <= 0) return;
     own.quarters = own.angle.value > 0 ? -1 : 1;
     own.angle.value += own.quarters * (pi / 2);
     const int back = own.string.negative ? own.quarters : -own.quarters;
     for (std::size_t k = left_to_; k < waiting_.size(); ++k) turn(waiting_[k].string, about, back);
     for (SignedPauli& image : x_) turn(image, about, back);
     for (SignedPauli& image : z_) turn(image, about, back);
+}
+
+// Puts the strings of each layer in order again, so that what is written does not depend on where quarter turns have been.
+void Writer::sort() {
+    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
+        return a.layer != b.layer ? a.layer < b.layer : a.string.pauli < b.string.pauli;
+    });
 }
 
 // Writes all diagonal rotations that nothing is in the way of, of those that are looked at. What is in the way flips wires,

@@ -63,6 +63,7 @@ class Writer {
         SignedPauli string;
         Angle angle;
         int quarters = 0;
+        std::uint64_t layer = 0;
     };
     // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
     struct Way {
@@ -75,6 +76,7 @@ class Writer {
     std::size_t looked_at() const;
     bool is_free(std::size_t number) const;
     void leave_quarters();
+    void sort();
     void run();
     void write(const Gate& gate);
     void rotate(const Waiting& rotation);
