@@ -14,6 +14,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr std::size_t strings_behind = 320;  // for which a quarter turn is left where it is
+constexpr int most_rounds = 4;
 
 // What a string on some wires costs: first how many these are, then how many are X, and Y twice.
 int cost(const Pauli& of) {
@@ -62,7 +63,8 @@ Writer::Writer(const Form& form, Int most_changes, Manner manner)
 Writer::State Writer::advance() {
     if (left_to_ < waiting_.size()) {
         leave_quarters();
-        if (left_to_ == waiting_.size()) sort();
+        if (left_to_ == waiting_.size() && left_any_ && ++rounds_ < most_rounds) left_to_ = 0, left_any_ = false;
+        else if (left_to_ == waiting_.size()) sort();
         return State::busy;
     }
     run();
@@ -100,9 +102,10 @@ void Writer::leave_quarters() {
         if (anticommute(about, of)) gain += cost(of) - cost({of.x ^ about.x, of.z ^ about.z});
     }
     if (gain <= 0) return;
-    own.quarters = own.angle.value > 0 ? -1 : 1;
-    own.angle.value += own.quarters * (pi / 2);
-    const int back = own.string.negative ? own.quarters : -own.quarters;
+    const int more = own.quarters ? -own.quarters : own.angle.value > 0 ? -1 : 1;
+    own.quarters += more, left_any_ = true;
+    own.angle.value += more * (pi / 2);
+    const int back = own.string.negative ? more : -more;
     for (std::size_t k = left_to_; k < waiting_.size(); ++k) turn(waiting_[k].string, about, back);
     for (SignedPauli& image : x_) turn(image, about, back);
     for (SignedPauli& image : z_) turn(image, about, back);

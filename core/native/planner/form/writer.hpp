@@ -97,6 +97,8 @@ class Writer {
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
     std::size_t begin_ = 0;
     std::size_t left_to_ = 0;  // the first rotation whose quarter turns have not been looked at
+    bool left_any_ = false;
+    int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     std::vector<Way> ways_;
     Int left_;  // changes of the frame
