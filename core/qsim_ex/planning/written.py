@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Op, When, mask_of, wires_of
+from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
@@ -118,7 +118,10 @@ class _FormWritten:
         multiples = int(function("writer_multiples")(writer))
         places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
         function("writer_write_multiples")(writer, address(places), address(by))
-        numbered = np.append(gates[:, 0] == _ROTATION, True)
+        varies = np.isin(np.arange(count + 1), places[:, 0])
+        eighths = _eighths(gates, angles[:-1], varies[:-1])
+        angles[-1] -= angles[:-1][eighths > 0].sum() / 2
+        numbered = np.append((gates[:, 0] == _ROTATION) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
         sums = Combinations.of(
@@ -127,13 +130,23 @@ class _FormWritten:
             np.concatenate([angles[constant], by]),
         )
         listed, last = gates.tolist(), int(function("writer_last")(writer))
-        structure, begin = _structure(self._made.num_wires, listed, last)
-        entries = RotationEntries.of((x, z) for kind, z, x in listed if kind == _ROTATION)
-        return WrittenCircuit(structure, self._numbers(sums, entries, _models().operands[0]), begin, self)
+        structure, begin = _structure(self._made.num_wires, listed, eighths.tolist(), last)
+        entries = RotationEntries.of((listed[k][2], listed[k][1]) for k in constant[:-1].tolist())
+        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, self)
+
+
+def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
+    """Return for each gate that is a phase of a parity by an odd multiple of π/4 that multiple, modulo 8; else 0."""
+    turns = angles / (np.pi / 4)
+    near = np.rint(turns).astype(np.int64)
+    known = (gates[:, 0] == _ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
+    found: Integers = np.where(known & (near % 2 == 1), near % 8, 0)
+    return found
 
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
+_EIGHTHS = ("t", "p_3_eighths", "p_5_eighths", "tdg")
 _ROTATION = len(_GATES)
 
 
@@ -143,7 +156,29 @@ def _models() -> Circuit:
     builder = CircuitBuilder(2)
     for name in _GATES:
         builder.gate(name, (0, 1) if name in _ON_TWO else (0,))
-    return builder.global_phase(1.0).build()
+    builder.global_phase(1.0)
+    for name in _EIGHTHS:
+        builder.gate(name, (0,))
+    return builder.build()
+
+
+@lru_cache(maxsize=1)
+def _constants() -> Complex:
+    """Return the operands of all gates without angles: those of the models, and behind them 1 and each eighth turn."""
+    known = _models().operands[0]
+    turned = [known[cast(Op, one).operand] for one in _models().instructions[_ROTATION + 1 :]]
+    return np.concatenate([known, *([1, phase] for phase in turned)])
+
+
+@lru_cache(maxsize=1 << 10)
+def _eighth(turns: int, mask: int) -> Op:
+    """Return the phase of a parity by an odd number of eighth turns, which is known to the planner."""
+    number = turns // 2
+    model = cast(Op, _models().instructions[_ROTATION + 1 + number])
+    if mask.bit_count() == 1:
+        return model._replace(when=When(mask, mask))
+    place = _models().operands.shape[1] + 2 * number
+    return Op((), (mask,), ALWAYS, bytes([Entry.ONE]) + model.pattern, place, model.name)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -161,17 +196,19 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
     )
 
 
-def _structure(num_wires: int, gates: list[list[int]], last: int) -> tuple[Structure, int]:
+def _structure(num_wires: int, gates: list[list[int]], eighths: list[int], last: int) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
 
-    last: the number of the gate with which the operator at the end begins, whose place is returned, too.
+    eighths: see `_eighths`. last: the number of the gate with which the operator at the end begins, whose place is returned, too.
     """
     models, ops = _models(), list[Op]()
     phase = cast(Op, models.instructions[_ROTATION])
-    place, begin = models.operands.shape[1], 0
-    for number, (kind, wire, mask) in enumerate(gates):
+    place, begin = len(_constants()), 0
+    for number, ((kind, wire, mask), turns) in enumerate(zip(gates, eighths, strict=True)):
         begin = len(ops) if number == last else begin
-        if kind == _ROTATION:
+        if turns:
+            ops.append(_eighth(turns, wire))
+        elif kind == _ROTATION:
             ops.append(rotation(mask, wire, place))
             place += len(ops[-1].pattern)
         elif _GATES[kind] in _ON_TWO:

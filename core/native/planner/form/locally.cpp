@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "planner/form/writer.hpp"
 
@@ -17,6 +18,12 @@ constexpr double for_a_wire = 0.3;     // what a string costs for each wire that
 constexpr double worth = 0.5;          // by how much an H that stays has to make them cheaper
 constexpr double worth_of_cx = 1.0;
 constexpr double for_a_read = 0.125;   // where CX are weighed, what a Z costs of what a flip costs
+
+// Tells whether an angle is an odd number of eighth turns: the planner knows what such phases are between two H.
+bool is_eighth(const Angle& of) {
+    constexpr double half_quarter = 0.78539816339744830962, tolerance = 1e-12;
+    return !of.varies() && std::fabs(std::fabs(std::fabs(of.value) - 2 * half_quarter) - half_quarter) < tolerance;
+}
 
 }  // namespace
 
@@ -49,7 +56,7 @@ void Writer::there_and_back() {
     begin_ = end - left.size();
     std::copy(left.begin(), left.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(begin_));
     std::vector<Gate> around;
-    const bool phases = own.size() > 1;
+    const bool phases = own.size() > 1 || is_eighth(own.front().angle);
     if (!pair && targets) around.push_back({Gate::cx, lowest(pivot), targets});
     if (phases) {
         const Mask odd = pair ? ys : is_odd(ys) ? pivot : 0;
