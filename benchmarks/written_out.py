@@ -1,9 +1,9 @@
 """How long a circuit takes, and its form written out as gates: ``python -m benchmarks.written_out``.
 
 Times are predicted for one H200, in complex64, from |0…0⟩. What is written out does what the circuit does,
-in a Clifford frame that changes (`planning.written.written_out`); of all manners the fastest is printed. ``--write FILE``
-transpiles the circuits and keeps them, and what is written of them in each manner; ``--measure FILE`` runs them on a GPU
-by compiled kernels, and prints medians beside what is predicted.
+in a Clifford frame that changes (`planning.written.written_out`); of all manners the fastest is printed.
+``--write FILE`` transpiles the circuits and keeps them, and what is written of them in each manner; ``--measure FILE``
+runs them on a GPU by compiled kernels, and prints medians beside what is predicted.
 """
 
 from __future__ import annotations

@@ -332,7 +332,8 @@ qx::Int advanced(Planner& made) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, and for several levels their rates.
+// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, and for several levels
+// their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
     return Owned<Planner>::make([&] { return begun(ops, types, given, rates); });
 }

@@ -199,7 +199,8 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 def _structure(num_wires: int, gates: list[list[int]], eighths: list[int], last: int) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. last: the number of the gate with which the operator at the end begins, whose place is returned, too.
+    eighths: see `_eighths`. last: the number of the gate with which the operator at the end begins, whose place is
+    returned, too.
     """
     models, ops = _models(), list[Op]()
     phase = cast(Op, models.instructions[_ROTATION])

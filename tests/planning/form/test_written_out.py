@@ -49,7 +49,7 @@ def test_what_is_written_out_is_the_circuit(
 
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"grover", "walk", "three_wires"}))
 def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> None:
-    """Each family of the benchmarks, in a basis of machines, is what is written of it in each manner, phase included."""
+    """Each family of the benchmarks, in a basis of machines, is what is written of it in each manner."""
     hold(rotations_looked_at=20)
     circuit = transpiled(FAMILIES[name](8), 8, BASES[len(name) % len(BASES)], 1)
     first = written_out(circuit)
@@ -96,7 +96,7 @@ def ring(angle: float) -> Circuit:
 
 @pytest.mark.parametrize("manner", Manner)
 def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
-    """A form has quarter turns in its Clifford operator, which spread its strings; what is written is none the longer."""
+    """Quarter turns in its Clifford operator spread the strings of a form; what is written is none the longer."""
     found = []
     for angle in (0.3, 1.2):
         written = written_out(ring(angle), manner=manner)

@@ -1,6 +1,6 @@
-// A form written out in frames that stay: a string becomes diagonal by H on all wires that it flips, or by CX of one onto the
-// others and one H. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the next
-// rotations run for each H.
+// A form written out in frames that stay: a string becomes diagonal by H on all wires that it flips, or by CX of one onto
+// the others and one H. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the
+// next rotations run for each H.
 
 #include "planner/form/writer.hpp"
 #include "thresholds/table.hpp"

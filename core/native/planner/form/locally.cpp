@@ -1,5 +1,5 @@
-// A form written out near the frame in which it is: rotations between gates that are undone behind them, and H and CX that stay
-// because the next strings flip fewer wires then.
+// A form written out near the frame in which it is: rotations between gates that are undone behind them, and H and CX that
+// stay because the next strings flip fewer wires then.
 
 #include <algorithm>
 #include <array>
@@ -90,22 +90,29 @@ double Writer::flips(Mask h, Mask y) const {
     return out;
 }
 
-// Writes what makes the next strings cheaper most, if anything does: an H, with S† before it or without, or a CX. H and CX are
-// weighed in two ways, so they could go on for ever.
+// Writes what makes the next strings cheaper most, if anything does: an H, with S† before it or without, or a CX. H and CX
+// are weighed in two ways, so they could go on for ever.
 bool Writer::stay() {
     if (begin_ != stayed_at_) stayed_at_ = begin_, stays_ = 0;
     if (stays_++ > 2 * x_.size()) return false;
-    Mask flipped = 0;
-    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k) flipped |= waiting_[k].string.pauli.x;
+    // What an H, or S† and H, on a wire can save at most: what it costs that strings flip this wire.
+    std::array<std::array<double, 64>, 2> bound{};
+    double weight = 1;
+    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
+        const Pauli& of = waiting_[k].string.pauli;
+        const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
+        each(of.x, [&](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
+    }
     const double now = flips(0, 0);
     double most = worth;
     Mask h = 0, y = 0;
-    each(flipped, [&](int wire) {
-        for (const Mask with : {Mask{0}, unit(wire)}) {
+    for (int wire = 0; wire < static_cast<int>(x_.size()); ++wire)
+        for (const bool turned : {false, true}) {
+            if (bound[turned][static_cast<std::size_t>(wire)] <= most) continue;
+            const Mask with = turned ? unit(wire) : 0;
             const double gain = now - flips(unit(wire), with);
             if (gain > most) most = gain, h = unit(wire), y = with;
         }
-    });
     if (manner_ == Manner::moves && move(std::max(most, worth_of_cx))) return true;
     if (y) write({Gate::sdg, 0, y});
     if (h) write({Gate::h, 0, h});

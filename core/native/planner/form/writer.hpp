@@ -1,8 +1,8 @@
 // A form written out as gates: rotations in a Clifford frame that changes, and at the end what is left of C.
 //
-// A rotation about a diagonal string is a phase of a parity. Another one is written as it stands if it flips one wire or two,
-// or between CX that let it flip one; or the frame changes, by H and CX, so that more strings are diagonal or flip fewer
-// wires. How much of that is best depends on the circuit and on the machine, so there are a few manners, and plans are
+// A rotation about a diagonal string is a phase of a parity. Another one is written as it stands if it flips one wire or
+// two, or between CX that let it flip one; or the frame changes, by H and CX, so that more strings are diagonal or flip
+// fewer wires. How much of that is best depends on the circuit and on the machine, so there are a few manners, and plans are
 // compared.
 //
 // Quarter turns, which a form moves into C, are left where they came from if later strings are then on fewer wires: RZZ by

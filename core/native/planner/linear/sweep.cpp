@@ -66,7 +66,8 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
     memory += sweep.num_loads ? shape.elsewhere * share : 0;
     double blocks = static_cast<double>(sweep.end - sweep.begin);
     work = work * (amplitudes * share) / amplitudes;
-    work += (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
+    work +=
+        (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
     double arithmetic = work / shape.rate();
     return std::max(memory, arithmetic) + shape.seen * std::min(memory, arithmetic) +
            std::ldexp(1.0, shape.start - num_bits);
