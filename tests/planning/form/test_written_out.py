@@ -122,11 +122,12 @@ def test_a_block_is_not_written_out() -> None:
 
 
 def test_a_dense_circuit_is_given_up_while_it_is_read(hold: Hold) -> None:
-    """With more than two rotations for each gate on several wires, and some ahead, nothing is written; else it is."""
+    """With more than two rotations for each gate on several wires, and some for each wire, nothing is written; else it is."""
     dense, sparse = (transpiled(FAMILIES[name](8), 8, ("u", "cz"), 1) for name in ("brick", "uccsd"))
     most = dense.num_gates * 100
+    hold(rotations_ahead=100)
     assert written_out(dense, most_rotations=most)
-    hold(rotations_ahead=20)
+    hold(rotations_ahead=3)
     assert written_out(dense, most_rotations=most) is None
     assert written_out(dense)
     assert written_out(sparse, most_rotations=most)
