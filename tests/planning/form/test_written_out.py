@@ -122,7 +122,7 @@ def test_a_block_is_not_written_out() -> None:
 
 
 def test_a_dense_circuit_is_given_up_while_it_is_read(hold: Hold) -> None:
-    """With more than two rotations for each gate on several wires, and some for each wire, nothing is written; else it is."""
+    """With more than two rotations for each gate on several wires, and some for each wire, nothing is written."""
     dense, sparse = (transpiled(FAMILIES[name](8), 8, ("u", "cz"), 1) for name in ("brick", "uccsd"))
     most = dense.num_gates * 100
     hold(rotations_ahead=100)
