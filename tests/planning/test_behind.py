@@ -34,7 +34,8 @@ def matrix(one: PauliSum) -> np.ndarray:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["h", "s", "sdg", "x", "z", "cx", "cz"]), st.permutations(range(N))), max_size=9
+        st.tuples(st.sampled_from(["h", "s", "sdg", "x", "z", "cx", "cz", "swap"]), st.permutations(range(N))),
+        max_size=9,
     ),
     st.lists(st.builds(PauliString, MASKS, MASKS, st.sampled_from([1.0, -2.5])), min_size=1, max_size=4),
 )
@@ -44,7 +45,7 @@ def test_an_observable_before_gates_is_theirs_behind_them(
     """C†PC, as matrices, for drawn gates of all kinds on drawn wires, signs included."""
     builder = CircuitBuilder(N)
     for name, wires in drawn:
-        builder.gate(name, wires[: 2 if name.startswith("c") else 1])
+        builder.gate(name, wires[: 2 if name in ("cx", "cz", "swap") else 1])
     circuit = builder.build()
     of = np.stack([reference.simulate(circuit, column) for column in np.eye(1 << N, dtype=complex)], axis=1)
     asked = PauliSum(tuple(terms))

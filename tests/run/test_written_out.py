@@ -15,7 +15,7 @@ from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.structure import structure_of
-from qsim_ex.planning.written import WrittenCircuit
+from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.run import pipeline
 from qsim_ex.run import written_out as module
 from qsim_ex.run.written_out import Where
@@ -139,6 +139,29 @@ def test_what_takes_longer_to_plan_than_to_run_is_planned_when_it_comes_again(ho
     hold(planned_microseconds=1 << 41)  # so that nothing is known
     assert "as Pauli rotations" in str(simulator.explain(made))
     assert told() == [True, True]
+
+
+def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first run plans one manner, the second one the others, and later ones the fastest of all alone."""
+    asked: list[float] = []
+
+    def seconds(_: Where, plans: Sequence[Plan]) -> float:
+        gates = float(sum(plan.num_gates for plan in plans))
+        asked.append(gates)
+        return 1.0 if len(asked) == 1 else 1 / gates  # of those that are written the longest is the fastest
+
+    monkeypatch.setattr(Where, "seconds", seconds)
+    hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0}))
+    simulator, made, found = Simulator(device="cpu"), with_end(gates("ucc"), measured=True), []
+    for _ in range(4):
+        asked.clear()
+        told = simulator.run(made, 10).provenance.facts
+        assert told["written"] == "as Pauli rotations"
+        found.append(asked[1:])  # the first one is the circuit as it came
+    assert [len(one) for one in found] == [1, len(Manner), 1, 1]
+    assert found[0][0] == found[1][0]
+    assert found[2] == found[3] == [max(found[1])]
+    assert max(found[1]) > found[0][0]
 
 
 def test_other_runs_are_as_they_came(hold: Hold) -> None:

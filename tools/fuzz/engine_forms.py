@@ -4,6 +4,7 @@ bindings.
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -78,14 +79,15 @@ def check_form(case: Case) -> str | None:
     """The form does what the gates do by definition, written out or not, and is one in other words."""
     from qsim_ex import CircuitBuilder, reference
     from qsim_ex.planning.form import form_of
-    from qsim_ex.planning.written import written_out
+    from qsim_ex.planning.written import Manner, written_out
 
     made = filled(CircuitBuilder(case.wires), case).build()
     found, start, oracle = form_of(made), vector(case.wires, case.ask["seed"]), Oracle(case.wires)
     oracle.branches[0] = start[:, None].copy()
     expected = truth_of(case, oracle=oracle).vector()
     wrong = compare.arrays("form", apply_form(start, found, made), expected, 1e-9)
-    if not wrong and (written := written_out(made)):
+    manner = list(Manner)[case.ask["seed"] % len(Manner)]
+    if not wrong and (written := written_out(made, manner=manner)):
         wrong = compare.arrays("written out", reference.simulate(written.circuit(made.operands), start), expected, 1e-9)
     if wrong:
         return wrong
@@ -121,13 +123,14 @@ def check_written(case: Case) -> str | None:
     from qsim_ex import Circuit, reference
     from qsim_ex.circuit.parameters.bindings import Bindings
     from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
-    from qsim_ex.planning.written import written_out
+    from qsim_ex.planning.written import Manner, written_out
     from qsim_ex.planning.written_bindings import WrittenBindings
 
     numbers, start = values_of(case), vector(case.wires, case.ask["seed"])
     builder = filled(ParameterSweepBuilder(case.wires, 0), case, None, list(numbers.T.copy()))
     operands = builder.sweep(len(numbers)).operands(np.arange(len(numbers)))
-    known = WrittenBindings(builder.sweep(len(numbers)).template.structure, written_out)
+    write = partial(written_out, manner=list(Manner)[case.ask["seed"] % len(Manner)])
+    known = WrittenBindings(builder.sweep(len(numbers)).template.structure, write)
     for k, values in enumerate(numbers):
         found = known.of(Bindings.of(operands if case.ask["at_once"] else operands[k : k + 1]))
         if found is None:

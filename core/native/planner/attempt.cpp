@@ -46,7 +46,10 @@ SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patte
     int pairs = 0;
     for (Int k = steps.register_blocks[sweep.begin].begin; k < steps.register_blocks[sweep.end - 1].end; ++k) {
         const Item& item = steps.items[k];
-        if (item.kind == static_cast<Int>(Kind::permute)) continue;
+        if (item.kind == static_cast<Int>(Kind::permute)) {
+            out.permuted += shape.permute;
+            continue;
+        }
         Index pattern = static_cast<Index>(item.pattern);
         bool mix = item.kind == static_cast<Int>(Kind::mix);
         double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
@@ -122,7 +125,7 @@ double Attempt::time_of(const Step& step) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
         memory = shape_.slowed() * (before + after) / 2;
         SweepWork found = sweep_work(step, steps, candidate.context->patterns, shape_);
-        work = found.work + found.crowded * found.work;
+        work = found.work + found.permuted + found.crowded * found.work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
         work *= after;
     } else if (step.type == Step::zero_fill) {

@@ -54,9 +54,10 @@ class Attempt {
     double time_ = 0;
 };
 
-// The multiply-adds per amplitude of a sweep's items, and the share by which a kernel with many pairs takes longer.
+// The multiply-adds per amplitude of a sweep's items, those as which its permutations count, and the share by which a kernel
+// with many pairs takes longer.
 struct SweepWork {
-    double work = 0, crowded = 0;
+    double work = 0, permuted = 0, crowded = 0;
 };
 
 SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape);

@@ -17,7 +17,7 @@ struct Shape {
     bool has_blocks, floats, relabels, linear;
     double item_work, balance, block, seen, transposed, counted, exchanged;
     int fewer;
-    double scattered, elsewhere;
+    double scattered, elsewhere, permute;
     Rules rules;
 
     // Leaves out what rules say that are no more than numbers here.

@@ -298,6 +298,7 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
                  static_cast<int>(given[19]),
                  rates[7],
                  rates[8],
+                 rates[9],
                  Rules(static_cast<Mask>(given[21]))};
     fitted.follow_rules();
     int num_bits = static_cast<int>(given[10]);
@@ -308,8 +309,8 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
     for (qx::Int k = 0; k < given[15] && fitted.rules.has(Rule::lowest); ++k)
         lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
     auto made = std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
-                                          std::move(lows), Promise{rates[9], rates[10], rates[11]},
-                                          on_levels(address<qx::Int>(given[20]), rates + 12));
+                                          std::move(lows), Promise{rates[10], rates[11], rates[12]},
+                                          on_levels(address<qx::Int>(given[20]), rates + 13));
     return made->read() ? made.release() : nullptr;
 }
 
@@ -331,7 +332,8 @@ qx::Int advanced(Planner& made) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, the numbers of `Promise`, and for several levels their rates.
+// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, and for several levels
+// their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
     return Owned<Planner>::make([&] { return begun(ops, types, given, rates); });
 }

@@ -56,8 +56,8 @@ class Native:
     layers_looked_at: the most layers that it asks; one that commutes with more stays behind them.
     items_moved: the most items that a turn may have behind it to be written anew.
     selectors: the most wires that a gate only reads, if it becomes rotations; it is a block with more. 5 or fewer.
-    rotations_ahead: the rotations of a form that there may be besides two for each instruction on several wires; with
-        more a circuit is dense, and nothing is written out of it.
+    rotations_ahead: the rotations of a form that there may be for each wire, besides two for each instruction on
+        several wires; with more a circuit is dense, and nothing is written out of it.
     rotations_looked_at: the rotations that are looked at where a form is written out and its frame changes.
     strings_tried: how many of those that may run first are tried as the one that becomes diagonal; 1 or more.
     strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared;
@@ -100,7 +100,7 @@ class Native:
     layers_looked_at: int = 4096
     items_moved: int = 64
     selectors: int = 5
-    rotations_ahead: int = 200
+    rotations_ahead: int = 18
     rotations_looked_at: int = 200
     strings_tried: int = 6
     strings_in_the_way: int = 20

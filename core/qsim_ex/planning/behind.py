@@ -25,7 +25,7 @@ class _Strings:
         self.x, self.z, self.negative = x, z, np.zeros(len(x), dtype=np.int64)
 
     def pass_gate(self, gate: Op) -> None:
-        """Replace each string P by G†PG for a gate H, S, S†, X, Z, CX or CZ."""
+        """Replace each string P by G†PG for a gate H, S, S†, X, Z, CX, CZ or SWAP."""
         wires = (*wires_of(gate.when.mask), *gate.mixes, *(wire for mask in gate.reads for wire in wires_of(mask)))
         x, z = ([of >> wire & 1 for wire in wires] for of in (self.x, self.z))
         match gate.name:
@@ -50,6 +50,9 @@ class _Strings:
                 self.negative ^= x[0] & x[1] & (z[0] ^ z[1])
                 self._flip(wires[0], 0, x[1])
                 self._flip(wires[1], 0, x[0])
+            case "swap":
+                self._flip(wires[0], x[0] ^ x[1], z[0] ^ z[1])
+                self._flip(wires[1], x[0] ^ x[1], z[0] ^ z[1])
             case other:
                 raise AssertionError(f"{other} is none of the gates of which Clifford operators are written")
 
@@ -62,7 +65,7 @@ class _Strings:
 def before(gates: tuple[Op, ...], observables: tuple[PauliSum, ...]) -> tuple[PauliSum, ...]:
     """Return observables whose values before some gates are those of the given ones behind them.
 
-    gates: H, S, S†, X, Z, CX and CZ on at most 62 wires, in order.
+    gates: H, S, S†, X, Z, CX, CZ and SWAP on at most 62 wires, in order.
     """
     terms = [term for one in observables for term in one.terms]
     found = _Strings(*(np.array([getattr(term, name) for term in terms], dtype=np.int64) for name in ("x", "z")))

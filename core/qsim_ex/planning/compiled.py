@@ -100,7 +100,7 @@ def planned(
     rates = np.array(
         [
             *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
-            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere),
+            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, fitted.permute),
             *(PROMISE.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), PROMISE.piece, PROMISE.gain),
             *(() if levels is None else _rates(levels)),
         ]

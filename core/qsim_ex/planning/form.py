@@ -131,7 +131,7 @@ class FormInMaking:
     ) -> None:
         self._free = function("form_free")
         ops, types = as_ops(instructions)
-        self._num_wires = num_wires
+        self.num_wires = num_wires
         self._read = ops, types, operands  # kept, since they are read part by part
         self.handle = function("form_begin")(
             ops, 0 if types is None else address(types), address(operands), *operands.shape, num_wires, tolerance, most
@@ -153,7 +153,7 @@ class FormInMaking:
     def form(self) -> Form:
         """Return what native code has found."""
         num_rotations, num_blocks, num_generators, key = self.counts()
-        num_strings, wires = num_rotations + num_generators + 2 * self._num_wires, self._num_wires
+        num_strings, wires = num_rotations + num_generators + 2 * self.num_wires, self.num_wires
         strings = np.empty((num_strings, 2), dtype=np.int64)
         numbers = np.empty(num_strings + 3 * num_blocks, dtype=np.int64)
         angles = np.empty(num_rotations + 1)

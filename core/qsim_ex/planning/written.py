@@ -6,8 +6,10 @@ are sums of phases of the circuit's (`planning.written_numbers`), so new binding
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import lru_cache, partial
 from typing import cast
 
 import numpy as np
@@ -15,14 +17,28 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import ALWAYS, Op, When, mask_of, wires_of
+from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
-from qsim_ex.planning.written_numbers import Combinations, WrittenNumbers
+from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
+from qsim_ex.planning.written_rotations import RotationEntries, rotation
 
 Integers = NDArray[np.int64]
+
+
+class Manner(IntEnum):
+    """How a form is written out (`Manner` in planner/form/writer.hpp). Which one is fastest is predicted plan by plan.
+
+    LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
+    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does.
+    """
+
+    LOCAL = 0
+    MOVES = 1
+    FRAMES = 2
+    BACK = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,11 +46,13 @@ class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
 
     last: where the gates begin that are the Clifford operator at the end. Behind them stands a global phase.
+    again: writes the same form in another manner; None if the frame changes too often.
     """
 
     structure: Structure
     numbers: WrittenNumbers
     last: int
+    again: Callable[[Manner], WrittenCircuit | None] = field(repr=False)
 
     def circuit(self, operands: NDArray[np.complex128]) -> Circuit:
         """Return the circuit for some bindings, given by their operands, which fit."""
@@ -56,28 +74,80 @@ def _without_last(written: WrittenCircuit) -> Structure:
 
 
 def written_out(
-    circuit: Circuit, tolerance: float = TOLERANCE, *, most_rotations: int = UNBOUNDED, most_changes: int = UNBOUNDED
+    circuit: Circuit,
+    tolerance: float = TOLERANCE,
+    *,
+    most_rotations: int = UNBOUNDED,
+    most_changes: int = UNBOUNDED,
+    manner: Manner = Manner.LOCAL,
 ) -> WrittenCircuit | None:
     """Return the form of a circuit written out as gates, which do exactly what it does.
 
-    They are H, S, S†, X, Z, CX, CZ and phases of parities in a Clifford frame that changes where rotations need it.
-    What is written is the same in whatever basis the circuit is given, if its form is. It is one circuit for all
-    bindings of the given one. Arguments and errors are those of `form_of`. None if the form has blocks or more
-    rotations than `most_rotations`, if its frame changes more often than `most_changes`, or if a matrix differs among
-    bindings in its eigenvectors.
+    They are H, S, S†, X, Z, CX, CZ and SWAP, and rotations about Pauli strings that flip two wires at most, in a
+    Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
+    given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
+    `form_of`. None if the form has blocks or more rotations than `most_rotations`, if its frame changes more often than
+    `most_changes`, or if a matrix differs among bindings in its eigenvectors.
     """
     made = begun(circuit, tolerance, most_rotations)
     if not made.run() or made.counts()[1]:
         return None
-    writer = function("writer_begin")(made.handle, most_changes)
-    try:
-        return None if worked(writer, "writer") else _read(circuit, made, writer, tolerance)
-    finally:
-        function("writer_free")(writer)
+    return _FormWritten(made, circuit.operands[0].copy(), tolerance, most_changes)(manner)
 
 
-_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz")
-_PHASE = len(_GATES)
+class _FormWritten:
+    """A form without blocks that is written out, in one manner or several."""
+
+    def __init__(self, made: FormInMaking, operands: Complex, tolerance: float, most_changes: int) -> None:
+        self._made, self._most_changes = made, most_changes
+        self._numbers = partial(WrittenNumbers, operands, *_phases(made), tolerance)
+
+    def __call__(self, manner: Manner) -> WrittenCircuit | None:
+        """Return what is written in a manner; None if the frame changes too often."""
+        writer = function("writer_begin")(self._made.handle, self._most_changes, manner)
+        try:
+            return None if worked(writer, "writer") else self._read(writer)
+        finally:
+            function("writer_free")(writer)
+
+    def _read(self, writer: int) -> WrittenCircuit:
+        """Return what a writer has written."""
+        count = int(function("writer_count")(writer))
+        gates, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
+        function("writer_write")(writer, address(gates), address(angles))
+        multiples = int(function("writer_multiples")(writer))
+        places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
+        function("writer_write_multiples")(writer, address(places), address(by))
+        varies = np.isin(np.arange(count + 1), places[:, 0])
+        eighths = _eighths(gates, angles[:-1], varies[:-1])
+        angles[-1] -= angles[:-1][eighths > 0].sum() / 2
+        numbered = np.append((gates[:, 0] == _ROTATION) & (eighths == 0), True)
+        rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
+        constant = np.flatnonzero(numbered)
+        sums = Combinations.of(
+            np.concatenate([rows[constant], rows[places[:, 0]]]),
+            np.concatenate([np.full(len(constant), -1), places[:, 1]]),
+            np.concatenate([angles[constant], by]),
+        )
+        listed, last = gates.tolist(), int(function("writer_last")(writer))
+        structure, begin = _structure(self._made.num_wires, listed, eighths.tolist(), last)
+        entries = RotationEntries.of((listed[k][2], listed[k][1]) for k in constant[:-1].tolist())
+        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, self)
+
+
+def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
+    """Return for each gate that is a phase of a parity by an odd multiple of π/4 that multiple, modulo 8; else 0."""
+    turns = angles / (np.pi / 4)
+    near = np.rint(turns).astype(np.int64)
+    known = (gates[:, 0] == _ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
+    found: Integers = np.where(known & (near % 2 == 1), near % 8, 0)
+    return found
+
+
+_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
+_ON_TWO = ("cx", "cz", "swap")
+_EIGHTHS = ("t", "p_3_eighths", "p_5_eighths", "tdg")
+_ROTATION = len(_GATES)
 
 
 @lru_cache(maxsize=1)
@@ -85,8 +155,30 @@ def _models() -> Circuit:
     """Return a circuit with one gate of each kind, a phase of a parity, and a global phase."""
     builder = CircuitBuilder(2)
     for name in _GATES:
-        builder.gate(name, (0, 1) if name.startswith("c") else (0,))
-    return builder.pauli_rotation(1.0, "ZZ", (0, 1)).global_phase(1.0).build()
+        builder.gate(name, (0, 1) if name in _ON_TWO else (0,))
+    builder.global_phase(1.0)
+    for name in _EIGHTHS:
+        builder.gate(name, (0,))
+    return builder.build()
+
+
+@lru_cache(maxsize=1)
+def _constants() -> Complex:
+    """Return the operands of all gates without angles: those of the models, and behind them 1 and each eighth turn."""
+    known = _models().operands[0]
+    turned = [known[cast(Op, one).operand] for one in _models().instructions[_ROTATION + 1 :]]
+    return np.concatenate([known, *([1, phase] for phase in turned)])
+
+
+@lru_cache(maxsize=1 << 10)
+def _eighth(turns: int, mask: int) -> Op:
+    """Return the phase of a parity by an odd number of eighth turns, which is known to the planner."""
+    number = turns // 2
+    model = cast(Op, _models().instructions[_ROTATION + 1 + number])
+    if mask.bit_count() == 1:
+        return model._replace(when=When(mask, mask))
+    place = _models().operands.shape[1] + 2 * number
+    return Op((), (mask,), ALWAYS, bytes([Entry.ONE]) + model.pattern, place, model.name)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -104,20 +196,23 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
     )
 
 
-def _structure(num_wires: int, gates: list[list[int]], last: int) -> tuple[Structure, int]:
+def _structure(num_wires: int, gates: list[list[int]], eighths: list[int], last: int) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
 
-    last: the number of the gate with which the operator at the end begins, whose place is returned, too.
+    eighths: see `_eighths`. last: the number of the gate with which the operator at the end begins, whose place is
+    returned, too.
     """
     models, ops = _models(), list[Op]()
-    turn, phase = cast(tuple[Op, Op], models.instructions[_PHASE:])
-    place, begin = models.operands.shape[1], 0
-    for number, (kind, wire, mask) in enumerate(gates):
+    phase = cast(Op, models.instructions[_ROTATION])
+    place, begin = len(_constants()), 0
+    for number, ((kind, wire, mask), turns) in enumerate(zip(gates, eighths, strict=True)):
         begin = len(ops) if number == last else begin
-        if kind == _PHASE:
-            ops.append(Op((), (mask,), ALWAYS, turn.pattern, place, turn.name))
-            place += 2
-        elif _GATES[kind].startswith("c"):
+        if turns:
+            ops.append(_eighth(turns, wire))
+        elif kind == _ROTATION:
+            ops.append(rotation(mask, wire, place))
+            place += len(ops[-1].pattern)
+        elif _GATES[kind] in _ON_TWO:
             ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
         else:
             ops += [_placed(kind, (other,)) for other in wires_of(mask)]
@@ -125,32 +220,8 @@ def _structure(num_wires: int, gates: list[list[int]], last: int) -> tuple[Struc
     return whole, begin if last < len(gates) else len(ops)
 
 
-def _read(circuit: Circuit, made: FormInMaking, writer: int, tolerance: float) -> WrittenCircuit:
-    """Return what a writer has written."""
-    count = int(function("writer_count")(writer))
-    gates, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
-    function("writer_write")(writer, address(gates), address(angles))
-    multiples = int(function("writer_multiples")(writer))
-    places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
-    function("writer_write_multiples")(writer, address(places), address(by))
-    numbered = np.append(gates[:, 0] == _PHASE, True)
-    rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
-    constant = np.flatnonzero(numbered)
-    sums = Combinations.of(
-        np.concatenate([rows[constant], rows[places[:, 0]]]),
-        np.concatenate([np.full(len(constant), -1), places[:, 1]]),
-        np.concatenate([angles[constant], by]),
-    )
-    phases, entries, varying = _phases(made)
-    constants = _models().operands[0]
-    numbers = WrittenNumbers(circuit.operands[0].copy(), varying, phases, entries, sums, constants, tolerance)
-    last = int(function("writer_last")(writer))
-    structure, begin = _structure(circuit.num_qubits, gates.tolist(), last)
-    return WrittenCircuit(structure, numbers, begin)
-
-
-def _phases(made: FormInMaking) -> tuple[Combinations, Combinations, Integers]:
-    """Return the phases of a form, what they make of numbers of the circuit that vary, and the places of these."""
+def _phases(made: FormInMaking) -> tuple[Integers, Combinations, Combinations]:
+    """Return the places of numbers of a circuit that vary, the phases of its form, and what they make of these."""
     counts = np.empty(3, dtype=np.int64)
     function("form_varying")(made.handle, address(counts))
     num_phases, num_inputs, num_shares = counts.tolist()
@@ -162,4 +233,4 @@ def _phases(made: FormInMaking) -> tuple[Combinations, Combinations, Integers]:
     first = of < 0  # what an entry has without a phase comes first
     shares = np.where(first, -1, of + num_phases * conjugate)
     entries = Combinations.of(np.cumsum(first) - 1, shares, by[num_inputs:])
-    return Combinations.of(phase, place, by[:num_inputs]), entries, entry[first]
+    return entry[first], Combinations.of(phase, place, by[:num_inputs]), entries

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.planning.written_rotations import RotationEntries
+
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Numbers = Complex | Floats
@@ -59,17 +61,19 @@ class WrittenNumbers:
     there twice, for two gates that share a number.
     phases: the numbers whose arguments are phases, combinations of the circuit's operands.
     entries: what the operands at `varying` are, combinations of e^{iφ} of all phases φ, then of their conjugates.
-    angles: those of the written phases of parities, and the global phase, combinations of phases.
-    constants: the operands of written gates that have no angle. tolerance: how far entries may be off.
+    tolerance: how far these may be off.
+    angles: those of the written rotations, and the global phase, combinations of phases.
+    rotations: the operands of written gates that have an angle. constants: those of gates that have none.
     """
 
     first: Complex
     varying: Integers
     phases: Combinations
     entries: Combinations
-    angles: Combinations
-    constants: Complex
     tolerance: float
+    angles: Combinations
+    rotations: RotationEntries
+    constants: Complex
 
     def unfit(self, operands: Complex) -> NDArray[np.bool_]:
         """Return which operands [bindings, total] are not what they were taken to be, read by a gate or not."""
@@ -83,11 +87,11 @@ class WrittenNumbers:
 
     def __call__(self, operands: Complex) -> Complex:
         """Return the operands of the written circuit, complex128 [bindings, …], for those of the circuit that fit."""
-        angles = self.angles(_and_one(np.angle(self._turned(operands))))
-        half, known = np.exp(-0.5j * angles[:, :-1]), len(self.constants)
-        found = np.empty((len(operands), known + 2 * half.shape[1] + 1), dtype=np.complex128)
+        angles: Floats = np.real(self.angles(_and_one(np.angle(self._turned(operands)))))
+        known = len(self.constants)
+        found = np.empty((len(operands), known + len(self.rotations.angles) + 1), dtype=np.complex128)
         found[:, :known] = self.constants
-        found[:, known:-1:2], found[:, known + 1 : -1 : 2] = half, half.conj()
+        found[:, known:-1] = self.rotations(angles)
         found[:, -1] = np.exp(1j * angles[:, -1])
         return found
 

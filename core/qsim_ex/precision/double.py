@@ -25,6 +25,7 @@ DOUBLE = Precision(
         block_work=27.0,  # the same at 15.4e12 a second: 0.47 ms for 2^28 amplitudes (one H200)
         exchange_work=3.0,  # fitted to sweeps of Heisenberg steps; with less for the next the brick took longer
         permuted_work=30.0,
+        permute_work=0.74,  # as in single precision
         fewer_lows=2,  # pieces of 64 bytes
         scattered=1.12,  # 0.99 to 1.17, six families (one H200)
     ),

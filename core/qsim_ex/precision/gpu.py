@@ -46,6 +46,7 @@ class FittedCosts:
     block_work: in the time that a dense block on four bits takes on the tensor cores.
     exchange_work: in the time in which a GPU exchanges a tile between two register blocks.
     permuted_work: in the time by which a GPU takes longer to write a tile back permuted.
+    permute_work: in the time that a basis permutation within a tile takes.
     fewer_lows: so many lowest index bits do instead of four, if a plan gains by it; 0 if they do not.
     scattered: reading and writing takes so many times as long with them.
     """
@@ -55,5 +56,6 @@ class FittedCosts:
     block_work: float
     exchange_work: float
     permuted_work: float
+    permute_work: float
     fewer_lows: int
     scattered: float

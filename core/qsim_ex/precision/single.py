@@ -25,6 +25,7 @@ SINGLE = Precision(
         block_work=40.0,  # fitted to four plans of blocks at 28e12 a second: 0.38 ms for 2^28 amplitudes (one H200)
         exchange_work=8.0,  # this and the next fitted to 383 sweeps of 16 families (one H200)
         permuted_work=6.0,
+        permute_work=0.74,  # fitted to 74 plans of 24 families at 28 wires (one H100)
         fewer_lows=0,
         scattered=1.0,
     ),

@@ -8,8 +8,8 @@ than the circuit as it came, that is run, and its structure is not tried again t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.cost.rates import Rates
-from qsim_ex.planning.written import WrittenCircuit
+from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.planning.written import written_out as write
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.program.program import Program
@@ -47,12 +47,23 @@ class _Tried:
     """What is known of a structure in a place.
 
     slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
-    slower. faster: the structure that is known to be faster. postponed: whether what is written was not planned when
-    the structure first came, since that takes longer than the run.
+    slower. faster: the structure that is known to be faster. manner: the manner in which it is written. compared: in
+    how many manners it has been written. postponed: whether what is written was not planned when the structure first
+    came, since that takes longer than the run.
     """
 
     slower = alone = postponed = False
     faster: Structure | None = None
+    manner = Manner.LOCAL
+    compared = 0
+
+    def manners(self, again: bool) -> tuple[Manner, ...]:
+        """Return in which manners a form is to be written: the best one so far, and those that are to be compared.
+
+        again: whether the circuit comes again, so that all are.
+        """
+        others = tuple(Manner)[self.compared :] if again or self.postponed or self.compared else ()
+        return self.manner, *(manner for manner in others if manner != self.manner)
 
 
 @lru_cache(maxsize=1024)
@@ -124,24 +135,58 @@ def written_out(
     if 1e6 * seconds * bound.count < now.written_microseconds:
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
-    for written, fact in _candidates(structure, bound, seconds, tried):
-        first = _numbers(written, bound, 0, 1)
-        circuit = Circuit.of_structure(written.without_last() if values else written.structure, first)
+    limit = now.written_percent / 100 * where.rates.surely * seconds
+    for local, fact in _candidates(structure, bound, seconds, tried):
         if tried.faster is None and not (again or tried.postponed):
-            gates = len(circuit.instructions)
+            gates = len(local.structure.instructions)
             tried.postponed = 1e6 * seconds * bound.count < now.planned_microseconds * gates
             if tried.postponed:
                 return None
-        program, others = planned(circuit)
-        limit = now.written_percent * where.rates.surely * seconds
-        if tried.faster is not circuit.structure and 100 * where.seconds(others) >= limit:
-            tried.alone = True
-            continue
-        tried.faster = circuit.structure
-        other = Bindings.of(first) if bound.count == 1 else Bindings(bound.count, partial(_numbers, written, bound))
-        return Written(circuit, program, other, fact, before(written.last_gates(), values) if values else ())
+        ways = _in_manners(local, tried.manners(again))
+        if found := _fastest(ways, bound, where, planned, tried, limit, bool(values)):
+            written, program = found
+            numbers = partial(_numbers, written, bound)
+            other = Bindings.of(numbers(0, 1)) if bound.count == 1 else Bindings(bound.count, numbers)
+            behind = before(written.last_gates(), values) if values else ()
+            return Written(_circuit(written, bound, bool(values)), program, other, fact, behind)
+        tried.alone = True
     tried.slower = True
     return None
+
+
+def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
+    """Yield what is written in some manners."""
+    for manner in manners:
+        if written := local if manner is Manner.LOCAL else local.again(manner):
+            yield manner, written
+
+
+def _fastest(
+    ways: Iterable[tuple[Manner, WrittenCircuit]],
+    bound: Bindings,
+    where: Where,
+    planned: Planned,
+    tried: _Tried,
+    limit: float,
+    only_values: bool,
+) -> tuple[WrittenCircuit, Program] | None:
+    """Return what takes the least time of what is written in some ways, and its program; None if all take too long."""
+    best = None
+    for manner, written in ways:
+        circuit = _circuit(written, bound, only_values)
+        program, plans = planned(circuit)
+        seconds = where.seconds(plans)
+        if seconds < limit or tried.faster is circuit.structure:
+            limit, best = min(limit, seconds), (written, program)
+            tried.faster, tried.manner = circuit.structure, manner
+        tried.compared = max(tried.compared, manner + 1)
+    return best
+
+
+def _circuit(written: WrittenCircuit, bound: Bindings, only_values: bool) -> Circuit:
+    """Return what is written for the first of some bindings, without the operator at the end for values alone."""
+    structure = written.without_last() if only_values else written.structure
+    return Circuit.of_structure(structure, _numbers(written, bound, 0, 1))
 
 
 def _numbers(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
@@ -200,9 +245,24 @@ def _written(structure: Structure, gates: int, changes: int, given: Circuit) -> 
     found = write(given, most_rotations=most, most_changes=changes)
     if found is None:
         return None
-    behind = structure.instructions[gates:]
-    whole = structure_of(structure.num_qubits, structure.num_clbits, (*found.structure.instructions, *behind))
-    return WrittenCircuit(whole, found.numbers, found.last)
+    return _WithEnd(structure, gates)(found)
+
+
+class _WithEnd:
+    """Puts what stands behind the gates of a structure behind what is written of them, in each manner."""
+
+    def __init__(self, structure: Structure, gates: int) -> None:
+        self._num_wires, self._num_clbits = structure.num_qubits, structure.num_clbits
+        self._behind = structure.instructions[gates:]
+
+    def __call__(self, gates: WrittenCircuit) -> WrittenCircuit:
+        """Return what is written of gates, with the end behind it. What is written in other manners is kept with it."""
+        whole = structure_of(self._num_wires, self._num_clbits, (*gates.structure.instructions, *self._behind))
+        return WrittenCircuit(whole, gates.numbers, gates.last, cache(partial(self._again, gates)))
+
+    def _again(self, gates: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:
+        other = gates.again(manner)
+        return other and self(other)
 
 
 thresholds.depends(_tried)

@@ -176,6 +176,7 @@ class Shape:
     linear: whether tiles may be linear subspaces, so that CX moves nothing, where a run begins in |0…0⟩ or all
         amplitudes are there.
     elsewhere: by how many passes over a state a sweep takes longer if its tiles are read at sums of directions.
+    permute: the multiply-adds per amplitude that take as long as a basis permutation within a tile.
     cx_ratio: plans in a CNOT frame are tried from so many CX on for each other piece of work that mixes bits.
         Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
@@ -208,6 +209,7 @@ class Shape:
     fewer: int = field(default=0, repr=False)
     scattered: float = field(default=1.0, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
+    permute: float = field(default=0.0, repr=False)
     cx_ratio: float = field(default=1.5, repr=False)
     cx_ratio_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)

@@ -88,9 +88,9 @@ class OfPlanning:
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
     written_percent: int = 100
-    change_microseconds: int = 50
+    change_microseconds: int = 20
     planned_microseconds: int = 8
-    gates_of_a_rotation: int = 3
+    gates_of_a_rotation: int = 2
     written_rotations: int = 4096
     written_bindings: int = 4
 

@@ -15,7 +15,7 @@ from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.written import written_out
+from qsim_ex.planning.written import Manner, written_out
 from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
@@ -35,31 +35,45 @@ def distance(circuit: Circuit, written: Circuit) -> float:
     st.sampled_from([1, 3, 200]),
     st.sampled_from([1, 6]),
     st.sampled_from([0, 1, 20]),
+    st.sampled_from(Manner),
 )
-def test_what_is_written_out_is_the_circuit(circuit: Circuit, looked_at: int, tried: int, in_the_way: int) -> None:
-    """Drawn gates do the same when they are written out, however far is looked; with a block there is nothing."""
+def test_what_is_written_out_is_the_circuit(
+    circuit: Circuit, looked_at: int, tried: int, in_the_way: int, manner: Manner
+) -> None:
+    """Drawn gates do the same when they are written out, in each manner, however far is looked; no block is."""
     numbers = {"rotations_looked_at": looked_at, "strings_tried": tried, "strings_in_the_way": in_the_way}
     with thresholds.instead(**numbers):
-        written = written_out(circuit)
+        written = written_out(circuit, manner=manner)
     assert written is None or distance(circuit, written.circuit(circuit.operands)) < 1e-11
 
 
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"grover", "walk", "three_wires"}))
 def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> None:
-    """Each family of the benchmarks, in a basis of machines, is what is written of it, phase included."""
+    """Each family of the benchmarks, in a basis of machines, is what is written of it in each manner."""
     hold(rotations_looked_at=20)
     circuit = transpiled(FAMILIES[name](8), 8, BASES[len(name) % len(BASES)], 1)
-    written = written_out(circuit)
-    assert written
-    assert distance(circuit, written.circuit(circuit.operands)) < 1e-10
+    first = written_out(circuit)
+    assert first
+    for manner in Manner:
+        written = first.again(manner)
+        assert written
+        assert distance(circuit, written.circuit(circuit.operands)) < 1e-10
 
 
-@pytest.mark.parametrize("name", ["hubbard", "uccsd", "adder", "kernel", "surface_code"])
-def test_one_circuit_is_written_for_all_bases(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "manner"),
+    [
+        *(("hubbard", manner) for manner in Manner),
+        *((name, Manner.LOCAL) for name in ("uccsd", "kernel")),
+        ("adder", Manner.MOVES),
+        ("surface_code", Manner.BACK),
+    ],
+)
+def test_one_circuit_is_written_for_all_bases(name: str, manner: Manner) -> None:
     """Whatever basis a circuit is given in, the same gates are written of it, with the same angles."""
     gates = FAMILIES[name](8)
     given = [transpiled(gates, 8, basis, 1) for basis in BASES]
-    written = [found.circuit(one.operands) for one in given if (found := written_out(one))]
+    written = [found.circuit(one.operands) for one in given if (found := written_out(one, manner=manner))]
     assert len(written) == len(BASES)
     first = written[0]
     for other in written:
@@ -69,17 +83,51 @@ def test_one_circuit_is_written_for_all_bases(name: str) -> None:
         np.testing.assert_allclose(other.operands, first.operands, atol=1e-9)
 
 
+def ring(angle: float) -> Circuit:
+    """Return two layers of RZZ on a ring and RX, by some angle."""
+    builder = CircuitBuilder(8)
+    for _ in range(2):
+        for wire in range(8):
+            builder.gate("rzz", [wire, (wire + 1) % 8], angle)
+        for wire in range(8):
+            builder.gate("rx", [wire], angle)
+    return builder.build()
+
+
+@pytest.mark.parametrize("manner", Manner)
+def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
+    """Quarter turns in its Clifford operator spread the strings of a form; what is written is none the longer."""
+    found = []
+    for angle in (0.3, 1.2):
+        written = written_out(ring(angle), manner=manner)
+        assert written
+        ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+        found.append([(one.mixes, one.reads) for one in ops if one.name == "pauli_rotation"])
+    assert found[0] == found[1]
+
+
+def test_wires_that_change_places_are_written_as_such() -> None:
+    """A permutation of wires at the end is SWAPs alone, however it was given."""
+    builder = CircuitBuilder(5)
+    for one, other in ((0, 3), (3, 4), (1, 2), (0, 4)):
+        builder.gate("cx", [one, other]).gate("cx", [other, one]).gate("cx", [one, other])
+    written = written_out(builder.build())
+    assert written
+    assert {one.name for one in written.last_gates()} == {"swap"}
+
+
 def test_a_block_is_not_written_out() -> None:
     """A dense matrix on three wires has no rotations, so there is nothing to write."""
     assert written_out(CircuitBuilder(3).unitary(strategies.random_unitary(8, 1), (0, 1, 2)).build()) is None
 
 
 def test_a_dense_circuit_is_given_up_while_it_is_read(hold: Hold) -> None:
-    """With more than two rotations for each gate on several wires, and some ahead, nothing is written; else it is."""
+    """With more than two rotations for each gate on several wires, and some for each wire, nothing is written."""
     dense, sparse = (transpiled(FAMILIES[name](8), 8, ("u", "cz"), 1) for name in ("brick", "uccsd"))
     most = dense.num_gates * 100
+    hold(rotations_ahead=100)
     assert written_out(dense, most_rotations=most)
-    hold(rotations_ahead=20)
+    hold(rotations_ahead=3)
     assert written_out(dense, most_rotations=most) is None
     assert written_out(dense)
     assert written_out(sparse, most_rotations=most)

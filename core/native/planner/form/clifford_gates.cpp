@@ -1,4 +1,4 @@
-// Gates of a Clifford operator: phases and CX, then H on as few wires as possible, then phases and CX.
+// Gates of a Clifford operator: phases, CX and SWAP, then H on as few wires as possible, then phases and CX.
 //
 // Gates before it and behind it make it the identity. The rank of what the images of Z flip is the number of H.
 
@@ -39,7 +39,14 @@ void pass(const Gate& gate, SignedPauli& string) {
             pass(around, string);
             return;
         }
-        case Gate::phase: return;
+        case Gate::swap:
+            for (Mask* mask : {&of.x, &of.z}) {
+                const int other = lowest(gate.mask);
+                const Mask both = (*mask >> gate.wire ^ *mask >> other) & 1;
+                *mask ^= both << gate.wire | both << other;
+            }
+            return;
+        case Gate::rotation: return;
     }
 }
 
@@ -98,7 +105,7 @@ class CliffordGates {
         each(flipping_, [&](int wire) {
             const Mask mine = ~flipping_ | left;
             const Mask& x = z_[place(wire)].pauli.x;
-            if (!(x >> wire & 1)) before({Gate::cx, lowest(x & mine), unit(wire)});
+            if (!(x >> wire & 1)) before({Gate::swap, lowest(x & mine), unit(wire)});
             if (const Mask others = x & ~unit(wire)) before({Gate::cx, wire, others});
             left &= ~unit(wire);
         });
@@ -110,7 +117,7 @@ class CliffordGates {
         each(still, [&](int wire) {
             const Mask mine = ~still | left;
             const Mask& z = z_[place(wire)].pauli.z;
-            if (!(z >> wire & 1)) before({Gate::cx, wire, unit(lowest(z & mine))});
+            if (!(z >> wire & 1)) before({Gate::swap, wire, unit(lowest(z & mine))});
             each(z & ~unit(wire), [&](int other) { before({Gate::cx, other, unit(wire)}); });
             left &= ~unit(wire);
         });

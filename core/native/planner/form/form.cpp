@@ -58,8 +58,10 @@ Form::State Form::advance() {
 // Tells whether there are more rotations than there may be by now. A circuit that is dense on two wires has five for each
 // instruction on these, in most bases, and so it is given up after a few.
 bool Form::is_too_dense(Int most) const {
+    if (most_ < 0) return false;
     const Int items = static_cast<Int>(layers_->num_items());
-    return most_ >= 0 && (blocked_ || items > most || items - 2 * joins_ > thresholds.rotations_ahead);
+    const Int ahead = (items - 2 * joins_ + frame_.tableau.wires() - 1) / std::max(1, frame_.tableau.wires());
+    return blocked_ || items > most || (items > 2 * joins_ && ahead > thresholds.rotations_ahead);
 }
 
 bool Form::add(const Instruction& of) {

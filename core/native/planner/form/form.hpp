@@ -33,7 +33,7 @@ class Form {
     // operands: the numbers of a circuit, [samples, stride], which stay where they are until the form is done: those of
     // some bindings. tolerance: what an angle, or a matrix, may be off. most: how many rotations there may be once all is
     // read, and twice as many on the way. There may be no blocks then, and as the circuit is read at most two rotations for
-    // each instruction on several wires, and `rotations_ahead` more; negative for no limit.
+    // each instruction on several wires, and `rotations_ahead` more for each wire; negative for no limit.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
          Int most);
 

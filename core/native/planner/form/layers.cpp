@@ -16,16 +16,6 @@ Pauli top_bit(const Pauli& pauli) {
     return pauli.x ? Pauli{unit(plan::highest(pauli.x)), 0} : Pauli{0, unit(plan::highest(pauli.z))};
 }
 
-// Lets A be K† A K for the quarter turns K about another string; returns whether it is another one.
-bool turn(SignedPauli& a, const Pauli& about, int quarters) {
-    quarters &= 3;
-    if (!quarters || !anticommute(a.pauli, about)) return false;
-    if (quarters == 2) return a.negative ^= true, true;
-    const SignedPauli turned = third(a.pauli, about);
-    a = {turned.pauli, a.negative != (turned.negative != (quarters == 3))};
-    return true;
-}
-
 bool meets(const Pauli& a, const Pauli& b) { return (a.x & b.x) | (a.z & b.z); }
 
 }  // namespace

@@ -44,4 +44,14 @@ inline SignedPauli third(const Pauli& a, const Pauli& b) {
     return {c, (power & 2) != 0};
 }
 
+// Lets A be K† A K for the quarter turns K about another string; returns whether it is another one.
+inline bool turn(SignedPauli& a, const Pauli& about, int quarters) {
+    quarters &= 3;
+    if (!quarters || !anticommute(a.pauli, about)) return false;
+    if (quarters == 2) return a.negative ^= true, true;
+    const SignedPauli turned = third(a.pauli, about);
+    a = {turned.pauli, a.negative != (turned.negative != (quarters == 3))};
+    return true;
+}
+
 }  // namespace qx::form

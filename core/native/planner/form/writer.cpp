@@ -2,6 +2,8 @@
 
 #include "planner/form/writer.hpp"
 
+#include <algorithm>
+
 #include "base/export.hpp"
 #include "base/owned.hpp"
 #include "thresholds/table.hpp"
@@ -11,13 +13,20 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+constexpr std::size_t strings_behind = 320;  // for which a quarter turn is left where it is
+constexpr int most_rounds = 4;
 
-bool is_diagonal(const Pauli& of) { return !of.x; }
+// What a string on some wires costs: first how many these are, then how many are X, and Y twice.
+int cost(const Pauli& of) {
+    constexpr int for_a_wire = 8;
+    return for_a_wire * count(of.x | of.z) + count(of.x) + count(of.x & of.z);
+}
 
 // Lets a gate act on a state, and returns its phase beside that of quarter turns, in eighths of a turn.
 int act(const Gate& gate, StabilizerState& on) {
     int out = 0;
     const auto turn = [&](Mask x, Mask z, int quarters) { on.turn({x, z}, quarters & 7); };
+    if (gate.kind == Gate::rotation) return on.turn({gate.mask, static_cast<Mask>(gate.wire)}, gate.quarters & 7), 0;
     each(gate.mask, [&](int wire) {
         const Mask own = unit(wire), control = unit(gate.wire);
         switch (gate.kind) {
@@ -28,7 +37,11 @@ int act(const Gate& gate, StabilizerState& on) {
             case Gate::z: turn(0, own, 2), out += 2; break;
             case Gate::cx: turn(0, control, 1), turn(own, 0, 1), turn(own, control, -1), out += 1; break;
             case Gate::cz: turn(0, control, 1), turn(0, own, 1), turn(0, control | own, -1), out += 1; break;
-            case Gate::phase: break;
+            case Gate::swap:
+                for (const auto& [from, onto] : {std::pair{control, own}, std::pair{own, control}, std::pair{control, own}})
+                    turn(0, from, 1), turn(onto, 0, 1), turn(onto, from, -1), out += 1;
+                break;
+            case Gate::rotation: break;
         }
     });
     return out;
@@ -36,8 +49,9 @@ int act(const Gate& gate, StabilizerState& on) {
 
 }  // namespace
 
-Writer::Writer(const Form& form, Int most_changes) : phase(form.phase), sums_(form.sums()), left_(most_changes) {
-    for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle});
+Writer::Writer(const Form& form, Int most_changes, Manner manner)
+    : phase(form.phase), sums_(form.sums()), left_(most_changes), manner_(manner) {
+    for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
         const Mask *x = tableau.x_row(wire), *z = tableau.z_row(wire);
@@ -47,19 +61,61 @@ Writer::Writer(const Form& form, Int most_changes) : phase(form.phase), sums_(fo
 }
 
 Writer::State Writer::advance() {
+    if (left_to_ < waiting_.size()) {
+        leave_quarters();
+        if (left_to_ == waiting_.size() && left_any_ && ++rounds_ < most_rounds) left_to_ = 0, left_any_ = false;
+        else if (left_to_ == waiting_.size()) sort();
+        return State::busy;
+    }
     run();
     if (begin_ == waiting_.size()) {
         finish();
         return State::done;
     }
     if (left_-- == 0) return State::given_up;
-    choose();
+    if (manner_ == Manner::frames) choose();
+    else if (manner_ == Manner::back || !stay()) there_and_back();
     return State::busy;
 }
 
 std::size_t Writer::looked_at() const {
     return begin_ +
            static_cast<std::size_t>(thresholds.rotations_looked_at.at_most(static_cast<Int>(waiting_.size() - begin_)));
+}
+
+// Tells whether a rotation commutes with all that wait before it.
+bool Writer::is_free(std::size_t number) const {
+    for (std::size_t k = begin_; k < number; ++k)
+        if (anticommute(waiting_[k].string.pauli, waiting_[number].string.pauli)) return false;
+    return true;
+}
+
+// Lets the next rotation have a quarter turn more or less, if strings behind it are then cheaper.
+void Writer::leave_quarters() {
+    const std::size_t number = left_to_++, end = std::min(waiting_.size(), left_to_ + strings_behind);
+    Waiting& own = waiting_[number];
+    if (own.angle.varies()) return;
+    const Pauli about = own.string.pauli;
+    int gain = 0;
+    for (std::size_t k = left_to_; k < end; ++k) {
+        const Pauli& of = waiting_[k].string.pauli;
+        if (anticommute(about, of)) gain += cost(of) - cost({of.x ^ about.x, of.z ^ about.z});
+    }
+    if (gain <= 0) return;
+    const int more = own.quarters ? -own.quarters : own.angle.value > 0 ? -1 : 1;
+    own.quarters += more, left_any_ = true;
+    own.angle.value += more * (pi / 2);
+    const int back = own.string.negative ? more : -more;
+    for (std::size_t k = left_to_; k < waiting_.size(); ++k) turn(waiting_[k].string, about, back);
+    for (SignedPauli& image : x_) turn(image, about, back);
+    for (SignedPauli& image : z_) turn(image, about, back);
+}
+
+// Puts the strings of each layer in order again, so that what is written does not depend on where quarter turns have been.
+void Writer::sort() {
+    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
+        return a.layer != b.layer ? a.layer < b.layer : a.string.pauli < b.string.pauli;
+    });
 }
 
 // Writes all diagonal rotations that nothing is in the way of, of those that are looked at. What is in the way flips wires,
@@ -70,9 +126,9 @@ void Writer::run() {
         for (std::size_t k = to; k-- > begin_;) {  // from the end, so that what stays lies together
             const Waiting one = waiting_[k];
             const Pauli& own = one.string.pauli;
-            bool free = is_diagonal(own);
+            bool free = !own.x;
             for (std::size_t j = begin_; free && j < k; ++j) free = !is_odd(waiting_[j].string.pauli.x & own.z);
-            if (free) gates.push_back({Gate::phase, 0, own.z, one.string.negative ? -one.angle : one.angle});
+            if (free) rotate(one);
             else waiting_[--to] = one;
         }
         ran = to - begin_;
@@ -80,66 +136,10 @@ void Writer::run() {
     }
 }
 
-// Changes the frame so that one of the first strings is diagonal.
-void Writer::choose() {
-    ways_.clear();
-    int found = 0;
-    for (std::size_t k = begin_; k < looked_at() && found < thresholds.strings_tried; ++k) {
-        bool first = true;
-        for (std::size_t j = begin_; first && j < k; ++j)
-            first = !anticommute(waiting_[j].string.pauli, waiting_[k].string.pauli);
-        if (first) ways(waiting_[k].string.pauli), ++found;
-    }
-    const Way* best = nullptr;
-    double most = -1;
-    for (const Way& way : ways_) {
-        const double own = score(way);
-        if (own > most || (own == most && way.gates() < best->gates())) best = &way, most = own;
-    }
-    take(*best);
-}
-
-// Adds ways to make a string diagonal, those of fewer gates first.
-void Writer::ways(const Pauli& string) {
-    const Mask y = string.x & string.z;
-    ways_.push_back({y, string.x});
-    if (count(string.x) == 1) return;
-    Mask pivots = unit(highest(string.x));
-    int left = 3;
-    each(string.x, [&](int wire) {
-        if (left-- > 0) pivots |= unit(wire);
-    });
-    each(pivots, [&](int wire) { ways_.push_back({y, unit(wire), string.x & ~unit(wire), wire}); });
-}
-
-// How many rotations would run behind a way, for each H.
-double Writer::score(const Way& way) const {
-    Mask flips[64];
-    const Int most = std::min<Int>(64, thresholds.strings_in_the_way);
-    Int waits = 0;
-    int found = 0;
-    for (std::size_t k = begin_, end = looked_at(); k < end; ++k) {
-        Pauli of = waiting_[k].string.pauli;
-        of.z ^= of.x & way.y;
-        if (of.x >> way.pivot & 1) of.x ^= way.targets;
-        if (is_odd(of.z & way.targets)) of.z ^= unit(way.pivot);
-        const Mask x = (of.x & ~way.h) | (of.z & way.h);
-        if (x) {
-            if (waits < most) flips[waits++] = x;
-            continue;
-        }
-        const Mask z = (of.z & ~way.h) | (of.x & way.h);
-        bool free = true;
-        for (Int j = 0; free && j < waits; ++j) free = !is_odd(flips[j] & z);
-        found += free;
-    }
-    return found / (count(way.h) + 0.5);
-}
-
-void Writer::take(const Way& way) {
-    if (way.y) write({Gate::sdg, 0, way.y});
-    if (way.targets) write({Gate::cx, way.pivot, way.targets});
-    write({Gate::h, 0, way.h});
+void Writer::rotate(const Waiting& rotation) {
+    const auto& [of, negative] = rotation.string;
+    gates.push_back({Gate::rotation, static_cast<Int>(of.z), of.x, negative ? -rotation.angle : rotation.angle,
+                     negative ? -rotation.quarters : rotation.quarters});
 }
 
 void Writer::write(const Gate& gate) {
@@ -164,10 +164,10 @@ void Writer::finish() {
 
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
-// Returns a writer of a form that is done, which has no blocks. most_changes: as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int most_changes)) {
+// Returns a writer of a form that is done, which has no blocks. most_changes, manner: as `Writer` takes them.
+QX_EXPORT(writer_begin, (qx::Int form, qx::Int most_changes, qx::Int manner)) {
     return qx::Owned<qx::form::Writer>::make(
-        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), most_changes); });
+        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), most_changes, qx::form::Manner{manner}); });
 }
 
 // Writes on for a while; returns 1 while more is left, 0 when all is written, -1 if it has given up.

@@ -1,37 +1,47 @@
-// A form written out as gates: phases of parities in a Clifford frame that changes, and at the end what is left of C.
+// A form written out as gates: rotations in a Clifford frame that changes, and at the end what is left of C.
 //
-// A rotation about a diagonal string is a phase of a parity. A string that flips wires becomes diagonal when it is first
-// used, by H on all of these, or by CX of one onto the others and one H; what takes it there stays, so later strings are
-// others. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the next
-// rotations run for each H.
+// A rotation about a diagonal string is a phase of a parity. Another one is written as it stands if it flips one wire or
+// two, or between CX that let it flip one; or the frame changes, by H and CX, so that more strings are diagonal or flip
+// fewer wires. How much of that is best depends on the circuit and on the machine, so there are a few manners, and plans are
+// compared.
+//
+// Quarter turns, which a form moves into C, are left where they came from if later strings are then on fewer wires: RZZ by
+// 1.2 is one by -0.37 and a Clifford gate that spreads over all strings behind it.
 #pragma once
 
 #include "planner/form/form.hpp"
 
 namespace qx::form {
 
-// A gate that is written. cx: X on the wires of `mask` under the control of `wire`; cz likewise; phase: exp(-i angle/2 Z) of
-// the parity of `mask`; h, s, sdg, x, z: on each wire of `mask`.
+// A gate that is written. cx: X on the wires of `mask` under the control of `wire`; cz, and swap of two wires, likewise;
+// h, s, sdg, x, z: on each wire of `mask`. rotation: exp(-i angle/2 P) of the string with X on the wires of `mask` and Z on
+// those of `wire`, a mask, too; of its angle `quarters` quarter turns belong to the Clifford operator.
 struct Gate {
-    enum Kind : Int { h, s, sdg, x, z, cx, cz, phase };
+    enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation };
     Kind kind;
     Int wire;
     Mask mask;
     Angle angle{};
+    int quarters = 0;
 };
 
-// Replaces P by G P G†, for a gate that is no phase.
+// Replaces P by G P G†, for a gate that is no rotation.
 void pass(const Gate& gate, SignedPauli& string);
 
-// Returns gates CX, CZ, S, H, X and Z that make up a Clifford operator, but for a phase, with H on as few wires as there can
-// be. x, z: C† X C and C† Z C for each wire.
+// Returns gates CX, CZ, SWAP, S, H, X and Z that make up a Clifford operator, but for a phase, with H on as few wires as
+// there can be. x, z: C† X C and C† Z C for each wire.
 std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedPauli> z);
+
+// frames: a string becomes diagonal when it is first used, and what takes it there stays. back: what takes a string to one
+//   wire is undone behind it. local: the same, but H stay on a wire where the next strings are then diagonal or flip fewer
+//   wires. moves: the same with CX.
+enum class Manner : Int { local, moves, frames, back };
 
 class Writer {
   public:
     // A form without blocks, which stays where it is. most_changes: after so many changes of the frame it gives up; negative
     // for no limit.
-    Writer(const Form& form, Int most_changes);
+    Writer(const Form& form, Int most_changes, Manner manner);
 
     enum class State { busy, done, given_up };
 
@@ -52,6 +62,8 @@ class Writer {
     struct Waiting {
         SignedPauli string;
         Angle angle;
+        int quarters = 0;
+        std::uint64_t layer = 0;
     };
     // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
     struct Way {
@@ -62,20 +74,36 @@ class Writer {
     };
 
     std::size_t looked_at() const;
+    bool is_free(std::size_t number) const;
+    void leave_quarters();
+    void sort();
     void run();
+    void write(const Gate& gate);
+    void rotate(const Waiting& rotation);
+    void finish();
+    // frames.cpp
     void choose();
     void ways(const Pauli& string);
     double score(const Way& way) const;
     void take(const Way& way);
-    void write(const Gate& gate);
-    void finish();
+    // locally.cpp
+    void there_and_back();
+    std::size_t cheapest() const;
+    bool stay();
+    double flips(Mask h, Mask y) const;
+    bool move(double least);
 
     const Sums& sums_;
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
     std::size_t begin_ = 0;
+    std::size_t left_to_ = 0;  // the first rotation whose quarter turns have not been looked at
+    bool left_any_ = false;
+    int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     std::vector<Way> ways_;
     Int left_;  // changes of the frame
+    std::size_t stays_ = 0, stayed_at_ = 0;  // how often it has changed since a rotation was written last
+    Manner manner_;
 };
 
 }  // namespace qx::form

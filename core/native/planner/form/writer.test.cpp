@@ -24,7 +24,8 @@ State acted(const Gate& gate, State to) {
                 case Gate::z: out[k] = set ? -to[k] : to[k]; break;
                 case Gate::cx: out[k] = held ? to[other] : to[k]; break;
                 case Gate::cz: out[k] = held && set ? -to[k] : to[k]; break;
-                case Gate::phase: break;
+                case Gate::swap: out[k] = held == set ? to[k] : to[other ^ unit(static_cast<int>(gate.wire))]; break;
+                case Gate::rotation: break;
             }
         }
         to = out;
@@ -34,9 +35,10 @@ State acted(const Gate& gate, State to) {
 
 Gate drawn_gate(Drawn& drawn) {
     for (;;) {
-        Gate gate{static_cast<Gate::Kind>(drawn.below(7)), static_cast<qx::Int>(drawn.below(drawn.wires)),
+        Gate gate{static_cast<Gate::Kind>(drawn.below(8)), static_cast<qx::Int>(drawn.below(drawn.wires)),
                   1 + drawn.below(unit(drawn.wires) - 1)};
         if (gate.kind >= Gate::cx) gate.mask &= ~unit(static_cast<int>(gate.wire));
+        if (gate.kind == Gate::swap) gate.mask &= -gate.mask;
         if (gate.mask) return gate;
     }
 }

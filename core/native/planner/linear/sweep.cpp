@@ -51,7 +51,7 @@ bool is_free(const Item& item, const Shape& shape, const PlanContext& context) {
 }
 
 double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context) {
-    double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0;
+    double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0, permuted = 0;
     Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
     for (Int p = sweep.begin; p < sweep.end; ++p)
         for (Int k = steps.register_blocks[static_cast<std::size_t>(p)].begin;
@@ -59,13 +59,15 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
             const Item& item = steps.items[static_cast<std::size_t>(k)];
             work += item_work(item, shape, context);
             items += !is_free(item, shape, context);
+            permuted += item.kind == static_cast<Int>(Kind::permute) ? shape.permute : 0;
         }
     double before = amplitudes * halved(count(fresh)), share = halved(count(fresh & ~tile));
     double memory = shape.slowed() * (before + amplitudes * share) / (2 * amplitudes);
     memory += sweep.num_loads ? shape.elsewhere * share : 0;
     double blocks = static_cast<double>(sweep.end - sweep.begin);
     work = work * (amplitudes * share) / amplitudes;
-    work += (shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
+    work +=
+        (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
     double arithmetic = work / shape.rate();
     return std::max(memory, arithmetic) + shape.seen * std::min(memory, arithmetic) +
            std::ldexp(1.0, shape.start - num_bits);

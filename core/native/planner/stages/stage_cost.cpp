@@ -33,7 +33,7 @@ StepCost step_cost(const Step& step, const StepArrays& steps, Patterns& patterns
         SweepWork found = sweep_work(step, steps, patterns, shape);
         double exchanged = rates.exchange_work * static_cast<double>(step.end - step.begin);
         exchanged += step.num_bits ? rates.permuted_work : 0.0;
-        exchanged += found.crowded * found.work;
+        exchanged += found.crowded * found.work + found.permuted;
         double before = power(num_bits - count(fresh)),
                after = power(num_bits - count(fresh & ~static_cast<Mask>(step.tile)));
         return {(before + after) * single, found.work * after, exchanged * after};

@@ -45,4 +45,5 @@ def shape_of(precision: Precision, tensor: bool = False) -> Shape:
         exchanged=costs.exchange_work,
         fewer=costs.fewer_lows,
         scattered=costs.scattered,
+        permute=costs.permute_work,
     )

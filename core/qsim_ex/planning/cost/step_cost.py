@@ -44,7 +44,8 @@ class Cost:
     """The bytes and the arithmetic of a step.
 
     bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds
-        that take as long as moves within tiles, between register blocks and when tiles are written back permuted.
+        that take as long as moves within tiles, by permutations, between register blocks and when tiles are written
+        back permuted.
     """
 
     bytes: float = 0.0
@@ -106,9 +107,11 @@ def crowded(sweep: Sweep) -> float:
 
 
 def exchange_work(sweep: Sweep, precision: Precision) -> float:
-    """Return the multiply-adds per amplitude that take as long as the exchanges within a tile."""
+    """Return the multiply-adds per amplitude that take as long as the exchanges and permutations within a tile."""
     costs = precision.costs
-    return costs.exchange_work * len(sweep.register_blocks) + (costs.permuted_work if sweep.store else 0.0)
+    permutes = [item for block in sweep.register_blocks for item in block.items if isinstance(item, Permute)]
+    moved = costs.exchange_work * len(sweep.register_blocks) + (costs.permuted_work if sweep.store else 0.0)
+    return moved + costs.permute_work * len(permutes)
 
 
 def step_cost(

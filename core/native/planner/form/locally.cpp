@@ -1,0 +1,151 @@
+// A form written out near the frame in which it is: rotations between gates that are undone behind them, and H and CX that
+// stay because the next strings flip fewer wires then.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "planner/form/writer.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr std::size_t next = 80;       // the strings that are weighed
+constexpr std::size_t next_words = 2;  // with a bit for each
+constexpr double forgotten = 0.975;    // by how much each counts less than the one before
+constexpr double for_a_wire = 0.3;     // what a string costs for each wire that it flips beside the first one
+constexpr double worth = 0.5;          // by how much an H that stays has to make them cheaper
+constexpr double worth_of_cx = 1.0;
+constexpr double for_a_read = 0.125;   // where CX are weighed, what a Z costs of what a flip costs
+
+// Tells whether an angle is an odd number of eighth turns: the planner knows what such phases are between two H.
+bool is_eighth(const Angle& of) {
+    constexpr double half_quarter = 0.78539816339744830962, tolerance = 1e-12;
+    return !of.varies() && std::fabs(std::fabs(std::fabs(of.value) - 2 * half_quarter) - half_quarter) < tolerance;
+}
+
+}  // namespace
+
+// Returns the first of those rotations on fewest flipped wires that may run.
+std::size_t Writer::cheapest() const {
+    std::size_t out = begin_;
+    const auto width = [&](std::size_t number) { return count(waiting_[number].string.pauli.x); };
+    for (std::size_t k = begin_ + 1, end = std::min(looked_at(), begin_ + next); k < end && width(out) > 1; ++k)
+        if (width(k) < width(out) && is_free(k)) out = k;
+    return out;
+}
+
+// Writes a rotation and those that flip the same wires and may run with it. One that flips two wires stands as it is, and so
+// does one alone that flips one; others become diagonal and are phases.
+void Writer::there_and_back() {
+    const Pauli first = waiting_[cheapest()].string.pauli;
+    const Mask ys = first.x & first.z, pivot = first.x & -first.x, targets = first.x ^ pivot;
+    const bool pair = manner_ == Manner::local && count(first.x) == 2;
+    const auto alike = [&](const Pauli& of) {
+        return of.x == first.x && (pair ? (of.x & of.z) == ys : is_odd(of.x & of.z) == is_odd(ys));
+    };
+    std::vector<Waiting> own, left;
+    const std::size_t end = looked_at();
+    for (std::size_t k = begin_; k < end; ++k) {
+        const Pauli& of = waiting_[k].string.pauli;
+        const auto in_the_way = [&](const Waiting& one) { return anticommute(one.string.pauli, of); };
+        const bool runs = alike(of) && std::none_of(left.begin(), left.end(), in_the_way);
+        (runs ? own : left).push_back(waiting_[k]);
+    }
+    begin_ = end - left.size();
+    std::copy(left.begin(), left.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(begin_));
+    std::vector<Gate> around;
+    const bool phases = own.size() > 1 || is_eighth(own.front().angle);
+    if (!pair && targets) around.push_back({Gate::cx, lowest(pivot), targets});
+    if (phases) {
+        const Mask odd = pair ? ys : is_odd(ys) ? pivot : 0;
+        if (odd) around.push_back({Gate::sdg, 0, odd});
+        around.push_back({Gate::h, 0, pair ? first.x : pivot});
+    }
+    gates.insert(gates.end(), around.begin(), around.end());
+    for (Waiting& one : own) {
+        for (const Gate& gate : around) pass(gate, one.string);
+        rotate(one);
+    }
+    for (auto gate = around.rbegin(); gate != around.rend(); ++gate) {
+        gates.push_back(*gate);
+        if (gate->kind == Gate::sdg) gates.back().kind = Gate::s;
+    }
+}
+
+// What the next strings cost behind S† on the wires of `y` and H on those of `h`. Those that run together count once.
+double Writer::flips(Mask h, Mask y) const {
+    double out = 0, weight = 1;
+    Pauli last{};
+    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
+        Pauli of = waiting_[k].string.pauli;
+        of.z ^= of.x & y;
+        const Mask both = (of.x ^ of.z) & h;
+        of.x ^= both, of.z ^= both;
+        if (!of.x) continue;
+        if (of.x != last.x || is_odd(of.x & (of.z ^ last.z))) out += weight * (1 + for_a_wire * (count(of.x) - 1));
+        last = of;
+    }
+    return out;
+}
+
+// Writes what makes the next strings cheaper most, if anything does: an H, with S† before it or without, or a CX. H and CX
+// are weighed in two ways, so they could go on for ever.
+bool Writer::stay() {
+    if (begin_ != stayed_at_) stayed_at_ = begin_, stays_ = 0;
+    if (stays_++ > 2 * x_.size()) return false;
+    // What an H, or S† and H, on a wire can save at most: what it costs that strings flip this wire.
+    std::array<std::array<double, 64>, 2> bound{};
+    double weight = 1;
+    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
+        const Pauli& of = waiting_[k].string.pauli;
+        const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
+        each(of.x, [&](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
+    }
+    const double now = flips(0, 0);
+    double most = worth;
+    Mask h = 0, y = 0;
+    for (int wire = 0; wire < static_cast<int>(x_.size()); ++wire)
+        for (const bool turned : {false, true}) {
+            if (bound[turned][static_cast<std::size_t>(wire)] <= most) continue;
+            const Mask with = turned ? unit(wire) : 0;
+            const double gain = now - flips(unit(wire), with);
+            if (gain > most) most = gain, h = unit(wire), y = with;
+        }
+    if (manner_ == Manner::moves && move(std::max(most, worth_of_cx))) return true;
+    if (y) write({Gate::sdg, 0, y});
+    if (h) write({Gate::h, 0, h});
+    return h != 0;
+}
+
+// Writes the CX that makes the next strings cheaper most, if by more than `least`; returns whether there is one.
+bool Writer::move(double least) {
+    struct Column {
+        std::array<Mask, next_words> x{}, z{};  // a bit for each string
+    };
+    std::vector<Column> columns(x_.size());
+    for (std::size_t k = 0, end = std::min(looked_at() - begin_, next); k < end; ++k) {
+        const Pauli& of = waiting_[begin_ + k].string.pauli;
+        const Mask bit = unit(static_cast<int>(k % 64));
+        each(of.x, [&](int wire) { columns[static_cast<std::size_t>(wire)].x[k / 64] |= bit; });
+        each(of.z, [&](int wire) { columns[static_cast<std::size_t>(wire)].z[k / 64] |= bit; });
+    }
+    const auto cost = [](Mask x, Mask z) { return count(x) + for_a_read * count(z & ~x); };
+    std::size_t from = 0, onto = 0;
+    for (std::size_t a = 0; a < columns.size(); ++a)
+        for (std::size_t b = 0; b < columns.size(); ++b) {
+            if (a == b) continue;
+            double gain = 0;
+            for (std::size_t k = 0; k < next_words; ++k) {
+                const Mask xa = columns[a].x[k], za = columns[a].z[k], xb = columns[b].x[k], zb = columns[b].z[k];
+                gain += cost(xa, za) + cost(xb, zb) - cost(xa, za ^ zb) - cost(xb ^ xa, zb);
+            }
+            if (gain > least) least = gain, from = a, onto = b;
+        }
+    if (from == onto) return false;
+    write({Gate::cx, static_cast<Int>(from), unit(static_cast<int>(onto))});
+    return true;
+}
+
+}  // namespace qx::form
