@@ -51,9 +51,9 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     psi = reference.simulate(made)
     found = simulator.run(with_end(made, saves=True))
     assert found.provenance.facts["written"] == "as Pauli rotations"
-    np.testing.assert_allclose(found.saved["psi"], psi, atol=1e-10)
+    np.testing.assert_allclose(found.saved["psi"], psi, atol=2e-12)
     with simulator.state(made) as state:
-        np.testing.assert_allclose(state.to_numpy(), psi, atol=1e-10)
+        np.testing.assert_allclose(state.to_numpy(), psi, atol=2e-12)
     shots = [simulator.run(with_end(made, measured=True), 200, seed=5)]
     means = [simulator.run_batch(made, observables=[SOME])]
     hold(written_percent=0)
@@ -62,9 +62,9 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     plain = simulator.run(with_end(made, saves=True))
     assert "written" not in plain.provenance.facts
     for label in ("rho", "p"):
-        np.testing.assert_allclose(found.saved[label], plain.saved[label], atol=1e-10)
+        np.testing.assert_allclose(found.saved[label], plain.saved[label], atol=2e-12)
     assert np.array_equal(shots[0].packed, shots[1].packed)
-    np.testing.assert_allclose(means[0].values, means[1].values, atol=1e-10)
+    np.testing.assert_allclose(means[0].values, means[1].values, atol=2e-12)
 
 
 def plans_of(simulator: Simulator, circuit: Circuit) -> int:
@@ -203,10 +203,10 @@ def test_many_bindings_run_what_is_written_for_all(where: str, hold: Hold) -> No
     assert [one.provenance.facts.get("written") for one in found[0]] == ["as Pauli rotations"] * 2
     assert not [one for one in found[1] if "written" in one.provenance.facts]
     assert np.array_equal(shots.packed, plain_shots.packed)
-    np.testing.assert_allclose(means.values, plain_means.values, atol=1e-10)
+    np.testing.assert_allclose(means.values, plain_means.values, atol=2e-12)
     for k, binding in enumerate(made.operands):
         expected = reference.simulate(Circuit.of_structure(made.structure, binding[None]))
-        np.testing.assert_allclose(shots[k].saved["psi"], expected, atol=1e-10)
+        np.testing.assert_allclose(shots[k].saved["psi"], expected, atol=2e-12)
 
 
 def written(circuit: Circuit, **options: bool) -> str | None:
@@ -219,7 +219,7 @@ def written(circuit: Circuit, **options: bool) -> str | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "written_out", lambda *_, **__: None)
         plain = simulator.run_batch(circuit, observables=[some])
-    np.testing.assert_allclose(found.values, plain.values, atol=1e-10)
+    np.testing.assert_allclose(found.values, plain.values, atol=2e-12)
     return found.provenance.facts.get("written")
 
 

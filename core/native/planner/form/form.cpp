@@ -103,7 +103,7 @@ bool Form::add_varying(const Instruction& of, const Operation& operation) {
             out = frame_.sums.plus(out, frame_.sums.multiple(num_phases + of.phase, of.by));
         return out;
     };
-    frame_.phase = frame_.sums.plus(frame_.phase, angle(varying_.phase));
+    frame_.add_phase(angle(varying_.phase));
     for (const VaryingRotation& one : varying_.rotations) add_rotation(of, one.pauli, angle(one));
     const auto place = [&](Index entry) {
         return entry == Share::none ? entry : static_cast<Index>(of.row->operand) + entry;
@@ -154,7 +154,7 @@ void Form::add_permutation(const Instruction& of) {
 }
 
 void Form::add_rotations(const Instruction& of, const Product& product) {
-    frame_.phase.value += product.phase;
+    frame_.add_phase({product.phase});
     for (const LocalRotation& one : product.rotations) add_rotation(of, one.pauli, {one.angle});
 }
 

@@ -1,6 +1,8 @@
 // The Clifford operator behind all rotations, with its phase, while a circuit is read.
 #pragma once
 
+#include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "planner/form/angle.hpp"
@@ -17,6 +19,11 @@ class Frame {
     Angle phase;  // of all, but for that of the tableau's operator
     Sums sums;    // of the angles of all rotations, and of this one
 
+    // Adds a phase and takes whole turns off: a sum of thousands would lose as many units in its last place.
+    void add_phase(const Angle& more) {
+        phase = sums.plus(phase, more);
+        phase.value = std::remainder(phase.value, 2 * std::numbers::pi);
+    }
     // Lets exp(-i k π/4 Q) act after the operator.
     void turn(const Pauli& q, int quarters) {
         tableau.turn(q, quarters);
