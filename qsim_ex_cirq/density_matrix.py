@@ -16,7 +16,7 @@ from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
-from qsim_ex_cirq.translation.circuits import order_of, require_two_levels
+from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sum, value_of
 
 
@@ -129,8 +129,6 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         self, initial_state: object, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
     ) -> QsimExDensityMatrixState:
         """Return the state that Cirq leads through the moments."""
-        for qubit in qubits:
-            require_two_levels(qubit)
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExDensityMatrixState(self._options, qubits, initial_state=initial_state, **how)
 

@@ -42,7 +42,7 @@ def _of_qubits(vector: Vector, translation: Translation) -> Vector:
     """Return the amplitudes in which all ancillas are 0; raises `StateError` if others are not 0."""
     if not translation.ancillas:
         return vector
-    kept = vector[: 1 << len(translation.qubits)].copy()
+    kept = vector[: 1 << translation.num_wires].copy()
     norm = float(np.linalg.norm(kept))
     if abs(norm - 1) > ANCILLA_TOLERANCE:
         raise ancillas_are_left(norm**2)
@@ -88,7 +88,7 @@ class FinalState:
     ) -> None:
         self.state = state
         self.translation = translation
-        if state.num_wires > len(translation.qubits):
+        if state.num_wires > translation.num_wires:
             state.remove_wires(translation.ancillas)
         self.seed = seed
         self.measurements = self._measure(before)

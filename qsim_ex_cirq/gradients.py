@@ -41,11 +41,11 @@ def differentiated(
     order = order_of(program, qubit_order)
 
     def translated(probes: Probes) -> ParameterSweepBuilder:
-        builder = ParameterSweepBuilder(len(order), len(order))
-        translator = Translator(order, True, builder, partial(number_or_column, probes))
+        translator = Translator.of(order, True, ParameterSweepBuilder, partial(number_or_column, probes))
         operations = noisy_operations(program, cirq.NO_NOISE, False)
         translator.operations(operations, lambda op: not cirq.is_parameterized(op))
-        return builder
+        assert isinstance(translator.builder, ParameterSweepBuilder)
+        return translator.builder
 
     try:
         return DifferentiatedSweep.of(translated, sorted(cirq.parameter_names(program)))

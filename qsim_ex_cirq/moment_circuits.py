@@ -24,7 +24,7 @@ def circuit_of(
     known: Circuit | None = None if whole is None else _known.get(whole, qubits, Moments((whole,)))
     if known is not None:
         return known
-    translator = Translator(qubits, False)
+    translator = Translator.of(qubits, False)
     translator.operations(operations, always)
     circuit = translator.translation(False).circuit
     if whole is not None and are_constant(translator.gates):

@@ -25,7 +25,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
-QUDITS = "has qudits, which qsim-ex refuses with a clear error"
 INSIDE = "looks inside Cirq's own simulator: which of its private methods ran, or what it keeps apart"
 STREAM = "expects the bits that NumPy's generator gives to Cirq's own order of draws, for one seed"
 ROUNDING = "allows no rounding in complex64, where our kernels multiply and add at once, and Cirq rounds in between"
@@ -35,21 +34,6 @@ SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
 CONTROLLED = "cirq/ops/classically_controlled_operation_test.py::test_"
 TRANSFORMERS = "cirq/transformers/measurement_transformers_test.py::test_"
 EXCEPTIONS: Mapping[str, str] = {
-    f"{CONTROLLED}sympy_qudits": QUDITS,
-    "cirq/ops/common_gates_test.py::test_xpow_dim_3": QUDITS,
-    "cirq/ops/common_gates_test.py::test_xpow_dim_4": QUDITS,
-    "cirq/ops/common_gates_test.py::test_zpow_dim_3": QUDITS,
-    "cirq/ops/common_gates_test.py::test_zpow_dim_4": QUDITS,
-    "cirq/sim/simulator_test.py::test_simulate_with_invert_mask": QUDITS,
-    f"{SIMULATOR}qudit_invert_mask": QUDITS,
-    f"{SIMULATOR}run_reset": QUDITS,
-    f"{SIMULATOR}simulate_qudit_mixtures": QUDITS,
-    f"{SIMULATOR}simulate_qudits": QUDITS,
-    f"{TRANSFORMERS}confusion_map_qudits": QUDITS,
-    f"{TRANSFORMERS}drop_terminal_qudit": QUDITS,
-    f"{TRANSFORMERS}qudits": QUDITS,
-    f"{TRANSFORMERS}sympy_control_complex_qudit": QUDITS,
-    f"{TRANSFORMERS}sympy_qudits": QUDITS,
     f"{SIMULATOR}pure_state_creation": INSIDE,
     f"{SIMULATOR}run_invert_mask_measure_not_terminal": INSIDE,
     f"{SIMULATOR}run_partial_invert_mask_measure_not_terminal": INSIDE,
@@ -72,19 +56,6 @@ EXCEPTIONS: Mapping[str, str] = {
 """Tests, without their parameters, that fail with our simulator, and why: four reasons, no public behaviour."""
 
 DENSITY_EXCEPTIONS: Mapping[str, str] = {
-    f"{DENSITY}run_measure_multiple_qudits": QUDITS,
-    f"{DENSITY}run_qudit_channel": QUDITS,
-    f"{DENSITY}run_qudit_increments": QUDITS,
-    f"{DENSITY}run_qudit_mixture": QUDITS,
-    f"{DENSITY}run_qudits_repetitions_measure_at_end": QUDITS,
-    f"{DENSITY}run_qudits_repetitions_measurement_not_terminal": QUDITS,
-    f"{DENSITY}simulate_initial_qudit_state": QUDITS,
-    f"{DENSITY}simulate_measure_multiple_qudits": QUDITS,
-    f"{DENSITY}simulate_moment_steps_qudits": QUDITS,
-    f"{DENSITY}simulate_moment_steps_sample_qudits": QUDITS,
-    f"{DENSITY}simulate_qudit_increments": QUDITS,
-    f"{DENSITY}simulate_qudits": QUDITS,
-    f"{DENSITY}simulate_with_invert_mask": QUDITS,
     f"{DENSITY}density_matrix_copy": INSIDE,
     f"{DENSITY}large_untangled_okay": INSIDE,
     f"{DENSITY}measuring_subcircuits_cause_sweep_repeat": INSIDE,

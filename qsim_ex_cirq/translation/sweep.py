@@ -40,9 +40,10 @@ def translate_sweep(
         return [translate(circuit, resolvers[0], qubit_order, **how)]
     order = order_of(circuit, qubit_order)
     if resolvers and not _asks_for_numbers(noise, circuit):
-        builder = ParameterSweepBuilder(len(order), len(order))
         columns = ParameterColumns(ResolverColumns(resolvers), len(resolvers))
-        translator = Translator(order, from_zero, builder, partial(number_or_column, columns))
+        translator = Translator.of(order, from_zero, ParameterSweepBuilder, partial(number_or_column, columns))
+        builder = translator.builder
+        assert isinstance(builder, ParameterSweepBuilder)
         translator.begin(initial)
         with suppress(NeedsNumbers):
             translator.operations(noisy_operations(circuit, noise, sampled), lambda op: not cirq.is_parameterized(op))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -14,7 +14,7 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, later
 from qsim_ex_cirq.translation.ancillas import AncillaWires
-from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
+from qsim_ex_cirq.translation.conditions import Conjunction, condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.matrices import MatrixGates
@@ -25,8 +25,11 @@ from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import translator as qudits
+    from qsim_ex_cirq.qudits.levels import Levels
     from qsim_ex_cirq.translation import without_rule
 else:
+    qudits = later("qsim_ex_cirq.qudits.translator")
     without_rule = later("qsim_ex_cirq.translation.without_rule")
 
 
@@ -53,21 +56,25 @@ class _BasisChange(NamedTuple):
 class Translator:
     """Appends operations to a builder of the engine, and knows what has happened to each wire.
 
-    builder: an empty one for as many wires and classical bits as there are qubits. number: makes of a gate's parameter
-    what the builder takes, if parameters may be symbols.
+    kind: of the builder, which gets as many wires and classical bits as the qubits take. number: makes of a gate's
+    parameter what the builder takes, if parameters may be symbols.
     """
+
+    levels: Levels | None = None
+    """The levels of the qubits; None if each has two."""
 
     def __init__(
         self,
         qubits: tuple[cirq.Qid, ...],
         from_zero: bool,
-        builder: CircuitBuilder | None = None,
+        kind: type[CircuitBuilder] = CircuitBuilder,
         number: ToNumber | None = None,
     ) -> None:
-        n = len(qubits)
         self.qubits = qubits
-        self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(qubits)}
-        self.builder = CircuitBuilder(n, n) if builder is None else builder
+        self.wire_of: dict[cirq.Qid, int] = {}  # of qubits, which have one each
+        n = self.lay_out()
+        self.num_wires = n
+        self.builder = kind(n, n)
         self.symbols = number is not None
         self.number = number or number_of
         self.pending = PendingMeasurements(self.builder)
@@ -77,6 +84,24 @@ class Translator:
         self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
         self.matrix_gates = MatrixGates({})  # those among them
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
+
+    @classmethod
+    def of(
+        cls,
+        qubits: tuple[cirq.Qid, ...],
+        from_zero: bool,
+        kind: type[CircuitBuilder] = CircuitBuilder,
+        number: ToNumber | None = None,
+    ) -> Translator:
+        """Return the translator for some qubits, or for qids of any number of levels."""
+        made = cls if {qubit.dimension for qubit in qubits} <= {2} else qudits.QuditTranslator
+        return made(qubits, from_zero, kind, number)
+
+    def lay_out(self) -> int:
+        """Give each qubit its wire, the last one wire 0, and return how many wires there are."""
+        n = len(self.qubits)
+        self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(self.qubits)}
+        return n
 
     def begin(self, initial: int) -> None:
         """Prepare a basis value, bit w of which is wire w."""
@@ -88,7 +113,7 @@ class Translator:
     def translation(self, sampled: bool) -> Translation:
         """Return what was built; sampled: only the measurements are asked for, so the state need not be turned back."""
         if not sampled:
-            self.turn_back(range(len(self.qubits)))
+            self.turn_back(range(self.num_wires))
         at_end = self.pending.end()
         readout = self.pending.readout_errors()
         return Translation(
@@ -98,6 +123,7 @@ class Translator:
             at_end,
             readout,
             self.pending.looped,
+            self.levels,
         )
 
     def operations(self, numbered: Sequence[MomentOperation], literal: Callable[[cirq.Operation], bool]) -> None:
@@ -152,7 +178,7 @@ class Translator:
             if matrix is None:
                 self.operation(op, columns.is_literal(place))
             else:
-                wires = tuple([self.wire_of[qubit] for qubit in op.qubits])
+                wires = self.wires(op.qubits)
                 self.release(wires)
                 self.acted.update(wires)
                 Place(self.builder, wires).matrix(matrix, "MatrixGate")
@@ -160,13 +186,37 @@ class Translator:
             error.add_note(f"in moment {number} of the circuit, at {op!r}")
             raise
 
-    def operation(self, op: cirq.Operation, literal: bool) -> None:
-        """Append one operation."""
+    def wires(self, qubits: Sequence[cirq.Qid]) -> tuple[int, ...]:
+        """Return the wires of some qubits; raises `WireError` for one that the circuit has not."""
         wire_of = self.wire_of
         try:
-            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal, self.number)
+            return tuple([wire_of[qubit] for qubit in qubits])
         except KeyError as error:
             raise WireError(f"the noise model adds {error.args[0]!r}, which is no qubit of the circuit.") from None
+
+    def knows(self, qubits: Iterable[cirq.Qid]) -> bool:
+        """Return whether the circuit has all of some qubits."""
+        return all(qubit in self.wire_of for qubit in qubits)
+
+    def lend(self, qubits: Sequence[cirq.Qid]) -> list[int]:
+        """Give qubits that a decomposition brings with it wires in |0⟩, and return these."""
+        wires = self.ancillas.take(len(qubits))
+        self.wire_of.update(zip(qubits, wires, strict=True))
+        return wires
+
+    def take_back(self, qubits: Sequence[cirq.Qid], wires: Sequence[int]) -> None:
+        """Forget such qubits, whose wires are |0⟩ again."""
+        for qubit in qubits:
+            del self.wire_of[qubit]
+        self.ancillas.give_back(wires)
+
+    def levels_of(self, op: cirq.Operation) -> Levels | None:  # noqa: ARG002
+        """Return the levels of an operation's qids; None if each has two."""
+        return None
+
+    def operation(self, op: cirq.Operation, literal: bool) -> None:
+        """Append one operation."""
+        place = Place(self.builder, self.wires(op.qubits), (), 0, literal, self.number)
         # A controlled operation makes a gate each time that it is asked for one, which takes long.
         gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
@@ -191,7 +241,7 @@ class Translator:
         if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
             return
         if isinstance(gate, cirq.MeasurementGate):
-            self.measurement(gate, place.wires)
+            self.measurement(gate, place.wires, self.levels_of(op))
             return
         self.release(place.wires)
         match gate:
@@ -221,7 +271,7 @@ class Translator:
             self.pending.measure(change.wires)
             self.held.difference_update(change.wires)
             for op in change.back:
-                self.unitary(op, Place(self.builder, tuple(self.wire_of[qubit] for qubit in op.qubits)))
+                self.unitary(op, Place(self.builder, self.wires(op.qubits)))
 
     def unitary(self, op: cirq.Operation, place: Place) -> None:
         """Append a unitary operation by its rule, its parts, or its matrix."""
@@ -283,28 +333,31 @@ class Translator:
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""
-        count = len(op.controls)
-        within = place._replace(wires=place.wires[count:])
-        for controls, values in conjunctions(place.wires[:count], op.control_values):
+        held = self.wires(op.controls)
+        within = place._replace(wires=place.wires[len(held) :])
+        for controls, values in self.conjunctions(op, held):
             self.unitary(op.sub_operation, within.controlled(controls, values))
+
+    def conjunctions(self, op: cirq.ControlledOperation, wires: tuple[int, ...]) -> Iterator[Conjunction]:
+        """Yield the controls and control values under which an operation acts, one after another."""
+        return conjunctions(wires, op.control_values)
 
     def parts(self, parts: list[cirq.Operation], place: Place) -> None:
         """Append the parts of an operation under its controls."""
         for part in parts:
-            wires = tuple(self.wire_of[qubit] for qubit in part.qubits)
-            self.general(part, place._replace(wires=wires))
+            self.general(part, place._replace(wires=self.wires(part.qubits)))
 
-    def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
+    def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None = None) -> None:
         """Append a measurement; a qubit may be measured again and again."""
         self.turn_back(wires)
-        self.pending.read(gate, wires)
+        self.pending.read(gate, wires, levels)
         self.held.update(wires)
 
     def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
         """Measure a product of Pauli operators: turn it onto one qubit, read that one, and turn back when need be."""
         parts = list(cirq.decompose_once(op))
         reads = next(k for k, part in enumerate(parts) if isinstance(part.gate, cirq.MeasurementGate))
-        wires = [tuple(self.wire_of[qubit] for qubit in part.qubits) for part in parts]
+        wires = [self.wires(part.qubits) for part in parts]
         for part, on in zip(parts[:reads], wires, strict=False):
             self.unitary(part, Place(self.builder, on))
         self.pending.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])

@@ -188,13 +188,6 @@ def test_device_that_is_not_there():
     assert "auto: no GPU" in QsimExSimulator().run(MEASURED).qsim_ex["device_reason"]
 
 
-def test_qudits():
-    """A qudit is refused by name."""
-    qutrit = cirq.LineQid(0, dimension=3)
-    with pytest.raises(errors.WireError, match="3 levels"):
-        QsimExSimulator().simulate(cirq.Circuit(cirq.IdentityGate(qid_shape=(3,)).on(qutrit)))
-
-
 @pytest.mark.parametrize("order", [[A], [A, A, B], [A, B, B]], ids=str)
 def test_bad_qubit_orders(simulator, order):
     """An order that names a qubit twice or leaves one out is refused."""

@@ -440,14 +440,6 @@ def test_big_endian(simulator: QsimExSimulator) -> None:
     assert simulator.run(circuit + cirq.measure(*Q, key="m")).histogram(key="m") == {4: 1}
 
 
-@pytest.mark.parametrize("act", ["run", "simulate", "simulate_moment_steps"])
-def test_qudits_are_refused(simulator: QsimExSimulator, act: str) -> None:
-    """A qudit raises an error that names it."""
-    circuit = cirq.Circuit(cirq.measure(cirq.LineQid(0, dimension=3), key="m"))
-    with pytest.raises(errors.WireError, match="has 3 levels"):
-        list(getattr(simulator, act)(circuit))
-
-
 def test_matrix_gates_on_more_than_6_qubits(simulator: QsimExSimulator) -> None:
     """A random matrix on 8 qubits acts as it is."""
     matrix = cirq.testing.random_unitary(256, random_state=1)

@@ -161,13 +161,6 @@ def test_an_array_that_is_no_copy_is_read_only(simulator: QsimExSimulator) -> No
         step.state_vector(copy=True)[0] = 1
 
 
-def test_qudits_are_refused(simulator: QsimExSimulator) -> None:
-    """A qudit is named, before anything is simulated."""
-    qutrit = cirq.LineQid(0, dimension=3)
-    with pytest.raises(errors.WireError, match="3 levels"):
-        list(simulator.simulate_moment_steps(cirq.Circuit(cirq.IdentityGate(qid_shape=(3,)).on(qutrit))))
-
-
 def test_decompositions_may_borrow_qubits(simulator: QsimExSimulator) -> None:
     """A gate whose decomposition needs ancillas gets them, and gives them back."""
 

@@ -1,0 +1,45 @@
+"""How many wires of the engine the qids of a circuit take; all that is known of levels where each qid has two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import cirq
+
+from qsim_ex.frameworks import later
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import levels
+else:
+    levels = later("qsim_ex_cirq.qudits.levels")
+
+
+def levels_of(qubits: Sequence[cirq.Qid]) -> levels.Levels | None:
+    """Return the levels of some qids; None if each has two."""
+    for qubit in qubits:
+        if qubit.dimension != 2:
+            return levels.Levels(tuple(one.dimension for one in qubits))
+    return None
+
+
+def num_wires(qubits: Iterable[cirq.Qid]) -> int:
+    """Return how many wires some qids take."""
+    return sum([(qubit.dimension - 1).bit_length() for qubit in qubits])
+
+
+def wires_of_qubits(qids: Sequence[cirq.Qid]) -> dict[cirq.Qid, int]:
+    """Return the wire of each qid that has two levels; the last qid is the lowest wire."""
+    levels = levels_of(qids)
+    if levels is None:
+        return {qubit: len(qids) - 1 - k for k, qubit in enumerate(qids)}
+    return {qid: wires[0] for qid, wires in zip(qids, levels.wires, strict=True) if qid.dimension == 2}
+
+
+def in_words(qids: Collection[cirq.Qid]) -> str:
+    """Return how many qubits there are, or qids with how many levels."""
+    shape = [qid.dimension for qid in qids]
+    if {*shape} <= {2}:
+        return "one qubit" if len(shape) == 1 else f"{len(shape)} qubits"
+    levels = str(shape[0]) if len({*shape}) == 1 else ", ".join(map(str, shape))
+    return f"{'one qid' if len(shape) == 1 else f'{len(shape)} qids'} of {levels} level{'s' * (levels != '1')}"
