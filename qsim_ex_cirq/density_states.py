@@ -21,7 +21,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
-from qsim_ex_cirq.translation.translator import Translator
+from qsim_ex_cirq.translation.circuits import translator_of
 from qsim_ex_cirq.wires import in_words, levels_of
 
 Action = cirq.Gate | cirq.Operation
@@ -121,7 +121,7 @@ class EngineDensityMatrix(EngineRepresentation):
             self._tensor = None
         if self._waiting:
             waiting, self._waiting = self._waiting, []
-            translator = Translator.of(self._qubits, False)
+            translator = translator_of(self._qubits, False)
             for action, axes in waiting:
                 translator.operation(_on(action, [self._qubits[axis] for axis in axes]), literal=True)
             circuit = translator.translation(False).circuit
@@ -213,8 +213,8 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
 def matrix_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> int | NDArray[Any]:
     """Return the basis value (first qubit most significant) or the density matrix [2^n, 2^n] of an initial state.
 
-    given: what ``cirq.DensityMatrixSimulator`` takes: None, an integer, amplitudes, or a density matrix. Where qids have
-    other levels than two, it is in their basis, and what is returned in that of their wires. Raises `StateError`.
+    given: what ``cirq.DensityMatrixSimulator`` takes: None, an integer, amplitudes, or a density matrix. Where qids
+    have other levels than two, it is in their basis, and what is returned in that of their wires. Raises `StateError`.
     """
     if given is None:
         return 0

@@ -14,7 +14,7 @@ from qsim_ex import PauliSum, apply_readout
 from qsim_ex.errors import StateError
 from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
-from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
+from qsim_ex_cirq.results import Bits, Metadata, Records, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class FinalState:
         """Return where and how the state was found."""
         return {"seed": self.seed, **metadata_of(self.state), "timings": self.timings}
 
-    def _measure(self, before: Bits | None) -> dict[str, Bits]:
+    def _measure(self, before: Bits | None) -> dict[str, Records]:
         """Measure the wires that are measured at the end, which collapses the state; return the record of each key."""
         wires = self.translation.at_end
         shape = (1, self.translation.circuit.num_clbits)

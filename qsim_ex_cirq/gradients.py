@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.errors import NotSupported, ParameterError
 from qsim_ex.frameworks import DifferentiatedSweep, NeedsNumbers, Probes
-from qsim_ex_cirq.translation.circuits import order_of
+from qsim_ex_cirq.translation.circuits import order_of, translator_of
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.sweep import ResolverColumns, number_or_column
-from qsim_ex_cirq.translation.translator import Translator
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ def differentiated(
     order = order_of(program, qubit_order)
 
     def translated(probes: Probes) -> ParameterSweepBuilder:
-        translator = Translator.of(order, True, ParameterSweepBuilder, partial(number_or_column, probes))
+        translator = translator_of(order, True, ParameterSweepBuilder, partial(number_or_column, probes))
         operations = noisy_operations(program, cirq.NO_NOISE, False)
         translator.operations(operations, lambda op: not cirq.is_parameterized(op))
         assert isinstance(translator.builder, ParameterSweepBuilder)

@@ -73,12 +73,12 @@ def looped_records(translation: Translation, result: Result) -> dict[str, Record
     return found
 
 
-def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
+def last_of(translation: Translation, bits: Bits) -> dict[str, Records]:
     """Return the record of each key, uint8 [qubits], in one repetition; of several instances Cirq keeps the last."""
     records = records_of(translation.measurements, bits)
     chosen = {one.key for one in translation.measurements if one.is_choice}
     last = {key: found[0, 0, -1:] if key in chosen else found[0, -1] for key, found in records.items()}
-    return {key: found.view(np.uint8) if found.itemsize == 1 else found for key, found in last.items()}
+    return {key: found.view(np.uint8) if found.dtype == np.int8 else found for key, found in last.items()}
 
 
 def is_zero(repetitions: object) -> bool:
@@ -137,7 +137,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
     def __init__(
         self,
         params: cirq.ParamResolver,
-        measurements: dict[str, Bits],
+        measurements: dict[str, Records],
         vector: Vector,
         qubits: tuple[cirq.Qid, ...],
         about: Metadata | Result,

@@ -61,7 +61,10 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
     ) -> QsimExTrialResult:
         """Return the final state of a circuit with a loop that a measurement ends: one state goes through it."""
         *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
-        records = {key: np.array(value, dtype=np.min_scalar_type(max(value, default=0))) for key, value in step.measurements.items()}
+        records = {
+            key: np.array(value, dtype=np.min_scalar_type(max(value, default=0)))
+            for key, value in step.measurements.items()
+        }
         return QsimExTrialResult(resolver, records, step.state_vector(copy=True), order, step.metadata())
 
     def simulate_into_1d_array(

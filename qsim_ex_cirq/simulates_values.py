@@ -48,9 +48,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         levels = levels_of(order)
         size = 1 << len(order) if levels is None else levels.size
         if max(values, default=0) >= size:
-            raise CircuitError(
-                f"expected bitstrings from 0 to {size - 1} for {in_words(order)}, got {max(values)}."
-            )
+            raise CircuitError(f"expected bitstrings from 0 to {size - 1} for {in_words(order)}, got {max(values)}.")
         if levels is not None:
             values = [levels.value(value) for value in values]
         yield from self._runner.amplitudes(program, params, order, values)

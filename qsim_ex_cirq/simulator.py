@@ -34,10 +34,12 @@ _KNOWN = (*_OWN, *ENGINE)
 
 
 @with_options(Options, but=("precision", "seed"))
-class QsimExSimulator(SimulatesStates, SimulatesValues):
+class QsimExSimulator(SimulatesValues, SimulatesStates):
     """Simulates circuits of qubits and qudits exactly, on a GPU or on all cores of a CPU.
 
-    Noise and measurements on the way are trajectories. A qid of d levels takes the memory of ⌈log₂ d⌉ qubits. The class takes the place of ``cirq.Simulator``: the same constructor, the same methods, the same result types. Every
+    Noise and measurements on the way are trajectories. A qudit of d levels takes the memory of ⌈log₂ d⌉ qubits.
+
+    Takes the place of ``cirq.Simulator``: the same constructor, the same methods, the same result types. Every
     result has an attribute `qsim_ex` besides, which says where and how it was found. An array of amplitudes is big
     endian by the qubit order, as everywhere in Cirq.
 
@@ -111,9 +113,10 @@ class QsimExSimulator(SimulatesStates, SimulatesValues):
     ) -> qsim_ex.StateVector:
         """Return the state after a circuit of gates, as the engine's object: wire 0 is the last qubit of the order.
 
-        So basis values are Cirq's; a qid of d levels is ⌈log₂ d⌉ wires, the first the most significant bit. It owns the memory: use it in a ``with`` block, or close it. Of a state over several
-        processes its `own_slices` are the amplitudes of this process. Measurements at the end are not made. Raises
-        `NotSupported` for others, for resets and for noise.
+        So basis values are Cirq's. A qudit of d levels is ⌈log₂ d⌉ wires, the highest of which is its most significant
+        bit; values from d on are never reached. The state owns the memory: use it in a ``with`` block, or close it. Of
+        a state over several processes its `own_slices` are the amplitudes of this process. Measurements at the end are
+        not made. Raises `NotSupported` for others, for resets and for noise.
         """
         made = translate(program, cirq.ParamResolver(param_resolver), qubit_order, noise=self._noise)
         options = self._engine.options.with_({"seed": self._seeds()} if self._seeds.given else {})

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import cirq
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.frameworks import Expression
-from qsim_ex_cirq.qudits.levels import Levels, width_of
+from qsim_ex_cirq.qudits.levels import Digits, Levels, width_of
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.translation.measurements import MeasuredKey
 
 
-def looped(bits: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.integer]:
+def looped(bits: NDArray[np.uint8], shape: tuple[int, ...]) -> Digits:
     """Return the digits [shots, rounds, qids] of records in loops [shots, rounds, wires], inverted already."""
     flat = Levels(shape).digits_of_bits(bits.reshape(-1, bits.shape[-1]))
     return flat.reshape(*bits.shape[:2], len(shape))
 
 
-def records(bits: NDArray[np.uint8], shape: tuple[int, ...], invert: Sequence[bool]) -> NDArray[np.integer]:
+def records(bits: NDArray[np.uint8], shape: tuple[int, ...], invert: Sequence[bool]) -> Digits:
     """Return the digits [shots, qids] of measured bits [shots, wires]; of a digit that is inverted 0 and 1 change."""
     digits = Levels(shape).digits_of_bits(bits)
     return digits ^ (np.array(invert, dtype=digits.dtype) & (digits < 2))
@@ -71,11 +70,6 @@ def recorded(value: int, key: MeasuredKey) -> list[int] | None:
     digits = records(bits, key.levels.shape, key.invert)[0].tolist()
     reached = all(one < levels for one, levels in zip(digits, key.levels.shape, strict=True))
     return digits if reached else None
-
-
-def qids_of(shape: tuple[int, ...]) -> list[cirq.LineQid]:
-    """Return qids with some levels."""
-    return cirq.LineQid.for_qid_shape(shape)
 
 
 def confused(matrix: NDArray[np.float64], levels: Levels, positions: Sequence[int]) -> NDArray[np.float64]:

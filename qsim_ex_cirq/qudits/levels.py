@@ -11,10 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any, TypeVar
 
 import cirq
 import numpy as np
 from numpy.typing import NDArray
+
+from qsim_ex.errors import MatrixError
+
+Number = TypeVar("Number", bound=np.generic)
+Digits = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,10 @@ class Levels:
     """The levels of qids, of which one at least has not two. shape: of each qid how many it has."""
 
     shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return the levels in words."""
+        return ", ".join(map(str, self.shape))
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -67,11 +77,9 @@ class Levels:
 
     def digits(self, value: int) -> list[int]:
         """Return a digit of each qid for a value of all wires."""
-        return [
-            sum((value >> wire & 1) << k for k, wire in enumerate(reversed(wires))) for wires in self.wires
-        ]
+        return [sum((value >> wire & 1) << k for k, wire in enumerate(reversed(wires))) for wires in self.wires]
 
-    def digits_of_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.integer]:
+    def digits_of_bits(self, bits: NDArray[np.uint8]) -> Digits:
         """Return the digits [shots, qids] of bits [shots, wires], the first the most significant of the first qid."""
         dtype = np.min_scalar_type(-max(self.shape))
         found = np.zeros((len(bits), len(self.shape)), dtype=dtype)
@@ -90,13 +98,13 @@ class Levels:
 
     # --- states ---------------------------------------------------------------------------------------------------
 
-    def cut(self, array: NDArray[np.generic], axes: int = 1) -> NDArray[np.generic]:
+    def cut(self, array: NDArray[Number], axes: int = 1) -> NDArray[Number]:
         """Return amplitudes [2^wires] as [size], or a density matrix with ``axes=2``, without the unused values."""
         wide, used = self._blocks
         kept = array.reshape(wide * axes)[used * axes]
         return np.ascontiguousarray(kept).reshape((self.size,) * axes)
 
-    def widened(self, array: NDArray[np.generic], axes: int = 1) -> NDArray[np.generic]:
+    def widened(self, array: NDArray[Number], axes: int = 1) -> NDArray[Number]:
         """Return amplitudes [size] as [2^wires], or a density matrix with ``axes=2``; unused values are 0."""
         wide, used = self._blocks
         found = np.zeros(wide * axes, dtype=array.dtype)
@@ -120,7 +128,15 @@ class Levels:
     # --- gates ----------------------------------------------------------------------------------------------------
 
     def matrix(self, given: NDArray[np.generic], unused: float = 1.0) -> NDArray[np.complex128]:
-        """Return a matrix [size, size] as one of the wires, [2^wires, 2^wires]: `unused` times 1 on unused values."""
+        """Return a matrix [size, size] as one of the wires, [2^wires, 2^wires]: `unused` times 1 on unused values.
+
+        Raises `MatrixError` for another shape.
+        """
+        if np.shape(given) != (self.size, self.size):
+            raise MatrixError(
+                f"expected a matrix with {self.size} rows and columns for qids of {self} levels, got shape "
+                f"{np.shape(given)}; the product of the levels is its size."
+            )
         found = unused * np.eye(1 << self.num_wires, dtype=np.complex128)
         found[np.ix_(self.places, self.places)] = given
         return found

@@ -1,4 +1,4 @@
-"""The translator of a circuit of qids: what acts on qubits alone goes the usual way, everything else by its matrices."""
+"""The translator of circuits of qids: what acts on qubits alone goes the usual way, all else by its matrices."""
 
 from __future__ import annotations
 

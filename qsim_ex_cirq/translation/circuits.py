@@ -1,8 +1,9 @@
 """From a Cirq circuit to a circuit of the engine: one pure function, `translate`.
 
-Qubit k of the order becomes wire n−1−k (of a qid of other than two levels see `qudits.levels`), so that the engine's little-endian state is Cirq's big-endian one without
-any amplitude being moved. Measurements at the end become one `Measure` of all measured wires, wire w into
-classical bit w; what is measured before goes into classical bits of its own (see `measurements`).
+Qubit k of the order becomes wire n−1−k, so that the engine's little-endian state is Cirq's big-endian one without
+any amplitude being moved. (Where a qid has other levels than two, see `qudits.levels`.) Measurements at the end become
+one `Measure` of all measured wires, wire w into classical bit w; what is measured before goes into classical bits of
+its own (see `measurements`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
 
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, WireError, other_circuit
-from qsim_ex.frameworks import Remembered, uncollected
+from qsim_ex.frameworks import Remembered, later, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_columns
 from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
+from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
 from qsim_ex_cirq.wires import levels_of
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import translator as qudits
+else:
+    qudits = later("qsim_ex_cirq.qudits.translator")
 
 
 @uncollected
@@ -143,7 +151,7 @@ class _Given(NamedTuple):
         return translator
 
     def _begun(self, order: tuple[cirq.Qid, ...]) -> Translator:
-        translator = Translator.of(order, self.from_zero)
+        translator = translator_of(order, self.from_zero)
         translator.begin(self.initial)
         return translator
 
@@ -153,6 +161,17 @@ class _Given(NamedTuple):
         except (InvalidInput, NotSupported):
             require_numbers(self.resolved)
             raise
+
+
+def translator_of(
+    qubits: tuple[cirq.Qid, ...],
+    from_zero: bool,
+    kind: type[CircuitBuilder] = CircuitBuilder,
+    number: ToNumber | None = None,
+) -> Translator:
+    """Return the translator for some qubits, or for qids of any number of levels; see `Translator`."""
+    made = Translator if {qubit.dimension for qubit in qubits} <= {2} else qudits.QuditTranslator
+    return made(qubits, from_zero, kind, number)
 
 
 def has_loop(circuit: cirq.AbstractCircuit) -> bool:

@@ -81,16 +81,17 @@ def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int,
             found = levelled.recorded(value & (1 << len(read.clbits)) - 1, read)
             if found is None:
                 return False
-            digits, qubits = found, levelled.qids_of(read.levels.shape)
+            digits, shape = found, read.levels.shape
         else:
             digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
-            qubits = [*cirq.LineQubit.range(len(digits))]
+            shape = (2,) * len(digits)
         value >>= len(read.clbits)
         if read.is_choice:
             number = int("".join(map(str, digits)) or "0", 2)
             for instance in range(read.instances):
                 store.record_channel_measurement(key, number if instance == index % read.instances else 0)
             continue
+        qubits = cirq.LineQid.for_qid_shape(shape)
         for instance in range(read.instances):
             mine = instance == index % read.instances
             store.record_measurement(key, digits if mine else [0] * len(digits), qubits)

@@ -46,8 +46,8 @@ class Measurement:
 class _PendingMeasurement(NamedTuple):
     """A measurement whose classical bits are not known yet: it has the numbers of its reads.
 
-    confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian. levels: of
-    the measured qids; None if each has two.
+    confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian.
+    levels: of the measured qids; None if each has two.
     """
 
     key: str
@@ -148,7 +148,7 @@ class PendingMeasurements:
         self._looped: dict[str, _LoopedKey] = {}
 
     def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None = None) -> None:
-        """Note a measurement; raises `MeasurementError` for a key that was measured on other qubits in number or levels.
+        """Note a measurement; raises `MeasurementError` for a key that was measured on other numbers of levels.
 
         levels: of the measured qids; None if each has two.
         """
@@ -163,9 +163,7 @@ class PendingMeasurements:
         groups = [tuple(chain.from_iterable([of[k] for k in group])) for group in _groups(gate)]
         confused = {wire: group for group in groups for wire in group}
         reads = tuple(self._number(wire, confused.get(wire, ())) for wire in wires)
-        self._append(
-            _PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map, False, levels)
-        )
+        self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map, False, levels))
 
     def _append(self, one: _PendingMeasurement) -> None:
         self._instances.append(one)
@@ -189,9 +187,8 @@ class PendingMeasurements:
         Raises `MeasurementError` for a key that was measured.
         """
         if self._shapes.setdefault(key, _CHOICE) != _CHOICE:
-            raise MeasurementError(
-                f"the key {key!r} is {_measured_on(self._shapes[key])} and again by a channel; give each a key of its own."
-            )
+            before = _measured_on(self._shapes[key])
+            raise MeasurementError(f"the key {key!r} is {before} and again by a channel; give each a key of its own.")
         first = len(self._clbits)
         self._clbits.extend(clbits)
         reads = tuple(range(first, len(self._clbits)))

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
-import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
-from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, later
+from qsim_ex.frameworks import ParameterSweep, later
 from qsim_ex_cirq.translation.ancillas import AncillaWires
-from qsim_ex_cirq.translation.conditions import Conjunction, condition_of, conjunctions, nested
+from qsim_ex_cirq.translation.conditions import Conjunction, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.matrices import MatrixGates
@@ -25,11 +24,11 @@ from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
-    from qsim_ex_cirq.qudits import translator as qudits
     from qsim_ex_cirq.qudits.levels import Levels
-    from qsim_ex_cirq.translation import without_rule
+    from qsim_ex_cirq.translation import pauli_products, subcircuits, without_rule
 else:
-    qudits = later("qsim_ex_cirq.qudits.translator")
+    pauli_products = later("qsim_ex_cirq.translation.pauli_products")
+    subcircuits = later("qsim_ex_cirq.translation.subcircuits")
     without_rule = later("qsim_ex_cirq.translation.without_rule")
 
 
@@ -84,18 +83,6 @@ class Translator:
         self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
         self.matrix_gates = MatrixGates({})  # those among them
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
-
-    @classmethod
-    def of(
-        cls,
-        qubits: tuple[cirq.Qid, ...],
-        from_zero: bool,
-        kind: type[CircuitBuilder] = CircuitBuilder,
-        number: ToNumber | None = None,
-    ) -> Translator:
-        """Return the translator for some qubits, or for qids of any number of levels."""
-        made = cls if {qubit.dimension for qubit in qubits} <= {2} else qudits.QuditTranslator
-        return made(qubits, from_zero, kind, number)
 
     def lay_out(self) -> int:
         """Give each qubit its wire, the last one wire 0, and return how many wires there are."""
@@ -235,7 +222,7 @@ class Translator:
             self.general(op.untagged, place)
             return
         if isinstance(op, cirq.CircuitOperation):
-            self.unroll(op, place)
+            subcircuits.unroll(self, op, place)
             return
         gate = None if isinstance(op, cirq.ControlledOperation) else op.gate
         if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
@@ -246,7 +233,7 @@ class Translator:
         self.release(place.wires)
         match gate:
             case cirq.PauliMeasurementGate():
-                self.pauli_measurement(op, place)
+                pauli_products.measure(self, op, place)
             case cirq.ResetChannel():
                 self.reset(place.wires)
             case cirq.StatePreparationChannel():
@@ -273,6 +260,12 @@ class Translator:
             for op in change.back:
                 self.unitary(op, Place(self.builder, self.wires(op.qubits)))
 
+    def turn_back_later(self, wires: Sequence[int], back: Sequence[cirq.Operation]) -> None:
+        """Note what turns wires back once they have been read."""
+        self.basis_changes.append(_BasisChange(frozenset(wires), tuple(back)))
+        self.acted.update(wires)
+        self.held.update(wires)
+
     def unitary(self, op: cirq.Operation, place: Place) -> None:
         """Append a unitary operation by its rule, its parts, or its matrix."""
         match op:
@@ -281,7 +274,7 @@ class Translator:
             case cirq.ControlledOperation():
                 self.controlled(op, place)
             case cirq.CircuitOperation():
-                self.unroll(op, place)
+                subcircuits.unroll(self, op, place)
             case cirq.ClassicallyControlledOperation():
                 self.conditional(op, place)
             case _:
@@ -301,35 +294,6 @@ class Translator:
                 for condition in conditions:
                     stack.enter_context(self.builder.branch(condition))
                 self.unitary(inner, place)
-
-    def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
-        """Append the operations of a subcircuit, as often as it is repeated."""
-        if op.repeat_until is not None:
-            self.repeated(op, place)
-            return
-        if not isinstance(op.repetitions, int | np.integer):
-            raise NeedsNumbers(f"a subcircuit is repeated {op.repetitions} times")
-        parts = list(op.mapped_circuit().all_operations())
-        if place.literal:
-            self.parts(parts, place)
-            return
-        # Numbers came from symbols, but not into every operation: those that have none of their own keep their rows.
-        symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
-        for part, written in zip(parts, symbolic, strict=True):
-            self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
-
-    def repeated(self, op: cirq.CircuitOperation, place: Place) -> None:
-        """Append a subcircuit in a loop that ends on measured keys; the record of every round is kept."""
-        until = op._mapped_repeat_until
-        assert until is not None
-        self.release(place.wires)
-        self.pending.begin_loop(cirq.measurement_key_names(op))
-        self.acted.update(place.wires)  # which are in any state when a later round begins
-        with self.builder.loop():
-            self.parts(list(op.replace(repeat_until=None).mapped_circuit().all_operations()), place)
-            self.release(place.wires)
-            with self.builder.branch(condition_of(until, self.pending)):
-                self.builder.leave()
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""
@@ -352,18 +316,6 @@ class Translator:
         self.turn_back(wires)
         self.pending.read(gate, wires, levels)
         self.held.update(wires)
-
-    def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
-        """Measure a product of Pauli operators: turn it onto one qubit, read that one, and turn back when need be."""
-        parts = list(cirq.decompose_once(op))
-        reads = next(k for k, part in enumerate(parts) if isinstance(part.gate, cirq.MeasurementGate))
-        wires = [self.wires(part.qubits) for part in parts]
-        for part, on in zip(parts[:reads], wires, strict=False):
-            self.unitary(part, Place(self.builder, on))
-        self.pending.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
-        self.basis_changes.append(_BasisChange(frozenset(place.wires), tuple(parts[reads + 1 :])))
-        self.acted.update(place.wires)
-        self.held.update(place.wires)
 
     def reset(self, wires: tuple[int, ...]) -> None:
         """Reset qubits, which does nothing where they are |0>."""

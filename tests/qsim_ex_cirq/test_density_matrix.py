@@ -10,7 +10,7 @@ import pytest
 import sympy
 from support.cirq_records import assert_from, distribution
 
-from qsim_ex.errors import MeasurementError, NotSupported, OptionError, StateError, WireError
+from qsim_ex.errors import MeasurementError, NotSupported, OptionError, StateError
 from qsim_ex_cirq import QsimExDensityMatrixSimulator, QsimExSimulator
 
 Q = cirq.LineQubit.range(4)

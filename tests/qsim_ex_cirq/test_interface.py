@@ -13,7 +13,6 @@ import sympy
 from numpy.typing import NDArray
 
 import qsim_ex
-from qsim_ex import errors
 from qsim_ex_cirq import QsimExSimulator, translate
 
 A, B, C = Q = cirq.LineQubit.range(3)

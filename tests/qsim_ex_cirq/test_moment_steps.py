@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sympy
 
-from qsim_ex import errors
 from qsim_ex_cirq import QsimExSimulator
 
 A, B, C = cirq.LineQubit.range(3)
