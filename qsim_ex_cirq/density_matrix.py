@@ -135,7 +135,8 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
     def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid]) -> Any:
         """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
         if isinstance(initial_state, int | np.integer):
-            initial_state = matrix_of(initial_state, tuple(qubits))  # checked before it is divided among qubits
+            matrix_of(initial_state, tuple(qubits))  # which checks it, before it is divided among qubits
+            initial_state = int(initial_state)
         known = isinstance(initial_state, QsimExDensityMatrixState)
         if isinstance(initial_state, cirq.DensityMatrixSimulationState) and not known:
             initial_state = initial_state.transpose_to_qubit_order(tuple(qubits)).target_tensor

@@ -17,12 +17,12 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Circuit, DensityMatrix, PauliSum
-from qsim_ex.errors import StateError
+from qsim_ex.errors import OutOfMemory, StateError
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
 from qsim_ex_cirq.translation.circuits import translator_of
-from qsim_ex_cirq.wires import in_words, levels_of
+from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 Action = cirq.Gate | cirq.Operation
 Waiting = tuple[Action, tuple[int, ...]]
@@ -114,7 +114,11 @@ class EngineDensityMatrix(EngineRepresentation):
     def now(self) -> DensityMatrix:
         """Return the engine's density matrix after everything that was waiting."""
         if self._state is None:
-            self._state = DensityMatrix(self._num_wires, options=self._options, initial=self._initial)
+            try:
+                self._state = DensityMatrix(self._num_wires, options=self._options, initial=self._initial)
+            except OutOfMemory as error:
+                say_in_qids(error, self._qubits)
+                raise
         if self._tensor is not None:
             matrix = self._tensor.reshape((math.prod(self._shape),) * 2)
             self._state.set(matrix if self._levels is None else self._levels.widened(matrix, 2))

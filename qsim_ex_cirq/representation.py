@@ -72,8 +72,7 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
     def measure(self, axes: Axes, seed: Seed = None) -> list[int]:
         """Measure axes, which projects the state on what is found."""
         random = float(cirq.value.parse_random_state(seed).random())
-        wires = self._wires(axes)
-        value = self.now().measure(wires, random=random) if wires else 0
+        value = self.now().measure(self._wires(axes), random=random) if axes else 0
         if self._levels is None:
             return [value >> k & 1 for k in range(len(axes))]
         return self._levels.of(axes).digits(value)
@@ -81,10 +80,9 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
     def sample(self, axes: Axes, repetitions: int = 1, seed: Seed = None) -> NDArray[np.uint8]:
         """Sample axes, uint8 [repetitions, axes], without changing the state."""
         number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
-        wires = self._wires(axes)
-        if not repetitions or not wires:
+        if not repetitions or not axes:
             return np.zeros((repetitions, len(axes)), dtype=np.uint8)
-        bits = self.now().sample(repetitions, wires, number)
+        bits = self.now().sample(repetitions, self._wires(axes), number)
         return bits if self._levels is None else self._levels.of(axes).digits_of_bits(bits[:, ::-1]).astype(np.uint8)
 
     def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:

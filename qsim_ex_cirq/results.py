@@ -112,10 +112,14 @@ class ResultDict(cirq.ResultDict):
         """Return how often each value of a key was found, its first qubit most significant; as in `cirq.Result`.
 
         Cirq folds the bits of one repetition after the other in Python; here that is one matrix product, unless
-        another way of folding is asked for.
+        another way of folding is asked for. Digits of qudits need ``fold_base=3``, or a base for each: without one Cirq
+        counts every digit above 0 as 1.
         """
         bits = self.measurements.get(str(key)) if not how else None
-        if bits is None or not 0 < bits.shape[1] < 64 or bits.max(initial=0) > 1:  # digits: Cirq has a base for these
+        if bits is None or not 0 < bits.shape[1] < 64 or bits.max(initial=0) > 1:
+            if {*how} == {"fold_base"}:  # in Python's numbers, since those of NumPy overflow
+                base = how["fold_base"]
+                how = {"fold_func": lambda digits: cirq.big_endian_digits_to_int([*map(int, digits)], base=base)}
             counter: Counter[Any] = super().histogram(key=key, **how)
             return counter
         values = bits.astype(np.int64) @ (1 << np.arange(bits.shape[1], dtype=np.int64)[::-1])

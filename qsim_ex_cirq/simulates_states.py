@@ -9,16 +9,18 @@ import cirq
 import numpy as np
 
 from qsim_ex import Simulator
-from qsim_ex.errors import OptionError
+from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
 from qsim_ex_cirq.resolvers import resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, Vector
-from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.states import Initial, initial_of
 from qsim_ex_cirq.translation.circuits import has_loop, order_of
+from qsim_ex_cirq.translation.noise import noisy_moments
+from qsim_ex_cirq.wires import say_in_qids
 
 if TYPE_CHECKING:
-    from qsim_ex_cirq.runner import SweepRunner
+    from qsim_ex_cirq.runner import End, SweepRunner
 
 
 class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
@@ -46,11 +48,20 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
             for resolver in resolvers_of(params):
                 yield self._followed(program, resolver, order, initial_state)
             return
-        for resolver, final in self._runner.states(program, params, order, initial_of(initial_state, order)):
+        for resolver, final in self._finals(program, params, order, initial_of(initial_state, order)):
             vector, qubits, levels = final.vector(), final.translation.qubits, final.translation.levels
             vector = vector if levels is None else levels.cut(vector)
             about = final.result if isinstance(final, SavedFinalState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
+
+    def _finals(
+        self, program: cirq.AbstractCircuit, params: cirq.Sweepable, order: tuple[cirq.Qid, ...], initial: Initial
+    ) -> Iterator[tuple[cirq.ParamResolver, End]]:
+        try:
+            yield from self._runner.states(program, params, order, initial)
+        except OutOfMemory as error:
+            say_in_qids(error, order)
+            raise
 
     def _followed(
         self,
@@ -98,7 +109,11 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
                 "checkpoint, or use simulate."
             )
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
-        return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
+        try:
+            return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
+        except OutOfMemory as error:
+            say_in_qids(error, qubits)
+            raise
 
     def _core_iterator(
         self,
@@ -110,8 +125,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
         if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
             yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
             return
-        moments = self._noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
-        for number, moment in enumerate(moments):
+        for number, moment in enumerate(noisy_moments(circuit, self._noise)):
             sim_state.moment(number, moment)
             yield self._create_step_result(sim_state)
 

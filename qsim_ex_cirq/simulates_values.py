@@ -9,13 +9,13 @@ import cirq
 import numpy as np
 
 from qsim_ex import Simulator
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OutOfMemory
 from qsim_ex.frameworks import check
 from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sum
-from qsim_ex_cirq.wires import in_words, levels_of
+from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.runner import Estimates, SweepRunner
@@ -51,7 +51,11 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
             raise CircuitError(f"expected bitstrings from 0 to {size - 1} for {in_words(order)}, got {max(values)}.")
         if levels is not None:
             values = [levels.value(value) for value in values]
-        yield from self._runner.amplitudes(program, params, order, values)
+        try:
+            yield from self._runner.amplitudes(program, params, order, values)
+        except OutOfMemory as error:
+            say_in_qids(error, order)
+            raise
 
     def simulate_expectation_values_sweep_iter(
         self,
@@ -126,4 +130,8 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
             )
         listed = observables if isinstance(observables, list) else [observables]
         sums = [pauli_sum(observable, order) for observable in listed]
-        yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
+        try:
+            yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
+        except OutOfMemory as error:
+            say_in_qids(error, order)
+            raise

@@ -11,7 +11,7 @@ import cirq
 import numpy as np
 
 import qsim_ex
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, unknown_option
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, OutOfMemory, unknown_option
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
@@ -22,7 +22,7 @@ from qsim_ex_cirq.simulates_states import SimulatesStates
 from qsim_ex_cirq.simulates_values import SimulatesValues
 from qsim_ex_cirq.translation.circuits import order_of, require_circuit, translate
 from qsim_ex_cirq.translation.noise import noise_of
-from qsim_ex_cirq.wires import in_words, levels_of
+from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
     from qsim_ex.frameworks import Explanation
@@ -148,7 +148,11 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
         shots = check.shots(repetitions, "repetitions")
         runs = self._runner.runs([params])
         for resolvers in chunks(params, program.all_qubits, self._precision.storage.dtype):
-            yield from self._runner.samples([program], [resolvers], shots, runs)
+            try:
+                yield from self._runner.samples([program], [resolvers], shots, runs)
+            except OutOfMemory as error:
+                say_in_qids(error, program.all_qubits())
+                raise
         runs.job.end()
 
     def run_batch(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import cirq
 
+from qsim_ex.errors import OutOfMemory
 from qsim_ex.frameworks import later
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ def levels_of(qubits: Sequence[cirq.Qid]) -> levels.Levels | None:
 
 def num_wires(qubits: Iterable[cirq.Qid]) -> int:
     """Return how many wires some qids take."""
-    return sum([(qubit.dimension - 1).bit_length() for qubit in qubits])
+    return sum([width_of(qubit.dimension) for qubit in qubits])
+
+
+def width_of(levels: int) -> int:
+    """Return how many wires a qid of some levels takes: the fewest that have so many values, and one at least."""
+    return max(1, (levels - 1).bit_length())
 
 
 def wires_of_qubits(qids: Sequence[cirq.Qid]) -> dict[cirq.Qid, int]:
@@ -43,3 +49,10 @@ def in_words(qids: Collection[cirq.Qid]) -> str:
         return "one qubit" if len(shape) == 1 else f"{len(shape)} qubits"
     levels = str(shape[0]) if len({*shape}) == 1 else ", ".join(map(str, shape))
     return f"{'one qid' if len(shape) == 1 else f'{len(shape)} qids'} of {levels} level{'s' * (levels != '1')}"
+
+
+def say_in_qids(error: OutOfMemory, qids: Collection[cirq.Qid]) -> None:
+    """Raise an error of memory again with how many wires the qids take; do nothing where each has two levels."""
+    if any(qid.dimension != 2 for qid in qids):
+        wires = f"{in_words(qids)} are {num_wires(qids)} wires, ⌈log₂ d⌉ for each of d levels"
+        raise OutOfMemory(f"{error} Here {wires}.") from error

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.frameworks import Expression
-from qsim_ex_cirq.qudits.levels import Digits, Levels, width_of
+from qsim_ex_cirq.qudits.levels import Digits, Levels
+from qsim_ex_cirq.wires import width_of
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.translation.measurements import MeasuredKey
@@ -31,8 +32,6 @@ def digit(key: MeasuredKey, index: int) -> Expression:
     """Return the record of one qid of a key, inverted if it is asked to be."""
     assert key.levels is not None
     clbits = key.clbits[key.levels.bits[index]]
-    if not clbits:  # of a qid with one level
-        return Expression.constant(0, 1)
     bits = Expression.of_bits(clbits[::-1])
     if not key.invert[index]:
         return bits
@@ -44,13 +43,13 @@ def digit(key: MeasuredKey, index: int) -> Expression:
 def number(key: MeasuredKey) -> Expression:
     """Return the record of a key as a number, whose digits have the bases of their qids, the first most significant."""
     assert key.levels is not None
-    return _joined(key, key.levels.shape, max(1, width_of(key.levels.size)))
+    return _joined(key, key.levels.shape, width_of(key.levels.size))
 
 
 def packed(key: MeasuredKey) -> Expression:
     """Return the record of a key as bits, those of the first qid the most significant."""
     assert key.levels is not None
-    return _joined(key, [1 << width for width in key.levels.widths], max(1, key.levels.num_wires))
+    return _joined(key, [1 << width for width in key.levels.widths], key.levels.num_wires)
 
 
 def _joined(key: MeasuredKey, bases: Sequence[int], width: int) -> Expression:

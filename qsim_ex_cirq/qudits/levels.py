@@ -1,7 +1,8 @@
 """The levels of some qids, and where their values stand among those of the engine's wires.
 
 A qid of d levels takes the fewest wires that have d values, its most significant bit first. The first qid is the most
-significant, as in Cirq, so the last wires of all are those of the last qid. A qid of one level takes no wire.
+significant, as in Cirq, so the lowest wires are those of the last qid. A qid of one level takes a wire as well, which
+stays 0.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError
+from qsim_ex_cirq.wires import width_of
 
 Number = TypeVar("Number", bound=np.generic)
 Digits = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
@@ -144,8 +146,3 @@ class Levels:
     def of(self, qids: Sequence[int]) -> Levels:
         """Return the levels of some of the qids, by their places."""
         return Levels(tuple(self.shape[k] for k in qids))
-
-
-def width_of(levels: int) -> int:
-    """Return how many wires a qid of some levels takes."""
-    return (levels - 1).bit_length()

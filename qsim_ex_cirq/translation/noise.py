@@ -132,7 +132,7 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
         tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if tags else []
         added = any(map(is_virtual, tagged))  # by `cirq.Circuit.with_noise`
     else:
-        moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+        moments = noisy_moments(circuit, noise)
         operations = [(number, op) for number, tree in enumerate(moments) for op in cirq.flatten_to_ops(tree)]
         added = True
     if not (sampled and added):
@@ -140,6 +140,14 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
     written = {id(op) for op in circuit.all_operations() if not is_virtual(op)}
     kept = zip(operations, _counting(operations), strict=True)
     return [numbered for numbered, counts in kept if counts or id(numbered[1]) in written]
+
+
+def noisy_moments(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel) -> Sequence[cirq.OP_TREE]:
+    """Return the moments of a circuit with a model's noise; raises `NoiseError` for a channel of other levels."""
+    try:
+        return noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+    except ValueError as error:
+        raise NoiseError(f"the noise model does not fit the circuit's qids: {error}") from error
 
 
 def is_virtual(op: cirq.Operation) -> bool:

@@ -92,7 +92,8 @@ def _symbolic_parts(to: Translator, op: cirq.Operation) -> list[cirq.Operation]:
 
 def _by_matrix(op: cirq.Operation, place: Place, levels: Levels | None) -> bool:
     """Append the operation's matrix, if it has one, and return whether it has."""
-    matrix, name = cirq.unitary(op, None), str(op.gate or type(op).__name__)
+    matrix, gate = cirq.unitary(op, None), op.gate
+    name = "MatrixGate" if isinstance(gate, cirq.MatrixGate) else str(gate or type(op).__name__)
     if matrix is None:
         return False
     try:
