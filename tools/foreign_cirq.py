@@ -6,9 +6,9 @@
     python tools/foreign_cirq.py --cirq             leave Cirq's simulators in their place: what fails there is Cirq's
     python tools/foreign_cirq.py -- -k sweep        the same with options for pytest
 
-The tests come with the installed Cirq. Of those of `EXCEPTIONS` the ones about Cirq's own objects and order of draws are
-not run, and the others are expected to fail; everything else is expected to pass. An exception that is run and none of
-whose tests fails is an error too when everything is run. This file is also the plugin of pytest that does all that.
+The tests come with the installed Cirq. Of those of `EXCEPTIONS` the ones about Cirq's own objects and order of draws
+are not run, and the others are expected to fail; everything else is expected to pass. An exception that is run and none
+of whose tests fails is an error too when everything is run. This file is also the plugin of pytest that does all that.
 """
 
 from __future__ import annotations

@@ -107,3 +107,8 @@ def number_of(record: Record) -> int:
     """A record as a number, the first digit lowest."""
     digits = [digit for _, told in record for digit in told]
     return sum(digit << DIGIT * k for k, digit in enumerate(digits))
+
+
+def distribution(circuit: cirq.AbstractCircuit, qids: Sequence[cirq.Qid]) -> dict[Record, float]:
+    """The probability of every record that is possible."""
+    return {record: weight_of(rho) for record, rho in walk(circuit, qids).items()}

@@ -112,7 +112,7 @@ class QuditDraw:
         if free and random.random() < 0.3:
             held = random.sample(free, random.randint(1, min(2, len(free))))
             values = [tuple(sorted(random.sample(range(d), random.randint(1, d)))) for d in self.levels(held)]
-            made += f".controlled_by({self.on(held)}, control_values={values})"
+            made = f"cirq.ControlledOperation([{self.on(held)}], {made}, {values})"  # a shift forgets its levels
         return made
 
     def channel(self) -> str:
