@@ -22,7 +22,7 @@ from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
 from qsim_ex_cirq.translation.circuits import translator_of
-from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
+from qsim_ex_cirq.wires import in_words, levels_of, levels_of_shape, qids_of, say_in_qids
 
 Action = cirq.Gate | cirq.Operation
 Waiting = tuple[Action, tuple[int, ...]]
@@ -41,8 +41,7 @@ class EngineDensityMatrix(EngineRepresentation):
     def __init__(self, options: Options, shape: tuple[int, ...], initial: int | NDArray[np.generic] = 0) -> None:
         self._options = options
         self._shape = shape
-        self._qubits = tuple(cirq.LineQid.for_qid_shape(shape))
-        self._levels = levels_of(self._qubits)
+        self._levels = levels_of_shape(shape)
         self._initial = initial
         self._state: DensityMatrix | None = None  # made when it is needed
         self._waiting: list[Waiting] = []
@@ -90,11 +89,11 @@ class EngineDensityMatrix(EngineRepresentation):
         n = len(self._shape)
         if self._is_untouched:
             assert isinstance(self._initial, int)
-            value = 0
-            for axis in axes:
-                for wire in self._wires([axis])[::-1]:
-                    value = value << 1 | self._initial >> wire & 1
-            made = type(self)(self._options, tuple(self._shape[axis] for axis in axes), value)
+            if self._levels is None:
+                value = sum((self._initial >> n - 1 - axis & 1) << n - 1 - k for k, axis in enumerate(axes))
+            else:
+                value = self._levels.reordered(self._initial, axes)
+            made = type(self)(self._options, tuple([self._shape[axis] for axis in axes]), value)
             made._waiting = _moved(self._waiting, [[*axes].index(axis) for axis in range(n)])
             return made
         return self._with(cirq.linalg.transformations.transpose_density_matrix_to_axis_order(self.tensor(), axes))
@@ -117,7 +116,7 @@ class EngineDensityMatrix(EngineRepresentation):
             try:
                 self._state = DensityMatrix(self._num_wires, options=self._options, initial=self._initial)
             except OutOfMemory as error:
-                say_in_qids(error, self._qubits)
+                say_in_qids(error, qids_of(self._shape))
                 raise
         if self._tensor is not None:
             matrix = self._tensor.reshape((math.prod(self._shape),) * 2)
@@ -125,9 +124,10 @@ class EngineDensityMatrix(EngineRepresentation):
             self._tensor = None
         if self._waiting:
             waiting, self._waiting = self._waiting, []
-            translator = translator_of(self._qubits, False)
+            qubits = qids_of(self._shape)
+            translator = translator_of(qubits, False)
             for action, axes in waiting:
-                translator.operation(_on(action, [self._qubits[axis] for axis in axes]), literal=True)
+                translator.operation(_on(action, [qubits[axis] for axis in axes]), literal=True)
             circuit = translator.translation(False).circuit
             if circuit.num_qubits > self._num_wires:
                 self._borrow(self._state, circuit)
@@ -150,7 +150,7 @@ class EngineDensityMatrix(EngineRepresentation):
     def _with(self, tensor: NDArray[np.generic]) -> Self:
         shape = tensor.shape[: tensor.ndim // 2]
         matrix = np.ascontiguousarray(tensor).reshape((math.prod(shape),) * 2)
-        levels = levels_of(cirq.LineQid.for_qid_shape(shape))
+        levels = levels_of_shape(shape)
         return type(self)(self._options, shape, matrix if levels is None else levels.widened(matrix, 2))
 
 

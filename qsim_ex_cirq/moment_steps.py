@@ -24,7 +24,7 @@ from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
 from qsim_ex_cirq.translation.noise import MomentOperation
-from qsim_ex_cirq.wires import levels_of
+from qsim_ex_cirq.wires import levels_of, levels_of_shape, qids_of
 
 if TYPE_CHECKING:
     from qsim_ex import StateVector
@@ -182,9 +182,8 @@ class EngineState(EngineRepresentation):
         return self._state.device.in_host_memory and self._state.in_one_piece
 
     def _with(self, tensor: NDArray[np.generic]) -> Self:
-        qubits = tuple(cirq.LineQid.for_qid_shape(tensor.shape))
-        vector, levels = np.ascontiguousarray(tensor).reshape(-1), levels_of(qubits)
-        return type(self)(self._engine, qubits, vector if levels is None else levels.widened(vector))
+        vector, levels = np.ascontiguousarray(tensor).reshape(-1), levels_of_shape(tensor.shape)
+        return type(self)(self._engine, qids_of(tensor.shape), vector if levels is None else levels.widened(vector))
 
     def _of(self, state: StateVector) -> Self:
         made = type(self).__new__(type(self))

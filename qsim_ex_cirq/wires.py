@@ -24,6 +24,18 @@ def levels_of(qubits: Sequence[cirq.Qid]) -> levels.Levels | None:
     return None
 
 
+def levels_of_shape(shape: tuple[int, ...]) -> levels.Levels | None:
+    """Return the levels of qids that have so many; None if each has two."""
+    return None if {*shape} <= {2} else levels.Levels(shape)
+
+
+def qids_of(shape: tuple[int, ...]) -> tuple[cirq.Qid, ...]:
+    """Return a line of qids with so many levels."""
+    if {*shape} <= {2}:
+        return tuple(cirq.LineQubit.range(len(shape)))
+    return tuple(cirq.LineQid.for_qid_shape(shape))
+
+
 def num_wires(qubits: Iterable[cirq.Qid]) -> int:
     """Return how many wires some qids take."""
     return sum([width_of(qubit.dimension) for qubit in qubits])
@@ -44,7 +56,11 @@ def wires_of_qubits(qids: Sequence[cirq.Qid]) -> dict[cirq.Qid, int]:
 
 def in_words(qids: Collection[cirq.Qid]) -> str:
     """Return how many qubits there are, or qids with how many levels."""
-    shape = [qid.dimension for qid in qids]
+    return shape_in_words([qid.dimension for qid in qids])
+
+
+def shape_in_words(shape: Sequence[int]) -> str:
+    """Return how many qubits have so many levels each, or qids."""
     if {*shape} <= {2}:
         return "one qubit" if len(shape) == 1 else f"{len(shape)} qubits"
     levels = str(shape[0]) if len({*shape}) == 1 else ", ".join(map(str, shape))

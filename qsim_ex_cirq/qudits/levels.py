@@ -81,6 +81,11 @@ class Levels:
         """Return a digit of each qid for a value of all wires."""
         return [sum((value >> wire & 1) << k for k, wire in enumerate(reversed(wires))) for wires in self.wires]
 
+    def reordered(self, value: int, qids: Sequence[int]) -> int:
+        """Return the wires' value of the same digits where the qids come in another order."""
+        digits = self.digits(value)
+        return self.of(qids).packed([digits[k] for k in qids])
+
     def digits_of_bits(self, bits: NDArray[np.uint8]) -> Digits:
         """Return the digits [shots, qids] of bits [shots, wires], the first the most significant of the first qid."""
         dtype = np.min_scalar_type(-max(self.shape))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import MeasurementError, NoiseError, NotSupported
 from qsim_ex.frameworks import Expression, ReadoutError, ReadoutErrors, confusion, later
+from qsim_ex_cirq.wires import shape_in_words
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.qudits import digits
@@ -155,13 +156,9 @@ class PendingMeasurements:
         key, shape = str(gate.mkey), (2,) * len(wires) if levels is None else levels.shape
         before = self._shapes.setdefault(key, shape)
         if before != shape:
-            raise MeasurementError(
-                f"the key {key!r} is {_measured_on(before)} and again on {_qubits(shape)}; give each a key of its own."
-            )
-        # Of each wire all wires that are confused with it.
-        of = [wires[k : k + 1] for k in range(len(wires))] if levels is None else [wires[one] for one in levels.bits]
-        groups = [tuple(chain.from_iterable([of[k] for k in group])) for group in _groups(gate)]
-        confused = {wire: group for group in groups for wire in group}
+            again = f"{_measured_on(before)} and again on {shape_in_words(shape)}"
+            raise MeasurementError(f"the key {key!r} is {again}; give each a key of its own.")
+        confused = _confused(gate, wires, levels) if gate.confusion_map else {}
         reads = tuple(self._number(wire, confused.get(wire, ())) for wire in wires)
         self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map, False, levels))
 
@@ -278,6 +275,13 @@ class PendingMeasurements:
         return tuple(ReadoutError(tuple(self._clbits[read] for read in reads), matrix) for reads, matrix in errors)
 
 
+def _confused(gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None) -> dict[int, tuple[int, ...]]:
+    """Return for each wire that is confused all wires that are confused with it."""
+    of = [wires[k : k + 1] for k in range(len(wires))] if levels is None else [wires[one] for one in levels.bits]
+    groups = [tuple(chain.from_iterable([of[k] for k in group])) for group in _groups(gate)]
+    return {wire: group for group in groups for wire in group}
+
+
 def _groups(gate: cirq.MeasurementGate) -> Sequence[tuple[int, ...]]:
     """Return the tuples of positions in a gate's confusion map; raises `NoiseError` for one that is in two."""
     groups: Sequence[tuple[int, ...]] = list(gate.confusion_map)
@@ -291,8 +295,4 @@ def _groups(gate: cirq.MeasurementGate) -> Sequence[tuple[int, ...]]:
 
 
 def _measured_on(shape: tuple[int, ...]) -> str:
-    return "measured by a channel" if shape == _CHOICE else f"measured on {_qubits(shape)}"
-
-
-def _qubits(shape: tuple[int, ...]) -> str:
-    return f"{len(shape)} qubits" if {*shape} <= {2} else f"qids of {', '.join(map(str, shape))} levels"
+    return "measured by a channel" if shape == _CHOICE else f"measured on {shape_in_words(shape)}"

@@ -349,7 +349,7 @@ LINES: dict[str, dict[str, Mistake]] = {
         "QsimExSimulator": Mistake(
             lambda: CIRQ.run(cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(B, C, key="k"))),
             errors.MeasurementError,
-            "'k' is measured on 1 qubits and again on 2",
+            "'k' is measured on one qubit and again on 2",
         ),
     },
 }

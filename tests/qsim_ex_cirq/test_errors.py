@@ -198,7 +198,7 @@ def test_bad_qubit_orders(simulator, order):
 def test_key_on_different_numbers_of_qubits(simulator):
     """A key may be measured again, but on as many qubits."""
     circuit = cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(B, C, key="k"))
-    with pytest.raises(errors.MeasurementError, match="'k' is measured on 1 qubits and again on 2"):
+    with pytest.raises(errors.MeasurementError, match="'k' is measured on one qubit and again on 2 qubits"):
         simulator.run(circuit)
 
 

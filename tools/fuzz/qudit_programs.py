@@ -125,15 +125,15 @@ class QuditDraw:
             f"qc.append(Channel({self.levels(taken)}, {random.randint(1, 3)}, {self.seed()}{mixed})({self.on(taken)}))"
         )
 
-    def measurement(self) -> str:
-        """A measurement under a key, inverted or confused here and there."""
+    def measurement(self, *, confused: bool = True) -> str:
+        """A measurement under a key, inverted here and there, and confused if that may be."""
         random, more = self.random, ""
         if len(self.keys) >= 3:
             return f"qc.append({self.operation()})"
         taken = self.some(2)
         if random.random() < 0.3:
             more += f", invert_mask={tuple(random.random() < 0.5 and self.shape[k] > 1 for k in taken)}"
-        if random.random() < 0.2 and self.shape[taken[0]] > 1:
+        if confused and random.random() < 0.2 and self.shape[taken[0]] > 1:
             more += f", confusion_map={{(0,): misreads({self.shape[taken[0]]}, {self.seed()})}}"
         name = f"k{len(self.keys)}"
         self.keys[name] = self.levels(taken)
@@ -162,7 +162,7 @@ class QuditDraw:
         return [Line(self.random.choice(kinds)()) for _ in range(self.random.randint(1, most))]
 
     def chance(self, most: int, *, noisy: bool = True) -> list[Line]:
-        """Unitary operations, measurements, conditions, and channels if asked for."""
-        kinds = [lambda: f"qc.append({self.operation()})", self.measurement, self.conditional]
+        """Unitary operations, measurements, conditions; noisy: and what leaves a mixed state of each record."""
+        kinds = [lambda: f"qc.append({self.operation()})", lambda: self.measurement(confused=noisy), self.conditional]
         kinds += [self.channel] if noisy else []
         return [Line(self.random.choice(kinds)()) for _ in range(self.random.randint(2, most))]

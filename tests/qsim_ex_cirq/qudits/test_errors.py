@@ -120,7 +120,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a key on other levels": (
         lambda: OURS.run(cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(B, key="k"))),
         errors.MeasurementError,
-        "measured on qids of 3 levels and again on qids of 5 levels",
+        "measured on one qid of 3 levels and again on one qid of 5 levels",
     ),
     "a qid that the noise model adds": (
         lambda: QsimExSimulator(noise=Adds()).simulate(cirq.Circuit(X3(A))),

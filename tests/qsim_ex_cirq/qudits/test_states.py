@@ -73,7 +73,7 @@ def test_final_states(simulator: QsimExSimulator, close: Callable[..., None], pa
 
 
 def test_steps_are_read_written_and_sampled(simulator: QsimExSimulator, close: Callable[..., None]) -> None:
-    """A state may be written between moments, its samples are digits, and a projection leaves the level that was found."""
+    """A state may be written between moments, samples are digits, and a projection leaves the level that was found."""
     circuit = cirq.Circuit(unitary(1, A, B), cirq.measure(A, key="a"), unitary(2, A, B, C), unitary(3, C))
     steps = simulator.simulate_moment_steps(circuit)
     next(steps)
