@@ -20,13 +20,13 @@ def levels_of(qubits: Sequence[cirq.Qid]) -> levels.Levels | None:
     """Return the levels of some qids; None if each has two."""
     for qubit in qubits:
         if qubit.dimension != 2:
-            return levels.Levels(tuple(one.dimension for one in qubits))
+            return levels.known(tuple([one.dimension for one in qubits]))
     return None
 
 
 def levels_of_shape(shape: tuple[int, ...]) -> levels.Levels | None:
     """Return the levels of qids that have so many; None if each has two."""
-    return None if {*shape} <= {2} else levels.Levels(shape)
+    return None if {*shape} <= {2} else levels.known(shape)
 
 
 def qids_of(shape: tuple[int, ...]) -> tuple[cirq.Qid, ...]:

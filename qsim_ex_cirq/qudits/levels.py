@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -151,3 +151,9 @@ class Levels:
     def of(self, qids: Sequence[int]) -> Levels:
         """Return the levels of some of the qids, by their places."""
         return Levels(tuple(self.shape[k] for k in qids))
+
+
+@lru_cache(maxsize=256)
+def known(shape: tuple[int, ...]) -> Levels:
+    """Return the levels of qids, which are made once for the gates of a circuit."""
+    return Levels(shape)

@@ -25,6 +25,9 @@ else:
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
 
+LEVELS_FIRST = 4
+"""The same for qudits, by the qubits that they take: two qutrits at least."""
+
 MATRIX_LAST = 10
 """Up to how many qubits a gate without a rule and without a decomposition is taken as its matrix."""
 
@@ -34,7 +37,7 @@ def append_without_rule(to: Translator, op: cirq.Operation, place: Place) -> Non
     size = len(place.wires)
     # With numbers from symbols the parts come first: zeros in a matrix would be accidents of the numbers.
     levels = to.levels_of(op)
-    if size <= MATRIX_FIRST and place.literal and _by_matrix(op, place, levels):
+    if size <= (MATRIX_FIRST if levels is None else LEVELS_FIRST) and place.literal and _by_matrix(op, place, levels):
         return
     if to.symbols and cirq.is_parameterized(op):
         to.parts(_symbolic_parts(to, op), place)
