@@ -132,15 +132,18 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExDensityMatrixState(self._options, qubits, initial_state=initial_state, **how)
 
-    def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid]) -> Any:
-        """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
+    def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid], **more: Any) -> Any:
+        """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over.
+
+        more: what later versions of Cirq give as well, such as a resolver.
+        """
         if isinstance(initial_state, int | np.integer):
             matrix_of(initial_state, tuple(qubits))  # which checks it, before it is divided among qubits
             initial_state = int(initial_state)
         known = isinstance(initial_state, QsimExDensityMatrixState)
         if isinstance(initial_state, cirq.DensityMatrixSimulationState) and not known:
             initial_state = initial_state.transpose_to_qubit_order(tuple(qubits)).target_tensor
-        return super()._create_simulation_state(initial_state, qubits)
+        return super()._create_simulation_state(initial_state, qubits, **more)
 
     def _create_simulator_trial_result(
         self, params: cirq.ParamResolver, measurements: dict[str, NDArray[Any]], final_simulator_state: Any

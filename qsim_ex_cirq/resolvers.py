@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
@@ -10,7 +11,6 @@ import cirq
 import numpy as np
 
 from qsim_ex.frameworks import BY_DTYPE, thresholds
-from qsim_ex_cirq.wires import num_wires
 
 
 def chunks(
@@ -22,7 +22,8 @@ def chunks(
     if len(first) == 1:
         yield first
         return
-    now, each = thresholds.now, BY_DTYPE[dtype].storage.nbytes(1 << num_wires(qubits()))
+    amplitudes = math.prod([qubit.dimension for qubit in qubits()])
+    now, each = thresholds.now, BY_DTYPE[dtype].storage.nbytes(amplitudes)
     most = 1 if now.resolved_bytes < each else min(now.resolved_points, now.resolved_bytes // each)
     resolvers = chain(first, resolvers)
     while chunk := list(islice(resolvers, most)):

@@ -125,6 +125,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
         if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
             yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
             return
+        circuit = cirq.resolve_parameters(circuit, getattr(sim_state, "param_resolver", None))  # since Cirq 1.8
         for number, moment in enumerate(noisy_moments(circuit, self._noise)):
             sim_state.moment(number, moment)
             yield self._create_step_result(sim_state)

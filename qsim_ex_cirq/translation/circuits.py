@@ -24,7 +24,7 @@ from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_colu
 from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
 from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
-from qsim_ex_cirq.translation.translator import Translator, require_numbers
+from qsim_ex_cirq.translation.translator import WHILE, Translator, require_numbers
 from qsim_ex_cirq.wires import levels_of
 
 if TYPE_CHECKING:
@@ -179,7 +179,10 @@ def has_loop(circuit: cirq.AbstractCircuit) -> bool:
     operations = [moment.operations for moment in circuit]
     if {*map(type, chain.from_iterable(operations))} <= {*GATE_OPERATIONS}:
         return False
-    inner = (op.without_classical_controls().untagged for op in chain.from_iterable(operations))
+    every = [op.untagged for op in chain.from_iterable(operations)]
+    if any(isinstance(op, WHILE) for op in every):
+        return True
+    inner = (op.without_classical_controls().untagged for op in every)
     return any(
         isinstance(op, cirq.CircuitOperation) and (op.repeat_until is not None or has_loop(op.circuit)) for op in inner
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cirq
 import numpy as np
 
+from qsim_ex.errors import CircuitError
 from qsim_ex.frameworks import NeedsNumbers
-from qsim_ex_cirq.translation.conditions import condition_of
+from qsim_ex_cirq.translation.conditions import condition_of, nested
 from qsim_ex_cirq.translation.place import Place
 
 if TYPE_CHECKING:
@@ -44,3 +45,25 @@ def _repeated(to: Translator, op: cirq.CircuitOperation, place: Place) -> None:
         to.release(place.wires)
         with to.builder.branch(condition_of(until, to.pending)):
             to.builder.leave()
+
+
+def while_they_hold(to: Translator, op: Any, place: Place) -> None:
+    """Append a ``cirq.While``: its operation again and again, as long as all of its conditions hold.
+
+    Raises `CircuitError` for one that measures no key of its conditions, as Cirq does when it comes to run.
+    """
+    measured = cirq.measurement_key_names(op)
+    if measured.isdisjoint(str(key) for condition in op.conditions for key in condition.keys):
+        raise CircuitError(f"expected a loop that measures what its condition reads, got {op}, which never ends.")
+    to.release(place.wires)
+    to.pending.begin_loop(measured)
+    to.acted.update(place.wires)
+    with to.builder.loop():
+        holds = nested(op.conditions, to.pending)
+        if holds is None:
+            to.builder.leave()
+        for condition in holds or ():
+            with to.builder.branch(condition.invert()):
+                to.builder.leave()
+        to.parts([op.sub_operation], place)
+        to.release(place.wires)

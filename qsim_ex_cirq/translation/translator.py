@@ -32,6 +32,10 @@ else:
     without_rule = later("qsim_ex_cirq.translation.without_rule")
 
 
+WHILE: tuple[type, ...] = tuple(filter(None, [getattr(cirq, "While", None)]))
+"""Cirq's loops that a condition opens, since Cirq 1.8."""
+
+
 def require_numbers(resolved: object) -> None:
     """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
 
@@ -223,6 +227,9 @@ class Translator:
             return
         if isinstance(op, cirq.CircuitOperation):
             subcircuits.unroll(self, op, place)
+            return
+        if isinstance(op, WHILE):
+            subcircuits.while_they_hold(self, op, place)
             return
         gate = None if isinstance(op, cirq.ControlledOperation) else op.gate
         if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
