@@ -113,7 +113,7 @@ class ResultDict(cirq.ResultDict):
 
         Cirq folds the bits of one repetition after the other in Python; here that is one matrix product, unless
         another way of folding is asked for. Digits of qudits need ``fold_base=3``, or a base for each: without one Cirq
-        counts every digit above 0 as 1.
+        takes them for bits.
         """
         bits = self.measurements.get(str(key)) if not how else None
         if bits is None or not 0 < bits.shape[1] < 64 or bits.max(initial=0) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import cirq
@@ -36,16 +36,6 @@ def qids_of(shape: tuple[int, ...]) -> tuple[cirq.Qid, ...]:
     return tuple(cirq.LineQid.for_qid_shape(shape))
 
 
-def num_wires(qubits: Iterable[cirq.Qid]) -> int:
-    """Return how many wires some qids take."""
-    return sum([width_of(qubit.dimension) for qubit in qubits])
-
-
-def width_of(levels: int) -> int:
-    """Return how many wires a qid of some levels takes: the fewest that have so many values, and one at least."""
-    return max(1, (levels - 1).bit_length())
-
-
 def wires_of_qubits(qids: Sequence[cirq.Qid]) -> dict[cirq.Qid, int]:
     """Return the wire of each qid that has two levels; the last qid is the lowest wire."""
     levels = levels_of(qids)
@@ -69,6 +59,7 @@ def shape_in_words(shape: Sequence[int]) -> str:
 
 def say_in_qids(error: OutOfMemory, qids: Collection[cirq.Qid]) -> None:
     """Raise an error of memory again with how many wires the qids take; do nothing where each has two levels."""
-    if any(qid.dimension != 2 for qid in qids):
-        wires = f"{in_words(qids)} are {num_wires(qids)} wires, ⌈log₂ d⌉ for each of d levels"
+    taken = levels_of([*qids])
+    if taken is not None:
+        wires = f"{in_words(qids)} are {taken.num_wires} wires, ⌈log₂ d⌉ for each of d levels"
         raise OutOfMemory(f"{error} Here {wires}.") from error

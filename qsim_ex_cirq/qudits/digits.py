@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.frameworks import Expression
-from qsim_ex_cirq.qudits.levels import Digits, Levels
-from qsim_ex_cirq.wires import width_of
+from qsim_ex_cirq.qudits.levels import Digits, Levels, width_of
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.translation.measurements import MeasuredKey

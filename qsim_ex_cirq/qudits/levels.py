@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError
-from qsim_ex_cirq.wires import width_of
 
 Number = TypeVar("Number", bound=np.generic)
 Digits = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
@@ -151,6 +150,11 @@ class Levels:
     def of(self, qids: Sequence[int]) -> Levels:
         """Return the levels of some of the qids, by their places."""
         return Levels(tuple(self.shape[k] for k in qids))
+
+
+def width_of(levels: int) -> int:
+    """Return how many wires a qid of some levels takes: the fewest that have so many values, and one at least."""
+    return max(1, (levels - 1).bit_length())
 
 
 @lru_cache(maxsize=256)

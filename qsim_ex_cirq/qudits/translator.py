@@ -8,13 +8,13 @@ from itertools import product
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
-from qsim_ex_cirq.qudits.levels import Levels
+from qsim_ex_cirq.qudits.levels import Levels, width_of
 from qsim_ex_cirq.translation.conditions import Conjunction
 from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.place import Place
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
 from qsim_ex_cirq.translation.without_rule import append_without_rule
-from qsim_ex_cirq.wires import levels_of, width_of, wires_of_qubits
+from qsim_ex_cirq.wires import levels_of, wires_of_qubits
 
 _WRAPPED = (
     cirq.TaggedOperation,

@@ -10,7 +10,7 @@ import pytest
 
 from qsim_ex import errors
 from qsim_ex_cirq.qudits.levels import Levels
-from qsim_ex_cirq.wires import in_words, num_wires, wires_of_qubits
+from qsim_ex_cirq.wires import in_words, wires_of_qubits
 
 SHAPES = [(3,), (2, 3), (3, 2, 4), (1, 5, 2), (4, 4, 3, 2, 2), (6, 1)]
 
@@ -22,7 +22,6 @@ def test_a_qid_takes_the_fewest_wires_that_have_its_values(shape: tuple[int, ...
     for taken, d in zip(levels.wires, shape, strict=True):
         assert d <= 1 << len(taken) < max(2 * d, 3)
     assert sorted(wire for taken in levels.wires for wire in taken) == list(range(levels.num_wires))
-    assert num_wires(cirq.LineQid.for_qid_shape(shape)) == levels.num_wires
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
