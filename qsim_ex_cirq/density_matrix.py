@@ -16,7 +16,7 @@ from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
-from qsim_ex_cirq.translation.circuits import order_of, require_two_levels
+from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sum, value_of
 
 
@@ -129,19 +129,21 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         self, initial_state: object, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
     ) -> QsimExDensityMatrixState:
         """Return the state that Cirq leads through the moments."""
-        for qubit in qubits:
-            require_two_levels(qubit)
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExDensityMatrixState(self._options, qubits, initial_state=initial_state, **how)
 
-    def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid]) -> Any:
-        """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
+    def _create_simulation_state(self, initial_state: object, qubits: Sequence[cirq.Qid], **more: Any) -> Any:
+        """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over.
+
+        more: what later versions of Cirq give as well, such as a resolver.
+        """
         if isinstance(initial_state, int | np.integer):
-            initial_state = matrix_of(initial_state, tuple(qubits))  # checked before it is divided among qubits
+            matrix_of(initial_state, tuple(qubits))  # which checks it, before it is divided among qubits
+            initial_state = int(initial_state)
         known = isinstance(initial_state, QsimExDensityMatrixState)
         if isinstance(initial_state, cirq.DensityMatrixSimulationState) and not known:
             initial_state = initial_state.transpose_to_qubit_order(tuple(qubits)).target_tensor
-        return super()._create_simulation_state(initial_state, qubits)
+        return super()._create_simulation_state(initial_state, qubits, **more)
 
     def _create_simulator_trial_result(
         self, params: cirq.ParamResolver, measurements: dict[str, NDArray[Any]], final_simulator_state: Any

@@ -7,6 +7,7 @@ own, which take no memory before that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,11 +17,12 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Circuit, DensityMatrix, PauliSum
-from qsim_ex.errors import StateError
+from qsim_ex.errors import OutOfMemory, StateError
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
 from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
-from qsim_ex_cirq.translation.translator import Translator
+from qsim_ex_cirq.translation.circuits import translator_of
+from qsim_ex_cirq.wires import in_words, levels_of, levels_of_shape, qids_of, say_in_qids
 
 Action = cirq.Gate | cirq.Operation
 Waiting = tuple[Action, tuple[int, ...]]
@@ -29,13 +31,17 @@ Random = np.random.RandomState
 
 
 class EngineDensityMatrix(EngineRepresentation):
-    """The density matrix of qubits, which begins as `initial`; its tensor has the axes of rows first."""
+    """The density matrix of qubits, or of qids of any number of levels; its tensor has the axes of rows first.
+
+    It begins as `initial`: a basis value of all wires, or a matrix on them.
+    """
 
     _factor = staticmethod(cirq.linalg.transformations.factor_density_matrix)
 
-    def __init__(self, options: Options, num_qubits: int, initial: int | NDArray[np.generic] = 0) -> None:
+    def __init__(self, options: Options, shape: tuple[int, ...], initial: int | NDArray[np.generic] = 0) -> None:
         self._options = options
-        self._num_qubits = num_qubits
+        self._shape = shape
+        self._levels = levels_of_shape(shape)
         self._initial = initial
         self._state: DensityMatrix | None = None  # made when it is needed
         self._waiting: list[Waiting] = []
@@ -52,9 +58,11 @@ class EngineDensityMatrix(EngineRepresentation):
         return self.now().expectation(list(sums))
 
     def tensor(self) -> NDArray[Any]:
-        """Return the entries as an array [2, 2, …], rows first, which is the state until the next operation."""
+        """Return the entries as an array, the axes of rows first, which is the state until the next operation."""
         if self._tensor is None or self._waiting:
-            self._tensor = np.ascontiguousarray(self.now().to_numpy()).reshape((2,) * (2 * self._num_qubits))
+            found = self.now().to_numpy()
+            matrix = np.ascontiguousarray(found) if self._levels is None else self._levels.cut(found, 2)
+            self._tensor = matrix.reshape(self._shape * 2)
         return self._tensor
 
     def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
@@ -69,19 +77,23 @@ class EngineDensityMatrix(EngineRepresentation):
         if self._is_untouched and other._is_untouched:
             assert isinstance(self._initial, int)
             assert isinstance(other._initial, int)
-            n, m = self._num_qubits, other._num_qubits
-            made = type(self)(self._options, n + m, self._initial << m | other._initial)
+            n, m = len(self._shape), len(other._shape)
+            value = self._initial << other._num_wires | other._initial
+            made = type(self)(self._options, self._shape + other._shape, value)
             made._waiting = [*self._waiting, *_moved(other._waiting, range(n, n + m))]
             return made
         return self._with(cirq.linalg.transformations.density_matrix_kronecker_product(self.tensor(), other.tensor()))
 
     def reindex(self, axes: Axes) -> Self:
         """Return the state with its axes in another order."""
-        n = self._num_qubits
+        n = len(self._shape)
         if self._is_untouched:
             assert isinstance(self._initial, int)
-            value = sum((self._initial >> n - 1 - axis & 1) << n - 1 - k for k, axis in enumerate(axes))
-            made = type(self)(self._options, n, value)
+            if self._levels is None:
+                value = sum((self._initial >> n - 1 - axis & 1) << n - 1 - k for k, axis in enumerate(axes))
+            else:
+                value = self._levels.reordered(self._initial, axes)
+            made = type(self)(self._options, tuple([self._shape[axis] for axis in axes]), value)
             made._waiting = _moved(self._waiting, [[*axes].index(axis) for axis in range(n)])
             return made
         return self._with(cirq.linalg.transformations.transpose_density_matrix_to_axis_order(self.tensor(), axes))
@@ -101,19 +113,23 @@ class EngineDensityMatrix(EngineRepresentation):
     def now(self) -> DensityMatrix:
         """Return the engine's density matrix after everything that was waiting."""
         if self._state is None:
-            self._state = DensityMatrix(self._num_qubits, options=self._options, initial=self._initial)
+            try:
+                self._state = DensityMatrix(self._num_wires, options=self._options, initial=self._initial)
+            except OutOfMemory as error:
+                say_in_qids(error, qids_of(self._shape))
+                raise
         if self._tensor is not None:
-            size = 1 << self._num_qubits
-            self._state.set(self._tensor.reshape(size, size))
+            matrix = self._tensor.reshape((math.prod(self._shape),) * 2)
+            self._state.set(matrix if self._levels is None else self._levels.widened(matrix, 2))
             self._tensor = None
         if self._waiting:
             waiting, self._waiting = self._waiting, []
-            qubits = tuple(cirq.LineQubit.range(self._num_qubits))
-            translator = Translator(qubits, False)
+            qubits = qids_of(self._shape)
+            translator = translator_of(qubits, False)
             for action, axes in waiting:
                 translator.operation(_on(action, [qubits[axis] for axis in axes]), literal=True)
             circuit = translator.translation(False).circuit
-            if circuit.num_qubits > self._num_qubits:
+            if circuit.num_qubits > self._num_wires:
                 self._borrow(self._state, circuit)
             else:
                 self._state.apply(circuit)
@@ -121,7 +137,7 @@ class EngineDensityMatrix(EngineRepresentation):
 
     def _borrow(self, state: DensityMatrix, circuit: Circuit) -> None:
         """Apply a circuit that needs ancillas, whose wires stand behind the others and are |0⟩ before and after."""
-        size = 1 << self._num_qubits
+        size = 1 << self._num_wires
         wide = np.zeros((1 << circuit.num_qubits,) * 2, dtype=state.dtype)
         wide[:size, :size] = state.to_numpy()
         with DensityMatrix(circuit.num_qubits, options=self._options, initial=wide) as larger:
@@ -132,8 +148,10 @@ class EngineDensityMatrix(EngineRepresentation):
         state.set(kept)
 
     def _with(self, tensor: NDArray[np.generic]) -> Self:
-        n = tensor.ndim // 2
-        return type(self)(self._options, n, np.ascontiguousarray(tensor).reshape(1 << n, 1 << n))
+        shape = tensor.shape[: tensor.ndim // 2]
+        matrix = np.ascontiguousarray(tensor).reshape((math.prod(shape),) * 2)
+        levels = levels_of_shape(shape)
+        return type(self)(self._options, shape, matrix if levels is None else levels.widened(matrix, 2))
 
 
 def _moved(waiting: Sequence[Waiting], to: Sequence[int]) -> list[Waiting]:
@@ -165,7 +183,8 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
         order = tuple(qubits)
-        state = EngineDensityMatrix(options, len(order), matrix_of(initial_state, order))
+        shape = tuple(qubit.dimension for qubit in order)
+        state = EngineDensityMatrix(options, shape, matrix_of(initial_state, order))
         how: dict[str, object] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `DensityMatrixSimulationState`
         base.__init__(self, state=state, **how)
@@ -178,11 +197,6 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
     def available_buffer(self) -> list[NDArray[Any]]:
         """Three arrays like `target_tensor`, with any content."""
         return [np.empty_like(self.target_tensor) for _ in range(3)]
-
-    @property
-    def qid_shape(self) -> tuple[int, ...]:
-        """The levels of each qubit."""
-        return (2,) * len(self.qubits)
 
     @property
     def engine_state(self) -> EngineDensityMatrix:
@@ -203,23 +217,26 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
 def matrix_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> int | NDArray[Any]:
     """Return the basis value (first qubit most significant) or the density matrix [2^n, 2^n] of an initial state.
 
-    given: what ``cirq.DensityMatrixSimulator`` takes: None, an integer, amplitudes, or a density matrix. Raises
-    `StateError`.
+    given: what ``cirq.DensityMatrixSimulator`` takes: None, an integer, amplitudes, or a density matrix. Where qids
+    have other levels than two, it is in their basis, and what is returned in that of their wires. Raises `StateError`.
     """
     if given is None:
         return 0
-    n = len(qubits)
+    levels, shape = levels_of(qubits), tuple(qubit.dimension for qubit in qubits)
+    n, size = len(qubits), math.prod(shape)
     if isinstance(given, int | np.integer):
-        if not 0 <= given < 1 << n:
-            raise StateError(f"initial_state={given} is out of range: {n} qubits have the values 0 to {(1 << n) - 1}.")
-        return int(given)
+        if not 0 <= given < size:
+            values = f"{in_words(qubits)} have the values 0 to {size - 1}"
+            raise StateError(f"initial_state={given} is out of range: {values}.")
+        return int(given) if levels is None else levels.value(int(given))
     try:
         if isinstance(given, cirq.ProductState):
             given = given.state_vector(cirq.QubitOrder.explicit(qubits))  # a KeyError names a qubit that it lacks
         array = np.asarray(given)
         atol = 1e-7 if array.dtype.char == "D" else 1e-5
-        tensor = array.reshape(1 << n, 1 << n) if array.ndim == 2 * n and n > 1 else given
-        matrix = cirq.to_valid_density_matrix(tensor, n, qid_shape=(2,) * n, atol=atol)
+        tensor = array.reshape(size, size) if array.ndim == 2 * n and n > 1 else given
+        matrix = cirq.to_valid_density_matrix(tensor, n, qid_shape=shape, atol=atol)
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
-        raise StateError(f"this is no state of {n} qubits: {error}") from error
-    return np.asarray(matrix).reshape(1 << n, 1 << n)
+        raise StateError(f"this is no state of {in_words(qubits)}: {error}") from error
+    matrix = np.asarray(matrix).reshape(size, size)
+    return matrix if levels is None else levels.widened(matrix, 2)

@@ -14,7 +14,7 @@ from qsim_ex import PauliSum, apply_readout
 from qsim_ex.errors import StateError
 from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
-from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
+from qsim_ex_cirq.results import Bits, Metadata, Records, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _of_qubits(vector: Vector, translation: Translation) -> Vector:
     """Return the amplitudes in which all ancillas are 0; raises `StateError` if others are not 0."""
     if not translation.ancillas:
         return vector
-    kept = vector[: 1 << len(translation.qubits)].copy()
+    kept = vector[: 1 << translation.num_wires].copy()
     norm = float(np.linalg.norm(kept))
     if abs(norm - 1) > ANCILLA_TOLERANCE:
         raise ancillas_are_left(norm**2)
@@ -88,7 +88,7 @@ class FinalState:
     ) -> None:
         self.state = state
         self.translation = translation
-        if state.num_wires > len(translation.qubits):
+        if state.num_wires > translation.num_wires:
             state.remove_wires(translation.ancillas)
         self.seed = seed
         self.measurements = self._measure(before)
@@ -115,7 +115,7 @@ class FinalState:
         """Return where and how the state was found."""
         return {"seed": self.seed, **metadata_of(self.state), "timings": self.timings}
 
-    def _measure(self, before: Bits | None) -> dict[str, Bits]:
+    def _measure(self, before: Bits | None) -> dict[str, Records]:
         """Measure the wires that are measured at the end, which collapses the state; return the record of each key."""
         wires = self.translation.at_end
         shape = (1, self.translation.circuit.num_clbits)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.errors import NotSupported, ParameterError
 from qsim_ex.frameworks import DifferentiatedSweep, NeedsNumbers, Probes
-from qsim_ex_cirq.translation.circuits import order_of
+from qsim_ex_cirq.translation.circuits import order_of, translator_of
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.sweep import ResolverColumns, number_or_column
-from qsim_ex_cirq.translation.translator import Translator
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,11 @@ def differentiated(
     order = order_of(program, qubit_order)
 
     def translated(probes: Probes) -> ParameterSweepBuilder:
-        builder = ParameterSweepBuilder(len(order), len(order))
-        translator = Translator(order, True, builder, partial(number_or_column, probes))
+        translator = translator_of(order, True, ParameterSweepBuilder, partial(number_or_column, probes))
         operations = noisy_operations(program, cirq.NO_NOISE, False)
         translator.operations(operations, lambda op: not cirq.is_parameterized(op))
-        return builder
+        assert isinstance(translator.builder, ParameterSweepBuilder)
+        return translator.builder
 
     try:
         return DifferentiatedSweep.of(translated, sorted(cirq.parameter_names(program)))

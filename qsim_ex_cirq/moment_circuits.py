@@ -8,10 +8,9 @@ import cirq
 
 from qsim_ex import Circuit
 from qsim_ex.frameworks import Remembered
-from qsim_ex_cirq.translation.circuits import Moments, are_constant
+from qsim_ex_cirq.translation.circuits import Moments, are_constant, translator_of
 from qsim_ex_cirq.translation.gates import always
 from qsim_ex_cirq.translation.noise import MomentOperation
-from qsim_ex_cirq.translation.translator import Translator
 
 
 def circuit_of(
@@ -24,7 +23,7 @@ def circuit_of(
     known: Circuit | None = None if whole is None else _known.get(whole, qubits, Moments((whole,)))
     if known is not None:
         return known
-    translator = Translator(qubits, False)
+    translator = translator_of(qubits, False)
     translator.operations(operations, always)
     circuit = translator.translation(False).circuit
     if whole is not None and are_constant(translator.gates):

@@ -24,6 +24,7 @@ from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
 from qsim_ex_cirq.translation.noise import MomentOperation
+from qsim_ex_cirq.wires import levels_of, levels_of_shape, qids_of
 
 if TYPE_CHECKING:
     from qsim_ex import StateVector
@@ -32,29 +33,29 @@ Random = np.random.RandomState
 
 
 class EngineState(EngineRepresentation):
-    """Amplitudes of qubits."""
+    """Amplitudes of qubits, or of qids of any number of levels."""
 
     _factor = staticmethod(cirq.linalg.transformations.factor_state_vector)
 
     def __init__(
         self,
         engine: Simulator,
-        num_qubits: int,
+        qubits: tuple[cirq.Qid, ...],
         initial: int | NDArray[np.generic] = 0,
-        names: tuple[cirq.Qid, ...] | None = None,
     ) -> None:
-        """Prepare a basis value or amplitudes; names: the qubits by which `append_all` knows the axes."""
+        """Prepare a basis value or amplitudes of the wires; qubits: those by which `append_all` knows the axes."""
         self._engine = engine
-        self._num_qubits = num_qubits
-        self._qubits = tuple(cirq.LineQubit.range(num_qubits)) if names is None else names
-        self._state: StateVector = engine.state(num_wires=num_qubits, initial=initial)
+        self._qubits = qubits
+        self._levels = levels_of(qubits)
+        self._shape = (2,) * len(qubits) if self._levels is None else self._levels.shape
+        self._state: StateVector = engine.state(num_wires=self._num_wires, initial=initial)
         self._waiting: list[MomentOperation] = []
         self._whole: cirq.Moment | None = None  # the moment whose gates are all that waits
         self._tensor: NDArray[Any] | None = None
         self._moment = 0
         self._halves: Halves | None = None  # whose product the state is, until a gate joins them
-        if num_qubits >= thresholds.now.halved_qubits and isinstance(initial, int) and self._is_array:
-            self._halves = Halves(engine, self._qubits, initial)
+        if len(qubits) >= thresholds.now.halved_qubits and isinstance(initial, int) and self._is_array:
+            self._halves = None if self._levels else Halves(engine, qubits, initial)
 
     # --- gates ----------------------------------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class EngineState(EngineRepresentation):
         chosen, largest = (0, tensor), -1.0
         for number, matrix in enumerate(matrices):
             moved = cirq.targeted_left_multiply(
-                np.asarray(matrix, dtype=tensor.dtype).reshape((2,) * (2 * len(axes))), tensor, axes
+                np.asarray(matrix, dtype=tensor.dtype).reshape([tensor.shape[axis] for axis in axes] * 2), tensor, axes
             )
             weight = float(np.vdot(moved, moved).real)
             if weight > largest:  # where rounding leaves some of the random number, the likeliest one is taken
@@ -116,8 +117,10 @@ class EngineState(EngineRepresentation):
         return found
 
     def vector(self, copy: bool = True) -> Vector:
-        """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
+        """Return all amplitudes; without a copy an array to read from, until the next operation."""
         state = self.now(in_order=True).canonical()
+        if self._levels is not None:
+            return self._levels.cut(state.to_numpy())
         if copy or not self._is_array:
             return state.to_numpy()
         found: Vector = np.asarray(state)[:]
@@ -125,9 +128,9 @@ class EngineState(EngineRepresentation):
         return found
 
     def tensor(self) -> NDArray[Any]:
-        """Return the amplitudes as an array [2, 2, …], which is the state until the next gate."""
+        """Return the amplitudes as an array with an axis for each qubit, which is the state until the next gate."""
         if self._tensor is None or self._waiting:
-            self._tensor = self.vector().reshape((2,) * self._num_qubits)
+            self._tensor = self.vector().reshape(self._shape)
         return self._tensor
 
     def metadata(self) -> Metadata:
@@ -155,7 +158,8 @@ class EngineState(EngineRepresentation):
         The plan of many moments is better without that, and a pass for the order at its end.
         """
         if self._tensor is not None:
-            self._state.set(self._tensor.reshape(-1))
+            vector = self._tensor.reshape(-1)
+            self._state.set(vector if self._levels is None else self._levels.widened(vector))
             self._tensor = self._halves = None
         if self._waiting:
             waiting, self._waiting = self._waiting, []
@@ -165,7 +169,7 @@ class EngineState(EngineRepresentation):
                 return self._state
             self._halves = None
             circuit = circuit_of(waiting, self._qubits, whole)
-            ancillas = range(self._num_qubits, circuit.num_qubits)
+            ancillas = range(self._num_wires, circuit.num_qubits)
             if ancillas:
                 self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
             else:
@@ -178,7 +182,8 @@ class EngineState(EngineRepresentation):
         return self._state.device.in_host_memory and self._state.in_one_piece
 
     def _with(self, tensor: NDArray[np.generic]) -> Self:
-        return type(self)(self._engine, tensor.ndim, np.ascontiguousarray(tensor).reshape(-1))
+        vector, levels = np.ascontiguousarray(tensor).reshape(-1), levels_of_shape(tensor.shape)
+        return type(self)(self._engine, qids_of(tensor.shape), vector if levels is None else levels.widened(vector))
 
     def _of(self, state: StateVector) -> Self:
         made = type(self).__new__(type(self))
@@ -201,7 +206,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
         order = tuple(qubits)
-        state = EngineState(engine, len(order), initial_of(initial_state, order), order)
+        state = EngineState(engine, order, initial_of(initial_state, order))
         how: dict[str, object] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
         base.__init__(self, state=state, **how)
@@ -216,7 +221,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         return np.empty_like(self.target_tensor)
 
     def vector(self, copy: bool) -> Vector:
-        """Return the amplitudes, [2^n], big endian by the order of the qubits; see `EngineState.vector`."""
+        """Return all amplitudes, big endian by the order of the qubits; see `EngineState.vector`."""
         return self._state.vector(copy)
 
     def metadata(self) -> Metadata:
@@ -248,7 +253,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         if mixture is not None:
             weights, matrices = zip(*mixture, strict=True)
             number = int(self.prng.choice(len(weights), p=np.array(weights) / sum(weights)))
-            self._state.append(cirq.MatrixGate(matrices[number]), axes)
+            self._state.append(cirq.MatrixGate(matrices[number], qid_shape=cirq.qid_shape(action)), axes)
         elif kraus is not None:
             number = self._state.choose_kraus(kraus, axes, self.prng)
         elif allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:
@@ -273,7 +278,7 @@ class QsimExStepResult(cirq.SparseSimulatorStep):
         return state.metadata() if isinstance(state, QsimExSimulationState) else {}
 
     def state_vector(self, copy: bool = False) -> Vector:
-        """Return the amplitudes at this point, [2^n], big endian by the qubit order.
+        """Return the amplitudes at this point, [2^n] for n qubits, big endian by the qubit order.
 
         Without a copy the array, which is to be read only, may show the state after the next moment later.
         """

@@ -1,6 +1,7 @@
 """What state vectors and density matrices between moments have in common: Cirq's code leads them through a circuit.
 
-Cirq numbers qubits as axes; axis a of n is wire n − 1 − a of the engine. A state is in one of two places: in the
+Cirq numbers qubits as axes; axis a of n is wire n − 1 − a of the engine, unless some have other levels than two (see
+`qudits.levels`). A state is in one of two places: in the
 engine with the operations that wait for it, or in a tensor that somebody may have written to, until the next operation
 brings it back.
 """
@@ -9,11 +10,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import cirq
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits.levels import Levels
 
 Axes = Sequence[int]
 Tensor = NDArray[Any]
@@ -37,7 +41,21 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
     _factor: ClassVar[Factor]
     """Cirq's function that divides a tensor of this kind into those of some qubits and of the others."""
 
-    _num_qubits: int
+    _shape: tuple[int, ...]
+    """The levels of each axis."""
+
+    _levels: Levels | None
+    """The same, and which wires they are, where an axis has other levels than two."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The levels of each qubit."""
+        return self._shape
+
+    @property
+    def _num_wires(self) -> int:
+        """How many wires all axes take."""
+        return len(self._shape) if self._levels is None else self._levels.num_wires
 
     @abstractmethod
     def now(self) -> Measured:
@@ -45,7 +63,7 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
 
     @abstractmethod
     def tensor(self) -> Tensor:
-        """Return the state as an array [2, 2, …], which is the state until the next operation."""
+        """Return the state as an array with an axis for each qubit, which is the state until the next operation."""
 
     @abstractmethod
     def _with(self, tensor: Tensor) -> Self:
@@ -55,14 +73,17 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
         """Measure axes, which projects the state on what is found."""
         random = float(cirq.value.parse_random_state(seed).random())
         value = self.now().measure(self._wires(axes), random=random) if axes else 0
-        return [value >> k & 1 for k in range(len(axes))]
+        if self._levels is None:
+            return [value >> k & 1 for k in range(len(axes))]
+        return self._levels.of(axes).digits(value)
 
     def sample(self, axes: Axes, repetitions: int = 1, seed: Seed = None) -> NDArray[np.uint8]:
         """Sample axes, uint8 [repetitions, axes], without changing the state."""
         number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
         if not repetitions or not axes:
             return np.zeros((repetitions, len(axes)), dtype=np.uint8)
-        return self.now().sample(repetitions, self._wires(axes), number)
+        bits = self.now().sample(repetitions, self._wires(axes), number)
+        return bits if self._levels is None else self._levels.of(axes).digits_of_bits(bits[:, ::-1]).astype(np.uint8)
 
     def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:
         """Return the states of some axes and of the others; raises `cirq.EntangledStateError` where they have none."""
@@ -77,11 +98,14 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
     def without(self, axes: Axes) -> Self:
         """Return the state of the other axes; these are |0⟩."""
         tensor = self.tensor()  # a density matrix has each axis twice
-        at = tuple(0 if axis % self._num_qubits in axes else slice(None) for axis in range(tensor.ndim))
+        at = tuple(0 if axis % len(self._shape) in axes else slice(None) for axis in range(tensor.ndim))
         return self._with(tensor[at])
 
     def _wires(self, axes: Axes) -> list[int]:
-        return [self._num_qubits - 1 - axis for axis in axes]
+        """Return the wires of some axes, one for each; of qudits the lowest bit of the last axis first."""
+        if self._levels is None:
+            return [len(self._shape) - 1 - axis for axis in axes]
+        return [wire for axis in reversed(axes) for wire in reversed(self._levels.wires[axis])]
 
 
 class InEngine(cirq.SimulationState[Any]):
@@ -89,13 +113,19 @@ class InEngine(cirq.SimulationState[Any]):
 
     _state: Any
 
+    @property
+    def qid_shape(self) -> tuple[int, ...]:
+        """The levels of each qubit."""
+        found: tuple[int, ...] = self._state.shape
+        return found
+
     @abstractmethod
     def _fresh(self, qubits: Sequence[cirq.Qid]) -> Self:
         """Return qubits in |0⟩."""
 
     @property
     def target_tensor(self) -> Tensor:
-        """The state, [2, 2, …]; what is written there is the state, until the next operation."""
+        """The state, with an axis for each qubit; what is written there is the state, until the next operation."""
         found: Tensor = self._state.tensor()
         return found
 

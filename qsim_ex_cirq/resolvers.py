@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -13,15 +14,16 @@ from qsim_ex.frameworks import BY_DTYPE, thresholds
 
 
 def chunks(
-    params: cirq.Sweepable, num_qubits: Callable[[], int], dtype: np.dtype[Any]
+    params: cirq.Sweepable, qubits: Callable[[], Iterable[cirq.Qid]], dtype: np.dtype[Any]
 ) -> Iterator[list[cirq.ParamResolver]]:
-    """Yield the resolvers of a sweep, as many at a time as are run together; a single one needs no number of qubits."""
+    """Yield the resolvers of a sweep, as many at a time as are run together; a single one is not asked for qubits."""
     resolvers = resolvers_of(params)
     first = list(islice(resolvers, 2))
     if len(first) == 1:
         yield first
         return
-    now, each = thresholds.now, BY_DTYPE[dtype].storage.nbytes(1 << num_qubits())
+    amplitudes = math.prod([qubit.dimension for qubit in qubits()])
+    now, each = thresholds.now, BY_DTYPE[dtype].storage.nbytes(amplitudes)
     most = 1 if now.resolved_bytes < each else min(now.resolved_points, now.resolved_bytes // each)
     resolvers = chain(first, resolvers)
     while chunk := list(islice(resolvers, most)):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cirq
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
-from qsim_ex.frameworks import tallied
+from qsim_ex.frameworks import later, tallied
 from qsim_ex_cirq.translation.measurements import Measurement
 from qsim_ex_cirq.translation.translation import Translation
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import digits
+else:
+    digits = later("qsim_ex_cirq.qudits.digits")
 
 Bits = NDArray[np.uint8]
 Records = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
@@ -28,12 +33,16 @@ def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Rec
     channel with a key it is uint8 [repetitions, 1, instances], the numbers of the chosen matrices, as in Cirq.
 
     bits: uint8 [repetitions, classical bits], as they were read: confusion acts before a result is inverted, as the
-    documentation of `cirq.MeasurementGate` says.
+    documentation of `cirq.MeasurementGate` says. Records of qids of more than 128 levels are int16, or wider.
     """
     instances: dict[str, list[Records]] = {}
     choices: set[str] = set()
     for measurement in measurements:
         read = bits[:, list(measurement.clbits)]
+        if measurement.shape is not None:
+            found = digits.records(read, measurement.shape, measurement.invert)
+            instances.setdefault(measurement.key, []).append(found)
+            continue
         read ^= np.array(measurement.invert, dtype=np.uint8)
         if measurement.is_choice:
             choices.add(measurement.key)
@@ -44,27 +53,32 @@ def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Rec
     return {key: np.stack(reads, axis=2 if key in choices else 1) for key, reads in instances.items()}
 
 
-def looped_records(looped: Mapping[str, bool], result: Result) -> dict[str, Records]:
+def looped_records(translation: Translation, result: Result) -> dict[str, Records]:
     """Return the records of keys that are measured in loops: uint8 [repetitions, instances, qubits], as in Cirq.
 
     A repetition of fewer rounds than another has 0 at its end. For a channel with a key it is uint8 [repetitions, 1,
-    instances]. looped: whether each key is a channel's. result: the engine's, whose records begin with the least
-    significant bit.
+    instances]. result: the engine's, whose records begin with the least significant bit.
     """
     found: dict[str, Records] = {}
-    for key, is_choice in looped.items():
+    shapes = {one.key: one.shape for one in translation.measurements}
+    for key, is_choice in translation.looped.items():
         bits = result.records[key].padded()
+        shape = shapes[key]
+        if shape is not None:
+            found[key] = digits.looped(bits[..., ::-1], shape)
+            continue
         found[key] = (
             (bits @ (1 << np.arange(bits.shape[2])).astype(np.uint8))[:, None] if is_choice else bits[..., ::-1]
         )
     return found
 
 
-def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
+def last_of(translation: Translation, bits: Bits) -> dict[str, Records]:
     """Return the record of each key, uint8 [qubits], in one repetition; of several instances Cirq keeps the last."""
     records = records_of(translation.measurements, bits)
     chosen = {one.key for one in translation.measurements if one.is_choice}
-    return {key: (found[0, 0, -1:] if key in chosen else found[0, -1]).view(np.uint8) for key, found in records.items()}
+    last = {key: found[0, 0, -1:] if key in chosen else found[0, -1] for key, found in records.items()}
+    return {key: found.view(np.uint8) if found.dtype == np.int8 else found for key, found in last.items()}
 
 
 def is_zero(repetitions: object) -> bool:
@@ -98,10 +112,14 @@ class ResultDict(cirq.ResultDict):
         """Return how often each value of a key was found, its first qubit most significant; as in `cirq.Result`.
 
         Cirq folds the bits of one repetition after the other in Python; here that is one matrix product, unless
-        another way of folding is asked for.
+        another way of folding is asked for. Digits of qudits need ``fold_base=3``, or a base for each: without one Cirq
+        takes them for bits.
         """
         bits = self.measurements.get(str(key)) if not how else None
-        if bits is None or not 0 < bits.shape[1] < 64:
+        if bits is None or not 0 < bits.shape[1] < 64 or bits.max(initial=0) > 1:
+            if {*how} == {"fold_base"}:  # in Python's numbers, since those of NumPy overflow
+                base = how["fold_base"]
+                how = {"fold_func": lambda digits: cirq.big_endian_digits_to_int([*map(int, digits)], base=base)}
             counter: Counter[Any] = super().histogram(key=key, **how)
             return counter
         values = bits.astype(np.int64) @ (1 << np.arange(bits.shape[1], dtype=np.int64)[::-1])
@@ -123,7 +141,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
     def __init__(
         self,
         params: cirq.ParamResolver,
-        measurements: dict[str, Bits],
+        measurements: dict[str, Records],
         vector: Vector,
         qubits: tuple[cirq.Qid, ...],
         about: Metadata | Result,

@@ -107,7 +107,7 @@ class SweepRunner:
         Where something in the circuit is random, each is that of one trajectory.
         """
         runs = self.runs([params])
-        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: order, self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"), _wires(translations))
@@ -128,7 +128,7 @@ class SweepRunner:
         if self.engine.options.checkpoint is not None:
             yield from (final.amplitudes(values).tolist() for _, final in self.states(program, params, order, 0))
             return
-        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: order, self.engine.options.dtype):
             translations = self._translated(program, resolvers, order, 0)
             by_parts = self._by_parts(translations, values)
             if by_parts is not None:
@@ -163,7 +163,7 @@ class SweepRunner:
         Where only measurements at its end are, they are those of the collapsed state.
         """
         runs = self.runs([params])
-        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: order, self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums), _wires(translations))
@@ -217,7 +217,7 @@ class SweepRunner:
             if not point.translation.at_end:
                 yield saved
                 continue
-            with runs.job.unkept().state(num_wires=len(point.translation.qubits)) as state:
+            with runs.job.unkept().state(num_wires=point.translation.num_wires) as state:
                 state.set(saved.vector())
                 yield FinalState(state, point.translation, seed, timings, began, point.bits())
 
@@ -260,5 +260,5 @@ def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result:
     """Return Cirq's result of one point."""
     records = records_of(translation.measurements, result.bits())
     if translation.looped:
-        records |= looped_records(translation.looped, result)
+        records |= looped_records(translation, result)
     return ResultDict(params=resolver, records=records, engine_result=result)

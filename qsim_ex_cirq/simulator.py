@@ -11,20 +11,18 @@ import cirq
 import numpy as np
 
 import qsim_ex
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, unknown_option
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, OutOfMemory, unknown_option
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
-from qsim_ex_cirq.final_states import SavedFinalState
-from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
-from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
-from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, empty_result, is_zero
-from qsim_ex_cirq.runner import Estimates, SweepRunner
+from qsim_ex_cirq.results import ResultDict, empty_result, is_zero
+from qsim_ex_cirq.runner import SweepRunner
 from qsim_ex_cirq.runs import SeedStream
-from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import has_loop, order_of, require_circuit, require_two_levels, translate
+from qsim_ex_cirq.simulates_states import SimulatesStates
+from qsim_ex_cirq.simulates_values import SimulatesValues
+from qsim_ex_cirq.translation.circuits import order_of, require_circuit, translate
 from qsim_ex_cirq.translation.noise import noise_of
-from qsim_ex_cirq.translation.observables import pauli_sum
+from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
     from qsim_ex.frameworks import Explanation
@@ -36,11 +34,10 @@ _KNOWN = (*_OWN, *ENGINE)
 
 
 @with_options(Options, but=("precision", "seed"))
-class QsimExSimulator(
-    cirq.SimulatesIntermediateStateVector[QsimExStepResult],
-    cirq.SimulatesExpectationValues,
-):
-    """Simulates circuits of qubits exactly, on a GPU or on all cores of a CPU; noise and measurements as trajectories.
+class QsimExSimulator(SimulatesValues, SimulatesStates):
+    """Simulates circuits of qubits and qudits exactly, on a GPU or on all cores of a CPU.
+
+    Noise and measurements on the way are trajectories. A qudit of d levels takes the memory of ⌈log₂ d⌉ qubits.
 
     Takes the place of ``cirq.Simulator``: the same constructor, the same methods, the same result types. Every
     result has an attribute `qsim_ex` besides, which says where and how it was found. An array of amplitudes is big
@@ -116,9 +113,10 @@ class QsimExSimulator(
     ) -> qsim_ex.StateVector:
         """Return the state after a circuit of gates, as the engine's object: wire 0 is the last qubit of the order.
 
-        So basis values are Cirq's. It owns the memory: use it in a ``with`` block, or close it. Of a state over several
-        processes its `own_slices` are the amplitudes of this process. Measurements at the end are not made. Raises
-        `NotSupported` for others, for resets and for noise.
+        So basis values are Cirq's. A qudit of d levels is ⌈log₂ d⌉ wires, the highest of which is its most significant
+        bit; values from d on are never reached. The state owns the memory: use it in a ``with`` block, or close it. Of
+        a state over several processes its `own_slices` are the amplitudes of this process. Measurements at the end are
+        not made. Raises `NotSupported` for others, for resets and for noise.
         """
         made = translate(program, cirq.ParamResolver(param_resolver), qubit_order, noise=self._noise)
         options = self._engine.options.with_({"seed": self._seeds()} if self._seeds.given else {})
@@ -149,8 +147,12 @@ class QsimExSimulator(
             return
         shots = check.shots(repetitions, "repetitions")
         runs = self._runner.runs([params])
-        for resolvers in chunks(params, lambda: len(program.all_qubits()), self._precision.storage.dtype):
-            yield from self._runner.samples([program], [resolvers], shots, runs)
+        for resolvers in chunks(params, program.all_qubits, self._precision.storage.dtype):
+            try:
+                yield from self._runner.samples([program], [resolvers], shots, runs)
+            except OutOfMemory as error:
+                say_in_qids(error, program.all_qubits())
+                raise
         runs.job.end()
 
     def run_batch(
@@ -212,6 +214,9 @@ class QsimExSimulator(
         """
         if self._noise != cirq.NO_NOISE:
             raise NotSupported("sample_from_amplitudes with noise is not supported; use run, which samples with noise.")
+        order = order_of(circuit, qubit_order)
+        if levels_of(order) is not None:
+            raise NotSupported(f"sample_from_amplitudes: expected qubits, got {in_words(order)}; use run.")
         if self._engine.options.checkpoint is not None:
             raise OptionError(
                 "sample_from_amplitudes simulates a circuit for every gate, and a checkpoint belongs to one circuit; "
@@ -220,198 +225,6 @@ class QsimExSimulator(
         return super().sample_from_amplitudes(
             circuit, param_resolver, seed, check.shots(repetitions, "repetitions"), qubit_order
         )
-
-    # --- states --------------------------------------------------------------------------------------------------
-
-    def simulate_sweep_iter(
-        self,
-        program: cirq.AbstractCircuit,
-        params: cirq.Sweepable,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: object = None,
-    ) -> Iterator[QsimExTrialResult]:
-        """Return the final state for each set of parameters; measurements collapse it, as in Cirq.
-
-        Where noise, measurements or resets make the state random, it is that of one trajectory. Of a key that is
-        measured again and again, the result holds the last value.
-        initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
-        `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
-        """
-        order = order_of(program, qubit_order)
-        if has_loop(program):
-            for resolver in resolvers_of(params):
-                yield self._followed(program, resolver, order, initial_state)
-            return
-        for resolver, final in self._runner.states(program, params, order, initial_of(initial_state, order)):
-            vector, qubits = final.vector(), final.translation.qubits
-            about = final.result if isinstance(final, SavedFinalState) else final.metadata()
-            yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
-
-    def _followed(
-        self,
-        program: cirq.AbstractCircuit,
-        resolver: cirq.ParamResolver,
-        order: tuple[cirq.Qid, ...],
-        initial_state: object,
-    ) -> QsimExTrialResult:
-        """Return the final state of a circuit with a loop that a measurement ends: one state goes through it."""
-        *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
-        records = {key: np.array(value, dtype=np.uint8) for key, value in step.measurements.items()}
-        return QsimExTrialResult(resolver, records, step.state_vector(copy=True), order, step.metadata())
-
-    def simulate_into_1d_array(
-        self,
-        program: cirq.AbstractCircuit,
-        param_resolver: cirq.ParamResolverOrSimilarType = None,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: object = None,
-    ) -> tuple[cirq.ParamResolver, Vector, tuple[cirq.Qid, ...]]:
-        """Return the resolver, the final amplitudes [2^n] and the qubit order, as ``qsimcirq`` does."""
-        result = self.simulate(program, param_resolver, qubit_order, initial_state)
-        return result.params, result.final_state_vector, tuple(result.qubit_map)
-
-    def simulate_moment_steps(
-        self,
-        circuit: cirq.AbstractCircuit,
-        param_resolver: cirq.ParamResolverOrSimilarType = None,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: object = None,
-    ) -> Iterator[QsimExStepResult]:
-        """Yield the state after each moment, as in Cirq."""
-        return super().simulate_moment_steps(circuit, param_resolver, order_of(circuit, qubit_order), initial_state)
-
-    def _create_partial_simulation_state(
-        self, initial_state: Any, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
-    ) -> cirq.StateVectorSimulationState:
-        """Return the state that `simulate_moment_steps` leads through the moments."""
-        if self._engine.options.checkpoint is not None:
-            raise OptionError(
-                "simulate_moment_steps runs a circuit in pieces, and a checkpoint belongs to one run; leave out "
-                "checkpoint, or use simulate."
-            )
-        for qubit in qubits:
-            require_two_levels(qubit)
-        how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
-        return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
-
-    def _core_iterator(
-        self,
-        circuit: cirq.AbstractCircuit,
-        sim_state: Any,
-        all_measurements_are_terminal: bool = False,
-    ) -> Iterator[QsimExStepResult]:
-        """Yield the state after each moment with its noise; states of Cirq's own go through Cirq's iterator."""
-        if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
-            yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
-            return
-        moments = self._noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
-        for number, moment in enumerate(moments):
-            sim_state.moment(number, moment)
-            yield self._create_step_result(sim_state)
-
-    def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
-        """Return what `simulate_moment_steps` yields after each moment."""
-        return QsimExStepResult(sim_state, self._dtype)
-
-    # --- numbers -------------------------------------------------------------------------------------------------
-
-    def compute_amplitudes_sweep_iter(
-        self,
-        program: cirq.AbstractCircuit,
-        bitstrings: Sequence[int],
-        params: cirq.Sweepable,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-    ) -> Iterator[Sequence[complex]]:
-        """Return the amplitudes of basis values (first qubit most significant) for each set of parameters.
-
-        They are those of the state that `simulate` gives: of one trajectory, where something is random.
-        """
-        if np.ndim(bitstrings) != 1:
-            raise CircuitError(
-                f"expected bitstrings as a 1-dimensional list of whole numbers, got shape {np.shape(bitstrings)}."
-            )
-        values = [check.count(value, "a bitstring") for value in bitstrings]
-        order = order_of(program, qubit_order)
-        if max(values, default=0) >> len(order):
-            raise CircuitError(
-                f"expected bitstrings from 0 to {(1 << len(order)) - 1} for {len(order)} qubits, got {max(values)}."
-            )
-        yield from self._runner.amplitudes(program, params, order, values)
-
-    def simulate_expectation_values_sweep_iter(
-        self,
-        program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
-        params: cirq.Sweepable,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: object = None,
-        permit_terminal_measurements: bool = False,
-    ) -> Iterator[list[float]]:
-        """Return the expectation value of each observable for each set of parameters.
-
-        It is exact, or, where noise, resets or measurements on the way make it random, the mean over
-        `trajectories` of the simulator; ``cirq.Simulator`` gives the values of a single trajectory. For standard
-        errors see `simulate_expectation_estimates_sweep`. A value is complex only if a coefficient is.
-        Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted and nothing else
-        is random, the values are those of one collapsed state, as there. (A Pauli measurement stands on the
-        way, since the state is turned back after it.)
-        """
-        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
-        for estimates in self._estimates(*given):
-            yield estimates.values
-
-    def simulate_expectation_estimates_sweep(
-        self,
-        program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
-        params: cirq.Sweepable = None,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-        initial_state: object = None,
-        permit_terminal_measurements: bool = False,
-    ) -> list[Estimates]:
-        """Return what `simulate_expectation_values_sweep` does, with standard errors and the number of trajectories."""
-        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
-        return list(self._estimates(*given))
-
-    def simulate_expectation_values_and_gradients(
-        self,
-        program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
-        params: cirq.Sweepable = None,
-        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-    ) -> ValuesAndGradients:
-        """Return expectation values and their derivatives with respect to all symbols, for all points of a sweep.
-
-        They are exact, by adjoint differentiation, which takes little more than three runs however many symbols there
-        are; many points share one call. The circuit begins in |0…0⟩. Exponents are in half turns, and derivatives per
-        unit of the symbol. Raises `NotSupported` for a simulator with noise, for circuits whose final state is random,
-        and for symbols in gates that become matrices, `CircuitError` for coefficients that are not real.
-        """
-        if self._noise is not cirq.NO_NOISE:
-            raise NotSupported("gradient: expected a simulator without noise, got a noise model; leave it out.")
-        listed = observables if isinstance(observables, list) else [observables]
-        order = order_of(program, qubit_order)
-        sums = [pauli_sum(observable, order) for observable in listed]
-        return values_and_gradients(self._engine, program, params, order, sums)
-
-    def _estimates(
-        self,
-        program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
-        params: cirq.Sweepable,
-        qubit_order: cirq.QubitOrderOrList,
-        initial_state: object,
-        permit_terminal_measurements: bool,
-    ) -> Iterator[Estimates]:
-        order = order_of(program, qubit_order)
-        if not permit_terminal_measurements and program.are_any_measurements_terminal():
-            raise MeasurementError(
-                "the circuit ends in measurements, which collapse the state. If that is meant, set "
-                "permit_terminal_measurements=True."
-            )
-        listed = observables if isinstance(observables, list) else [observables]
-        sums = [pauli_sum(observable, order) for observable in listed]
-        yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
 
 
 def _require_measurement(program: cirq.AbstractCircuit) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import StateError
+from qsim_ex_cirq.wires import in_words, levels_of
 
 Initial = int | NDArray[np.complexfloating]
 
@@ -19,24 +20,26 @@ def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
 
     given: None, an integer, amplitudes of shape [2^n] or [2, 2, …], one basis value for each qubit, a
     `cirq.ProductState`, or the simulation state of an earlier result. A vector of complex amplitudes is passed on
-    without a copy; the engine checks that it is finite and normalised. Raises `StateError`.
+    without a copy; the engine checks that it is finite and normalised. Where qids have other levels than two, all of
+    this is in their basis, and what is returned in that of their wires. Raises `StateError`.
     """
     if given is None:
         return 0
-    size = 1 << len(qubits)
+    levels = levels_of(qubits)
+    size = 1 << len(qubits) if levels is None else levels.size
     try:
         value = operator.index(given)
     except TypeError:
-        return _vector(given, qubits)
+        vector = _vector(given, qubits, size)
+        return vector if levels is None else levels.widened(vector)
     if not 0 <= value < size:
-        raise StateError(
-            f"initial_state={value} is out of range: expected a basis value of {_words(qubits)}, from 0 to {size - 1}."
-        )
-    return value
+        whole = f"a basis value of {in_words(qubits)}, from 0 to {size - 1}"
+        raise StateError(f"initial_state={value} is out of range: expected {whole}.")
+    return value if levels is None else levels.value(value)
 
 
-def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating]:
-    if isinstance(given, np.ndarray) and given.dtype.kind == "c" and given.shape == (1 << len(qubits),):
+def _vector(given: Any, qubits: tuple[cirq.Qid, ...], size: int) -> NDArray[np.complexfloating]:
+    if isinstance(given, np.ndarray) and given.dtype.kind == "c" and given.shape == (size,):
         return given
     vector: NDArray[Any] | None
     try:
@@ -45,21 +48,17 @@ def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloat
         elif hasattr(given, "create_merged_state"):
             vector = _amplitudes_of(given, qubits)
         else:
-            shape = (2,) * len(qubits)
+            shape = tuple(qubit.dimension for qubit in qubits)
             vector = cirq.quantum_state(given, shape, validate=False, dtype=np.complex128).state_vector()
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
         raise StateError(
-            f"expected a state of {_words(qubits)}, got {given!r} ({error}); pass a basis value such as 0, "
+            f"expected a state of {in_words(qubits)}, got {given!r} ({error}); pass a basis value such as 0, "
             "amplitudes, or one value for each qubit."
         ) from error
-    if vector is None or vector.size != 1 << len(qubits):
+    if vector is None or vector.size != size:
         found = "a mixed state" if vector is None else f"{vector.size} amplitudes"
-        raise StateError(f"a pure state of {_words(qubits)} has {1 << len(qubits)} amplitudes, got {found}.")
+        raise StateError(f"a pure state of {in_words(qubits)} has {size} amplitudes, got {found}.")
     return np.asarray(vector)
-
-
-def _words(qubits: tuple[cirq.Qid, ...]) -> str:
-    return "one qubit" if len(qubits) == 1 else f"{len(qubits)} qubits"
 
 
 def _amplitudes_of(state: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating]:

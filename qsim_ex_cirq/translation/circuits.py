@@ -1,8 +1,9 @@
 """From a Cirq circuit to a circuit of the engine: one pure function, `translate`.
 
 Qubit k of the order becomes wire n−1−k, so that the engine's little-endian state is Cirq's big-endian one without
-any amplitude being moved. Measurements at the end become one `Measure` of all measured wires, wire w into
-classical bit w; what is measured before goes into classical bits of its own (see `measurements`).
+any amplitude being moved. (Where a qid has other levels than two, see `qudits.levels`.) Measurements at the end become
+one `Measure` of all measured wires, wire w into classical bit w; what is measured before goes into classical bits of
+its own (see `measurements`).
 """
 
 from __future__ import annotations
@@ -10,18 +11,26 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
 
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, WireError, other_circuit
-from qsim_ex.frameworks import Remembered, uncollected
+from qsim_ex.frameworks import Remembered, later, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_columns
 from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
+from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
-from qsim_ex_cirq.translation.translator import Translator, require_numbers
+from qsim_ex_cirq.translation.translator import WHILE, Translator, require_numbers
+from qsim_ex_cirq.wires import levels_of
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import translator as qudits
+else:
+    qudits = later("qsim_ex_cirq.qudits.translator")
 
 
 @uncollected
@@ -41,7 +50,7 @@ def translate(
     sampled: only the measurements are asked for, so that noise after them is left out. initial: a basis value, bit w of
     which is wire w, that is prepared first.
 
-    Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
+    Raises `ParameterError` for symbols without a number, `WireError` for a bad order,
     `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for
     repeat-until loops.
     """
@@ -134,13 +143,15 @@ class _Given(NamedTuple):
         if self.sampled and any(map(is_virtual, columns.tagged)):  # some of these may be left out
             return None
         order = _ordered(frozenset(qubits), self.qubit_order)
+        if levels_of(order) is not None:
+            return None
         columns.order(qubits, order)
         translator = self._begun(order)
         self._append(lambda: translator.columns(columns))
         return translator
 
     def _begun(self, order: tuple[cirq.Qid, ...]) -> Translator:
-        translator = Translator(order, self.from_zero)
+        translator = translator_of(order, self.from_zero)
         translator.begin(self.initial)
         return translator
 
@@ -152,19 +163,33 @@ class _Given(NamedTuple):
             raise
 
 
+def translator_of(
+    qubits: tuple[cirq.Qid, ...],
+    from_zero: bool,
+    kind: type[CircuitBuilder] = CircuitBuilder,
+    number: ToNumber | None = None,
+) -> Translator:
+    """Return the translator for some qubits, or for qids of any number of levels; see `Translator`."""
+    made = Translator if {qubit.dimension for qubit in qubits} <= {2} else qudits.QuditTranslator
+    return made(qubits, from_zero, kind, number)
+
+
 def has_loop(circuit: cirq.AbstractCircuit) -> bool:
     """Return whether a subcircuit is repeated until a condition on measured keys holds."""
     operations = [moment.operations for moment in circuit]
     if {*map(type, chain.from_iterable(operations))} <= {*GATE_OPERATIONS}:
         return False
-    inner = (op.without_classical_controls().untagged for op in chain.from_iterable(operations))
+    every = [op.untagged for op in chain.from_iterable(operations)]
+    if any(isinstance(op, WHILE) for op in every):
+        return True
+    inner = (op.without_classical_controls().untagged for op in every)
     return any(
         isinstance(op, cirq.CircuitOperation) and (op.repeat_until is not None or has_loop(op.circuit)) for op in inner
     )
 
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
-    """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
+    """Return all qubits in order; raises `WireError` for a qubit given twice or one left out."""
     require_circuit(circuit)
     return _ordered(circuit.all_qubits(), qubit_order)
 
@@ -175,8 +200,6 @@ def _ordered(qubits: Iterable[cirq.Qid], qubit_order: cirq.QubitOrderOrList) -> 
         order = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(qubits)
     except ValueError as error:
         raise WireError(f"this qubit order does not fit the circuit: {error}") from error
-    for qubit in order:
-        require_two_levels(qubit)
     return tuple(order)
 
 
@@ -184,9 +207,3 @@ def require_circuit(given: object) -> None:
     """Raise `CircuitError` for what is no circuit of Cirq, with what runs it."""
     if not isinstance(given, cirq.AbstractCircuit):
         raise other_circuit(given, "a cirq.Circuit")
-
-
-def require_two_levels(qubit: cirq.Qid) -> None:
-    """Raise `WireError` for a qudit."""
-    if qubit.dimension != 2:
-        raise WireError(f"{qubit!r} has {qubit.dimension} levels; qsim-ex simulates qubits, which have two.")

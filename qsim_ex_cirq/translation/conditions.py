@@ -12,8 +12,10 @@ from qsim_ex.frameworks import Expression, later, thresholds
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import digits as levelled
     from qsim_ex_cirq.translation import formulas
 else:
+    levelled = later("qsim_ex_cirq.qudits.digits")
     formulas = later("qsim_ex_cirq.translation.formulas")
 
 
@@ -75,14 +77,21 @@ def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int,
     """Return whether a condition holds where the classical bits of all keys together have a value."""
     store = cirq.ClassicalDataDictionaryStore()
     for key, read in reads.items():
-        digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
-        value >>= len(digits)
+        if read.levels is not None:
+            found = levelled.recorded(value & (1 << len(read.clbits)) - 1, read)
+            if found is None:
+                return False
+            digits, shape = found, read.levels.shape
+        else:
+            digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
+            shape = (2,) * len(digits)
+        value >>= len(read.clbits)
         if read.is_choice:
             number = int("".join(map(str, digits)) or "0", 2)
             for instance in range(read.instances):
                 store.record_channel_measurement(key, number if instance == index % read.instances else 0)
             continue
-        qubits = cirq.LineQubit.range(len(digits))
+        qubits = cirq.LineQid.for_qid_shape(shape)
         for instance in range(read.instances):
             mine = instance == index % read.instances
             store.record_measurement(key, digits if mine else [0] * len(digits), qubits)
@@ -97,9 +106,11 @@ def nested(conditions: Sequence[cirq.Condition], pending: PendingMeasurements) -
     return [condition_of(condition, pending) for condition in conditions if condition.keys]
 
 
-def conjunctions(
-    wires: tuple[int, ...], values: cirq.ops.AbstractControlValues
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+Conjunction = tuple[tuple[int, ...], tuple[int, ...]]
+"""Some controls, and the values that all of them must have."""
+
+
+def conjunctions(wires: tuple[int, ...], values: cirq.ops.AbstractControlValues) -> Iterator[Conjunction]:
     """Yield the controls and control values of each term; the terms exclude each other, so they commute."""
     if isinstance(values, cirq.ProductOfSums):
         free = [k for k, allowed in enumerate(values) if len(allowed) == 2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import NamedTuple
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
 import numpy as np
@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import MeasurementError, NoiseError, NotSupported
-from qsim_ex.frameworks import Expression, ReadoutError, ReadoutErrors, confusion
+from qsim_ex.frameworks import Expression, ReadoutError, ReadoutErrors, confusion, later
+from qsim_ex_cirq.wires import shape_in_words
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits import digits
+    from qsim_ex_cirq.qudits.levels import Levels
+else:
+    digits = later("qsim_ex_cirq.qudits.digits")
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
 
-_CHOICE = -1
-"""Stands for the number of qubits of a key that is a channel's."""
+_CHOICE = (-1,)
+"""Stands for the levels of the qubits of a key that is a channel's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,19 +33,22 @@ class Measurement:
     """One instance of a key: bit k of its record is ``clbits[k]``, inverted where asked.
 
     is_choice: whether the record is that of a channel with a key: the number of the chosen matrix, most significant bit
-    first.
+    first. shape: the levels of each measured qid where one has not two; its record consists of digits then, each of
+    which has the next ⌈log₂ d⌉ classical bits, most significant first.
     """
 
     key: str
     clbits: tuple[int, ...]
     invert: tuple[bool, ...] = ()
     is_choice: bool = False
+    shape: tuple[int, ...] | None = None
 
 
 class _PendingMeasurement(NamedTuple):
     """A measurement whose classical bits are not known yet: it has the numbers of its reads.
 
     confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian.
+    levels: of the measured qids; None if each has two.
     """
 
     key: str
@@ -46,21 +56,37 @@ class _PendingMeasurement(NamedTuple):
     invert: tuple[bool, ...]
     confusion: Confusion
     is_choice: bool = False
+    levels: Levels | None = None
+
+    def error(self, positions: tuple[int, ...], matrix: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
+        """Return the reads that are confused together, lowest bit first, and the probabilities of their values."""
+        if self.levels is None:
+            return [self.reads[k] for k in reversed(positions)], confusion(matrix, len(positions))
+        wide = digits.confused(matrix, self.levels, positions)
+        reads = [read for k in positions for read in self.reads[self.levels.bits[k]]]
+        return reads[::-1], confusion(wide, len(reads))
 
 
 class MeasuredKey(NamedTuple):
     """One instance of a key that has been measured: its classical bits, and how many instances the key has so far.
 
-    is_choice: see `Measurement`.
+    is_choice: see `Measurement`. levels: of the measured qids; None if each has two.
     """
 
     clbits: tuple[int, ...]
     invert: tuple[bool, ...]
     instances: int
     is_choice: bool = False
+    levels: Levels | None = None
+
+    def packed(self) -> Expression:
+        """Return the bits of the record, those of the first qubit the most significant."""
+        return self.number() if self.levels is None else digits.packed(self)
 
     def number(self) -> Expression:
         """Return the record as a number, the first qubit most significant."""
+        if self.levels is not None:
+            return digits.number(self)
         if not self.clbits:  # a channel with one matrix
             return Expression.constant(0, 1)
         bits = Expression.of_bits(self.clbits[::-1])
@@ -69,13 +95,15 @@ class MeasuredKey(NamedTuple):
 
     def digit(self, index: int) -> Expression:
         """Return the record of one qubit; a channel's is one number. Raises `MeasurementError` for another index."""
-        count = 1 if self.is_choice else len(self.clbits)
+        count = 1 if self.is_choice else len(self.invert)
         if not -count <= index < count:
             raise MeasurementError(
                 f"expected an index from 0 to {count - 1} into a measured key, got {index}; use one of its qubits."
             )
         if self.is_choice:
             return self.number()
+        if self.levels is not None:
+            return digits.digit(self, index)
         return MeasuredKey((self.clbits[index],), (self.invert[index],), 1).number()
 
 
@@ -83,12 +111,13 @@ class MeasuredKey(NamedTuple):
 class _LoopedKey:
     """A key that is measured in a loop: its last record, and how many there are before the first loop.
 
-    clbits: those of the last record, the first most significant, inverted already.
+    clbits: those of the last record, the first most significant, inverted already. levels: see `MeasuredKey`.
     """
 
     before: int
     clbits: tuple[int, ...] = ()
     is_choice: bool = False
+    levels: Levels | None = None
 
     def last(self, index: int) -> MeasuredKey:
         """Return the last record; raises `NotSupported` for another one, which may be of any round."""
@@ -97,7 +126,8 @@ class _LoopedKey:
                 f"expected a condition on the last record of a key that is measured in a loop, got index {index}; use "
                 "index -1."
             )
-        return MeasuredKey(self.clbits, (False,) * len(self.clbits), 1, self.is_choice)
+        count = len(self.clbits) if self.levels is None else len(self.levels.shape)
+        return MeasuredKey(self.clbits, (False,) * count, 1, self.is_choice, self.levels)
 
 
 class PendingMeasurements:
@@ -111,25 +141,26 @@ class PendingMeasurements:
 
     def __init__(self, builder: CircuitBuilder) -> None:
         self._builder = builder
-        self._widths: dict[str, int] = {}  # key -> how many qubits it is measured on
+        self._shapes: dict[str, tuple[int, ...]] = {}  # key -> the levels of the qubits that it is measured on
         self._instances: list[_PendingMeasurement] = []
         self._clbits: list[int] = []  # of each read
         self._waiting: dict[int, int] = {}  # wire -> its read
         self._confused: dict[int, tuple[int, ...]] = {}  # wire whose waiting read is confused -> all confused with it
         self._looped: dict[str, _LoopedKey] = {}
 
-    def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
-        """Note a measurement; raises `MeasurementError` for a key that was measured on another number of qubits."""
-        key = str(gate.mkey)
-        width = self._widths.setdefault(key, len(wires))
-        if width != len(wires):
-            before = "measured by a channel" if width == _CHOICE else f"measured on {width} qubits"
-            raise MeasurementError(
-                f"the key {key!r} is {before} and again on {len(wires)}; give each a key of its own."
-            )
-        confused = {k: tuple([wires[one] for one in group]) for group in _groups(gate) for k in group}
-        reads = tuple(self._number(wire, confused.get(k, ())) for k, wire in enumerate(wires))
-        self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map))
+    def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None = None) -> None:
+        """Note a measurement; raises `MeasurementError` for a key that was measured on other numbers of levels.
+
+        levels: of the measured qids; None if each has two.
+        """
+        key, shape = str(gate.mkey), (2,) * len(wires) if levels is None else levels.shape
+        before = self._shapes.setdefault(key, shape)
+        if before != shape:
+            again = f"{_measured_on(before)} and again on {shape_in_words(shape)}"
+            raise MeasurementError(f"the key {key!r} is {again}; give each a key of its own.")
+        confused = _confused(gate, wires, levels) if gate.confusion_map else {}
+        reads = tuple(self._number(wire, confused.get(wire, ())) for wire in wires)
+        self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map, False, levels))
 
     def _append(self, one: _PendingMeasurement) -> None:
         self._instances.append(one)
@@ -152,11 +183,9 @@ class PendingMeasurements:
 
         Raises `MeasurementError` for a key that was measured.
         """
-        if self._widths.setdefault(key, _CHOICE) != _CHOICE:
-            raise MeasurementError(
-                f"the key {key!r} is measured on {self._widths[key]} qubits and again by a channel; give each a key of "
-                "its own."
-            )
+        if self._shapes.setdefault(key, _CHOICE) != _CHOICE:
+            before = _measured_on(self._shapes[key])
+            raise MeasurementError(f"the key {key!r} is {before} and again by a channel; give each a key of its own.")
         first = len(self._clbits)
         self._clbits.extend(clbits)
         reads = tuple(range(first, len(self._clbits)))
@@ -184,7 +213,8 @@ class PendingMeasurements:
         if not -len(instances) <= index < len(instances):
             return None
         clbits = self._measured(instances[index])
-        return MeasuredKey(clbits, instances[index].invert, len(instances), instances[index].is_choice)
+        one = instances[index]
+        return MeasuredKey(clbits, one.invert, len(instances), one.is_choice, one.levels)
 
     def _measured(self, one: _PendingMeasurement) -> tuple[int, ...]:
         """Return the classical bits of a measurement, which is done now if it still waits."""
@@ -202,12 +232,13 @@ class PendingMeasurements:
 
     def _record(self, one: _PendingMeasurement) -> None:
         """Append a measurement to the records of its key, and keep its value where conditions look for it."""
-        value = MeasuredKey(self._measured(one), one.invert, 1, one.is_choice).number()
+        value = MeasuredKey(self._measured(one), one.invert, 1, one.is_choice, one.levels).packed()
         key = self._looped[one.key]
         if not key.clbits:
             first = self._builder.num_clbits
             self._builder.num_clbits += value.width
-            key.clbits, key.is_choice = tuple(range(first, first + value.width)), one.is_choice
+            key.clbits = tuple(range(first, first + value.width))
+            key.is_choice, key.levels = one.is_choice, one.levels
         self._builder.store(self._builder.bits(key.clbits[::-1]), value)
         self._builder.record(one.key, value)
 
@@ -226,19 +257,29 @@ class PendingMeasurements:
     def measurements(self) -> tuple[Measurement, ...]:
         """Return all measurements in the order of the circuit, once it has ended."""
         return tuple(
-            Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert, one.is_choice)
+            Measurement(
+                one.key,
+                tuple(self._clbits[read] for read in one.reads),
+                one.invert,
+                one.is_choice,
+                None if one.levels is None else one.levels.shape,
+            )
             for one in self._instances
         )
 
     def readout_errors(self) -> ReadoutErrors:
         """Return the readout errors of the classical bits, once the circuit has ended."""
-        return tuple(
-            ReadoutError(
-                tuple(self._clbits[one.reads[k]] for k in reversed(positions)), confusion(matrix, len(positions))
-            )
-            for one in self._instances
-            for positions, matrix in one.confusion.items()
-        )
+        errors = [
+            one.error(positions, matrix) for one in self._instances for positions, matrix in one.confusion.items()
+        ]
+        return tuple(ReadoutError(tuple(self._clbits[read] for read in reads), matrix) for reads, matrix in errors)
+
+
+def _confused(gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None) -> dict[int, tuple[int, ...]]:
+    """Return for each wire that is confused all wires that are confused with it."""
+    of = [wires[k : k + 1] for k in range(len(wires))] if levels is None else [wires[one] for one in levels.bits]
+    groups = [tuple(chain.from_iterable([of[k] for k in group])) for group in _groups(gate)]
+    return {wire: group for group in groups for wire in group}
 
 
 def _groups(gate: cirq.MeasurementGate) -> Sequence[tuple[int, ...]]:
@@ -251,3 +292,7 @@ def _groups(gate: cirq.MeasurementGate) -> Sequence[tuple[int, ...]]:
                 "nothing says which comes first; give one matrix for all qubits that are confused together."
             )
     return groups
+
+
+def _measured_on(shape: tuple[int, ...]) -> str:
+    return "measured by a channel" if shape == _CHOICE else f"measured on {shape_in_words(shape)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cirq
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
 from qsim_ex.frameworks import check, simplified
 from qsim_ex_cirq.translation.gates import TOLERANCE, Place
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits.levels import Levels
 
 Kraus = NDArray[np.complex128]
 
@@ -33,16 +36,22 @@ def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
         ) from error
 
 
-def kraus_of(op: cirq.Operation, place: Place) -> Kraus | None:
+def kraus_of(op: cirq.Operation, place: Place, levels: Levels | None = None) -> Kraus | None:
     """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any.
 
-    Raises `NoiseError` for a channel on too many qubits, and `NotSupported` for one under controls.
+    levels: those of its qids; None if each has two. Raises `NoiseError` for a channel on too many qubits, and
+    `NotSupported` for one under controls.
     """
     size = len(place.wires)
     name = str(op.gate or type(op).__name__)
     if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
-        raise NoiseError(f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}.")
-    kraus = _known(op.gate)[0] if type(op.gate) in _CONSTANT else _matrices(op, size, name)
+        raise NoiseError(
+            f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}."
+            if levels is None
+            else f"{name}: expected a channel whose levels fit {check.CHANNEL_WIRES} bits, got one on qids of "
+            f"{levels} levels, which take {size}; make it a product of channels on fewer qids."
+        )
+    kraus = _known(op.gate)[0] if type(op.gate) in _CONSTANT else _matrices(op, size, name, levels)
     if kraus is None:
         return None
     if place.controls:
@@ -82,12 +91,18 @@ def _known(gate: Any) -> tuple[Kraus, Kraus]:
     return found, few
 
 
-def _matrices(op: cirq.Operation | cirq.Gate, size: int, name: str) -> Kraus | None:
+def _matrices(op: cirq.Operation | cirq.Gate, size: int, name: str, levels: Levels | None = None) -> Kraus | None:
     mixture = cirq.mixture(op, None)
     if mixture is not None:
-        return np.array([np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture])
+        wide = [(p, matrix if levels is None else levels.matrix(matrix)) for p, matrix in mixture]
+        return np.array([np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in wide])
     kraus = cirq.kraus(op, None)
-    return None if kraus is None else np.array([*kraus], dtype=np.complex128)
+    if kraus is None:
+        return None
+    if levels is None:
+        return np.array([*kraus], dtype=np.complex128)
+    # What nothing reaches is kept by the first matrix, so that the channel keeps the trace.
+    return np.array([levels.matrix(matrix, unused=not number) for number, matrix in enumerate(kraus)])
 
 
 def _unitary(matrix: Any, size: int, name: str) -> Kraus:
@@ -117,7 +132,7 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
         tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if tags else []
         added = any(map(is_virtual, tagged))  # by `cirq.Circuit.with_noise`
     else:
-        moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+        moments = noisy_moments(circuit, noise)
         operations = [(number, op) for number, tree in enumerate(moments) for op in cirq.flatten_to_ops(tree)]
         added = True
     if not (sampled and added):
@@ -125,6 +140,14 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
     written = {id(op) for op in circuit.all_operations() if not is_virtual(op)}
     kept = zip(operations, _counting(operations), strict=True)
     return [numbered for numbered, counts in kept if counts or id(numbered[1]) in written]
+
+
+def noisy_moments(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel) -> Sequence[cirq.OP_TREE]:
+    """Return the moments of a circuit with a model's noise; raises `NoiseError` for a channel of other levels."""
+    try:
+        return noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+    except ValueError as error:
+        raise NoiseError(f"the noise model does not fit the circuit's qids: {error}") from error
 
 
 def is_virtual(op: cirq.Operation) -> bool:

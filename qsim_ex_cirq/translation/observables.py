@@ -8,11 +8,12 @@ import cirq
 
 from qsim_ex import PauliString, PauliSum
 from qsim_ex.errors import OptionError, WireError
+from qsim_ex_cirq.wires import wires_of_qubits
 
 
 def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> PauliSum:
     """Return an observable of Cirq as the engine's; raises `WireError` for a qubit that the circuit has not."""
-    wire_of = {qubit: len(qubits) - 1 - k for k, qubit in enumerate(qubits)}
+    wire_of = wires_of_qubits(qubits)
     if not isinstance(observable, cirq.PauliSum | cirq.Operation | Number):
         raise OptionError(
             f"expected an observable of Cirq, got a {type(observable).__name__}; pass a cirq.PauliString or a "

@@ -13,11 +13,10 @@ import numpy as np
 import sympy
 
 from qsim_ex.frameworks import NeedsNumbers, ParameterColumns, ParameterSweepBuilder, Values, real_values
-from qsim_ex_cirq.translation.circuits import order_of, translate
+from qsim_ex_cirq.translation.circuits import order_of, translate, translator_of
 from qsim_ex_cirq.translation.gates import number
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
-from qsim_ex_cirq.translation.translator import Translator
 
 
 def translate_sweep(
@@ -40,9 +39,10 @@ def translate_sweep(
         return [translate(circuit, resolvers[0], qubit_order, **how)]
     order = order_of(circuit, qubit_order)
     if resolvers and not _asks_for_numbers(noise, circuit):
-        builder = ParameterSweepBuilder(len(order), len(order))
         columns = ParameterColumns(ResolverColumns(resolvers), len(resolvers))
-        translator = Translator(order, from_zero, builder, partial(number_or_column, columns))
+        translator = translator_of(order, from_zero, ParameterSweepBuilder, partial(number_or_column, columns))
+        builder = translator.builder
+        assert isinstance(builder, ParameterSweepBuilder)
         translator.begin(initial)
         with suppress(NeedsNumbers):
             translator.operations(noisy_operations(circuit, noise, sampled), lambda op: not cirq.is_parameterized(op))

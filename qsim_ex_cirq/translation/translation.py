@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import cirq
 import numpy as np
@@ -13,12 +14,16 @@ from qsim_ex import Circuit
 from qsim_ex.frameworks import Channel, Initialize, Instruction, ParameterSweep, ReadoutErrors, Reset, Save, check
 from qsim_ex_cirq.translation.measurements import Measurement
 
+if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits.levels import Levels
+
 
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A circuit of the engine, or several that differ in numbers alone, and what their results need.
 
-    qubits: the order; qubit k is wire n−1−k. Wires from n on are ancillas, which are |0⟩ before and after.
+    qubits: the order; qubit k is wire n−1−k. Wires from n on are ancillas, which are |0⟩ before and after. levels: how
+    many each qubit has, and which wires these are where one has not two; None if all have.
     measurements: in the order of the circuit. at_end: the wires that are measured at the end, ascending, wire w into
     classical bit w. readout: how classical bits are misread. looped: the keys that are measured in loops, whose records
     are the engine's of these labels, and whether each is a channel's.
@@ -30,6 +35,7 @@ class Translation:
     at_end: tuple[int, ...]
     readout: ReadoutErrors = ()
     looped: Mapping[str, bool] = field(default_factory=dict)
+    levels: Levels | None = None
 
     @property
     def circuit(self) -> Circuit:
@@ -37,14 +43,19 @@ class Translation:
         return self.sweep.template
 
     @property
+    def num_wires(self) -> int:
+        """How many wires the qubits take."""
+        return len(self.qubits) if self.levels is None else self.levels.num_wires
+
+    @property
     def ancillas(self) -> range:
         """The wires that are no qubit's."""
-        return range(len(self.qubits), self.circuit.num_qubits)
+        return range(self.num_wires, self.circuit.num_qubits)
 
     @property
     def measures_midway(self) -> bool:
         """Whether something is measured before the end."""
-        return self.circuit.num_clbits > len(self.qubits)
+        return self.circuit.num_clbits > self.num_wires
 
     @property
     def is_random(self) -> bool:
@@ -59,7 +70,7 @@ class Translation:
 
     def beginning_in(self, vector: NDArray[np.complexfloating]) -> Translation:
         """Return the same, from a state of all wires, complex [2^n]; raises `StateError` if it is none."""
-        of, n = self.circuit, len(self.qubits)
+        of, n = self.circuit, self.num_wires
         operands = np.concatenate([of.operands, check.state(vector, n)[None]], axis=1)
         operands.setflags(write=False)
         return self._with((Initialize(tuple(range(n)), of.operands.shape[1]), *of.instructions), operands)

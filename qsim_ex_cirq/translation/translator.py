@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
-import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
-from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, later
+from qsim_ex.frameworks import ParameterSweep, later
 from qsim_ex_cirq.translation.ancillas import AncillaWires
-from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
+from qsim_ex_cirq.translation.conditions import Conjunction, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.matrices import MatrixGates
@@ -25,9 +24,16 @@ from qsim_ex_cirq.translation.place import ToNumber
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
-    from qsim_ex_cirq.translation import without_rule
+    from qsim_ex_cirq.qudits.levels import Levels
+    from qsim_ex_cirq.translation import pauli_products, subcircuits, without_rule
 else:
+    pauli_products = later("qsim_ex_cirq.translation.pauli_products")
+    subcircuits = later("qsim_ex_cirq.translation.subcircuits")
     without_rule = later("qsim_ex_cirq.translation.without_rule")
+
+
+WHILE: tuple[type, ...] = tuple(filter(None, [getattr(cirq, "While", None)]))
+"""Cirq's loops that a condition opens, since Cirq 1.8."""
 
 
 def require_numbers(resolved: object) -> None:
@@ -53,21 +59,25 @@ class _BasisChange(NamedTuple):
 class Translator:
     """Appends operations to a builder of the engine, and knows what has happened to each wire.
 
-    builder: an empty one for as many wires and classical bits as there are qubits. number: makes of a gate's parameter
-    what the builder takes, if parameters may be symbols.
+    kind: of the builder, which gets as many wires and classical bits as the qubits take. number: makes of a gate's
+    parameter what the builder takes, if parameters may be symbols.
     """
+
+    levels: Levels | None = None
+    """The levels of the qubits; None if each has two."""
 
     def __init__(
         self,
         qubits: tuple[cirq.Qid, ...],
         from_zero: bool,
-        builder: CircuitBuilder | None = None,
+        kind: type[CircuitBuilder] = CircuitBuilder,
         number: ToNumber | None = None,
     ) -> None:
-        n = len(qubits)
         self.qubits = qubits
-        self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(qubits)}
-        self.builder = CircuitBuilder(n, n) if builder is None else builder
+        self.wire_of: dict[cirq.Qid, int] = {}  # of qubits, which have one each
+        n = self.lay_out()
+        self.num_wires = n
+        self.builder = kind(n, n)
         self.symbols = number is not None
         self.number = number or number_of
         self.pending = PendingMeasurements(self.builder)
@@ -77,6 +87,12 @@ class Translator:
         self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
         self.matrix_gates = MatrixGates({})  # those among them
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
+
+    def lay_out(self) -> int:
+        """Give each qubit its wire, the last one wire 0, and return how many wires there are."""
+        n = len(self.qubits)
+        self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(self.qubits)}
+        return n
 
     def begin(self, initial: int) -> None:
         """Prepare a basis value, bit w of which is wire w."""
@@ -88,7 +104,7 @@ class Translator:
     def translation(self, sampled: bool) -> Translation:
         """Return what was built; sampled: only the measurements are asked for, so the state need not be turned back."""
         if not sampled:
-            self.turn_back(range(len(self.qubits)))
+            self.turn_back(range(self.num_wires))
         at_end = self.pending.end()
         readout = self.pending.readout_errors()
         return Translation(
@@ -98,6 +114,7 @@ class Translator:
             at_end,
             readout,
             self.pending.looped,
+            self.levels,
         )
 
     def operations(self, numbered: Sequence[MomentOperation], literal: Callable[[cirq.Operation], bool]) -> None:
@@ -152,7 +169,7 @@ class Translator:
             if matrix is None:
                 self.operation(op, columns.is_literal(place))
             else:
-                wires = tuple([self.wire_of[qubit] for qubit in op.qubits])
+                wires = self.wires(op.qubits)
                 self.release(wires)
                 self.acted.update(wires)
                 Place(self.builder, wires).matrix(matrix, "MatrixGate")
@@ -160,13 +177,37 @@ class Translator:
             error.add_note(f"in moment {number} of the circuit, at {op!r}")
             raise
 
-    def operation(self, op: cirq.Operation, literal: bool) -> None:
-        """Append one operation."""
+    def wires(self, qubits: Sequence[cirq.Qid]) -> tuple[int, ...]:
+        """Return the wires of some qubits; raises `WireError` for one that the circuit has not."""
         wire_of = self.wire_of
         try:
-            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal, self.number)
+            return tuple([wire_of[qubit] for qubit in qubits])
         except KeyError as error:
             raise WireError(f"the noise model adds {error.args[0]!r}, which is no qubit of the circuit.") from None
+
+    def knows(self, qubits: Iterable[cirq.Qid]) -> bool:
+        """Return whether the circuit has all of some qubits."""
+        return all(qubit in self.wire_of for qubit in qubits)
+
+    def lend(self, qubits: Sequence[cirq.Qid]) -> list[int]:
+        """Give qubits that a decomposition brings with it wires in |0⟩, and return these."""
+        wires = self.ancillas.take(len(qubits))
+        self.wire_of.update(zip(qubits, wires, strict=True))
+        return wires
+
+    def take_back(self, qubits: Sequence[cirq.Qid], wires: Sequence[int]) -> None:
+        """Forget such qubits, whose wires are |0⟩ again."""
+        for qubit in qubits:
+            del self.wire_of[qubit]
+        self.ancillas.give_back(wires)
+
+    def levels_of(self, op: cirq.Operation) -> Levels | None:  # noqa: ARG002
+        """Return the levels of an operation's qids; None if each has two."""
+        return None
+
+    def operation(self, op: cirq.Operation, literal: bool) -> None:
+        """Append one operation."""
+        place = Place(self.builder, self.wires(op.qubits), (), 0, literal, self.number)
         # A controlled operation makes a gate each time that it is asked for one, which takes long.
         gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
@@ -185,18 +226,21 @@ class Translator:
             self.general(op.untagged, place)
             return
         if isinstance(op, cirq.CircuitOperation):
-            self.unroll(op, place)
+            subcircuits.unroll(self, op, place)
+            return
+        if isinstance(op, WHILE):
+            subcircuits.while_they_hold(self, op, place)
             return
         gate = None if isinstance(op, cirq.ControlledOperation) else op.gate
         if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
             return
         if isinstance(gate, cirq.MeasurementGate):
-            self.measurement(gate, place.wires)
+            self.measurement(gate, place.wires, self.levels_of(op))
             return
         self.release(place.wires)
         match gate:
             case cirq.PauliMeasurementGate():
-                self.pauli_measurement(op, place)
+                pauli_products.measure(self, op, place)
             case cirq.ResetChannel():
                 self.reset(place.wires)
             case cirq.StatePreparationChannel():
@@ -221,7 +265,13 @@ class Translator:
             self.pending.measure(change.wires)
             self.held.difference_update(change.wires)
             for op in change.back:
-                self.unitary(op, Place(self.builder, tuple(self.wire_of[qubit] for qubit in op.qubits)))
+                self.unitary(op, Place(self.builder, self.wires(op.qubits)))
+
+    def turn_back_later(self, wires: Sequence[int], back: Sequence[cirq.Operation]) -> None:
+        """Note what turns wires back once they have been read."""
+        self.basis_changes.append(_BasisChange(frozenset(wires), tuple(back)))
+        self.acted.update(wires)
+        self.held.update(wires)
 
     def unitary(self, op: cirq.Operation, place: Place) -> None:
         """Append a unitary operation by its rule, its parts, or its matrix."""
@@ -231,7 +281,7 @@ class Translator:
             case cirq.ControlledOperation():
                 self.controlled(op, place)
             case cirq.CircuitOperation():
-                self.unroll(op, place)
+                subcircuits.unroll(self, op, place)
             case cirq.ClassicallyControlledOperation():
                 self.conditional(op, place)
             case _:
@@ -252,65 +302,27 @@ class Translator:
                     stack.enter_context(self.builder.branch(condition))
                 self.unitary(inner, place)
 
-    def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
-        """Append the operations of a subcircuit, as often as it is repeated."""
-        if op.repeat_until is not None:
-            self.repeated(op, place)
-            return
-        if not isinstance(op.repetitions, int | np.integer):
-            raise NeedsNumbers(f"a subcircuit is repeated {op.repetitions} times")
-        parts = list(op.mapped_circuit().all_operations())
-        if place.literal:
-            self.parts(parts, place)
-            return
-        # Numbers came from symbols, but not into every operation: those that have none of their own keep their rows.
-        symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
-        for part, written in zip(parts, symbolic, strict=True):
-            self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
-
-    def repeated(self, op: cirq.CircuitOperation, place: Place) -> None:
-        """Append a subcircuit in a loop that ends on measured keys; the record of every round is kept."""
-        until = op._mapped_repeat_until
-        assert until is not None
-        self.release(place.wires)
-        self.pending.begin_loop(cirq.measurement_key_names(op))
-        self.acted.update(place.wires)  # which are in any state when a later round begins
-        with self.builder.loop():
-            self.parts(list(op.replace(repeat_until=None).mapped_circuit().all_operations()), place)
-            self.release(place.wires)
-            with self.builder.branch(condition_of(until, self.pending)):
-                self.builder.leave()
-
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""
-        count = len(op.controls)
-        within = place._replace(wires=place.wires[count:])
-        for controls, values in conjunctions(place.wires[:count], op.control_values):
+        held = self.wires(op.controls)
+        within = place._replace(wires=place.wires[len(held) :])
+        for controls, values in self.conjunctions(op, held):
             self.unitary(op.sub_operation, within.controlled(controls, values))
+
+    def conjunctions(self, op: cirq.ControlledOperation, wires: tuple[int, ...]) -> Iterator[Conjunction]:
+        """Yield the controls and control values under which an operation acts, one after another."""
+        return conjunctions(wires, op.control_values)
 
     def parts(self, parts: list[cirq.Operation], place: Place) -> None:
         """Append the parts of an operation under its controls."""
         for part in parts:
-            wires = tuple(self.wire_of[qubit] for qubit in part.qubits)
-            self.general(part, place._replace(wires=wires))
+            self.general(part, place._replace(wires=self.wires(part.qubits)))
 
-    def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
+    def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...], levels: Levels | None = None) -> None:
         """Append a measurement; a qubit may be measured again and again."""
         self.turn_back(wires)
-        self.pending.read(gate, wires)
+        self.pending.read(gate, wires, levels)
         self.held.update(wires)
-
-    def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
-        """Measure a product of Pauli operators: turn it onto one qubit, read that one, and turn back when need be."""
-        parts = list(cirq.decompose_once(op))
-        reads = next(k for k, part in enumerate(parts) if isinstance(part.gate, cirq.MeasurementGate))
-        wires = [tuple(self.wire_of[qubit] for qubit in part.qubits) for part in parts]
-        for part, on in zip(parts[:reads], wires, strict=False):
-            self.unitary(part, Place(self.builder, on))
-        self.pending.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
-        self.basis_changes.append(_BasisChange(frozenset(place.wires), tuple(parts[reads + 1 :])))
-        self.acted.update(place.wires)
-        self.held.update(place.wires)
 
     def reset(self, wires: tuple[int, ...]) -> None:
         """Reset qubits, which does nothing where they are |0>."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import cirq
@@ -15,6 +16,7 @@ from qsim_ex_cirq.translation.gates import Place
 from qsim_ex_cirq.translation.noise import channel, kraus_of
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq.qudits.levels import Levels
     from qsim_ex_cirq.translation import recorded
     from qsim_ex_cirq.translation.translator import Translator
 else:
@@ -22,6 +24,9 @@ else:
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
+
+LEVELS_FIRST = 4
+"""The same for qudits, by the qubits that they take: two qutrits at least."""
 
 MATRIX_LAST = 10
 """Up to how many qubits a gate without a rule and without a decomposition is taken as its matrix."""
@@ -31,15 +36,16 @@ def append_without_rule(to: Translator, op: cirq.Operation, place: Place) -> Non
     """Append an operation by its matrix if it is narrow, else by its parts, as a channel, or by its matrix."""
     size = len(place.wires)
     # With numbers from symbols the parts come first: zeros in a matrix would be accidents of the numbers.
-    if size <= MATRIX_FIRST and place.literal and _by_matrix(op, place):
+    levels = to.levels_of(op)
+    if size <= (MATRIX_FIRST if levels is None else LEVELS_FIRST) and place.literal and _by_matrix(op, place, levels):
         return
     if to.symbols and cirq.is_parameterized(op):
         to.parts(_symbolic_parts(to, op), place)
         return
     parts = cirq.decompose_once(op, None)
-    if parts is not None and all(q in to.wire_of for part in parts for q in part.qubits):
+    if parts is not None and all(to.knows(part.qubits) for part in parts):
         to.parts(parts, place)
-    elif _channel(to, op, place) or (size <= MATRIX_LAST and _by_matrix(op, place)):
+    elif _channel(to, op, place, levels) or (size <= MATRIX_LAST and _by_matrix(op, place, levels)):
         return
     elif parts is not None:
         _with_ancillas(to, op, parts, place)
@@ -47,9 +53,9 @@ def append_without_rule(to: Translator, op: cirq.Operation, place: Place) -> Non
         raise _cannot(op)
 
 
-def _channel(to: Translator, op: cirq.Operation, place: Place) -> bool:
+def _channel(to: Translator, op: cirq.Operation, place: Place, levels: Levels | None) -> bool:
     """Append an operation if it is a channel that is not unitary, and return whether it is one."""
-    kraus = None if cirq.has_unitary(op) else kraus_of(op, place)
+    kraus = None if cirq.has_unitary(op) else kraus_of(op, place, levels)
     if kraus is None:
         return False
     if cirq.is_measurement(op):
@@ -67,16 +73,13 @@ def _with_ancillas(to: Translator, op: cirq.Operation, parts: list[cirq.Operatio
     unitary = cirq.has_unitary(op)
     if place.controls and not unitary:
         raise _later("an operation under controls that is not unitary", f"{op!r} decomposes into others")
-    own = dict.fromkeys(qubit for part in parts for qubit in part.qubits if qubit not in to.wire_of)
-    wires = to.ancillas.take(len(own))
-    to.wire_of.update(zip(own, wires, strict=True))
+    own = [*dict.fromkeys(qubit for part in parts for qubit in part.qubits if not to.knows([qubit]))]
+    wires = to.lend(own)
     to.parts(parts, place)
-    for qubit in own:
-        del to.wire_of[qubit]
     to.release(wires)
     if not unitary:
         to.reset(tuple(wires))
-    to.ancillas.give_back(wires)
+    to.take_back(own, wires)
 
 
 def _symbolic_parts(to: Translator, op: cirq.Operation) -> list[cirq.Operation]:
@@ -85,22 +88,24 @@ def _symbolic_parts(to: Translator, op: cirq.Operation) -> list[cirq.Operation]:
         parts = cirq.decompose_once(op, None)
     except (TypeError, ValueError) as error:  # what comparing a symbol or computing with it raises
         raise NeedsNumbers(f"{op!r} has a decomposition of numbers") from error
-    if parts is None or any(qubit not in to.wire_of for part in parts for qubit in part.qubits):
+    if parts is None or not all(to.knows(part.qubits) for part in parts):
         raise NeedsNumbers(f"{op!r} has no decomposition")
     return list(parts)
 
 
-def _by_matrix(op: cirq.Operation, place: Place) -> bool:
+def _by_matrix(op: cirq.Operation, place: Place, levels: Levels | None) -> bool:
     """Append the operation's matrix, if it has one, and return whether it has."""
-    matrix, name = cirq.unitary(op, None), str(op.gate or type(op).__name__)
+    matrix, gate = cirq.unitary(op, None), op.gate
+    name = "MatrixGate" if isinstance(gate, cirq.MatrixGate) else str(gate or type(op).__name__)
     if matrix is None:
         return False
     try:
-        place.matrix(matrix, name)
+        place.matrix(matrix if levels is None else levels.matrix(matrix), name)
     except MatrixError:
         if not hasattr(op.gate, "_apply_unitary_"):
             raise
-        place.matrix(_applied(op), name)
+        applied = _applied(op)
+        place.matrix(applied if levels is None else levels.matrix(applied), name)
     return True
 
 
@@ -110,8 +115,8 @@ def _applied(op: cirq.Operation) -> NDArray[np.complex128]:
     Cirq lets it act on all of them at once. That goes wrong where it moves numbers in place: a row of several numbers
     is a view, which changes while they are moved.
     """
-    shape = (2,) * len(op.qubits)
-    columns = np.eye(2 ** len(op.qubits), dtype=np.complex128)
+    shape = cirq.qid_shape(op)
+    columns = np.eye(math.prod(shape), dtype=np.complex128)
     args = [cirq.ApplyUnitaryArgs(one.reshape(shape), np.empty(shape, one.dtype), range(len(shape))) for one in columns]
     return np.array([cirq.apply_unitary(op, one).reshape(-1) for one in args]).T
 

@@ -320,12 +320,14 @@ LINES: dict[str, dict[str, Mistake]] = {
             lambda: CIRQ.simulate(of_cirq(measured=False), qubit_order=[A, A]), errors.WireError, "qubit order"
         ),
     },
-    "qudits": {
+    "not a qubit": {
         "CircuitBuilder": Mistake(lambda: CircuitBuilder(2).gate("h", ["q0"]), errors.WireError, "whole number"),
         "QsimExSimulator": Mistake(
-            lambda: CIRQ.simulate(cirq.Circuit(cirq.IdentityGate(qid_shape=(3,))(cirq.LineQid(0, dimension=3)))),
-            errors.WireError,
-            "3 levels",
+            lambda: CIRQ.sample_from_amplitudes(
+                cirq.Circuit(cirq.IdentityGate(qid_shape=(3,))(cirq.LineQid(0, dimension=3))), None, 1
+            ),
+            errors.NotSupported,
+            "expected qubits, got one qid of 3 levels",
         ),
     },
     "no bindings": {
@@ -347,7 +349,7 @@ LINES: dict[str, dict[str, Mistake]] = {
         "QsimExSimulator": Mistake(
             lambda: CIRQ.run(cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(B, C, key="k"))),
             errors.MeasurementError,
-            "'k' is measured on 1 qubits and again on 2",
+            "'k' is measured on one qubit and again on 2",
         ),
     },
 }

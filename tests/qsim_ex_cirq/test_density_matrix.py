@@ -10,7 +10,7 @@ import pytest
 import sympy
 from support.cirq_records import assert_from, distribution
 
-from qsim_ex.errors import MeasurementError, NotSupported, OptionError, StateError, WireError
+from qsim_ex.errors import MeasurementError, NotSupported, OptionError, StateError
 from qsim_ex_cirq import QsimExDensityMatrixSimulator, QsimExSimulator
 
 Q = cirq.LineQubit.range(4)
@@ -160,9 +160,7 @@ def test_qubits_that_nothing_joins_have_states_of_their_own() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Qudits, states that are none, options that are the class's own, and amplitudes of a mixed state."""
-    with pytest.raises(WireError, match="3 levels"):
-        ours().simulate(cirq.Circuit(cirq.IdentityGate(1, (3,)).on(cirq.LineQid(0, 3))))
+    """States that are none, options that are the class's own, and amplitudes of a mixed state."""
     with pytest.raises(StateError, match="out of range"):
         ours().simulate(cirq.Circuit(cirq.X(Q[0])), initial_state=2)
     for option in ({"method": "statevector"}, {"checkpoint": "run"}, {"nothing": 1}):

@@ -13,7 +13,6 @@ import sympy
 from numpy.typing import NDArray
 
 import qsim_ex
-from qsim_ex import errors
 from qsim_ex_cirq import QsimExSimulator, translate
 
 A, B, C = Q = cirq.LineQubit.range(3)
@@ -438,14 +437,6 @@ def test_big_endian(simulator: QsimExSimulator) -> None:
     circuit = cirq.Circuit(cirq.X(A), cirq.I(B), cirq.I(C))
     assert np.argmax(np.abs(simulator.simulate(circuit).final_state_vector)) == 4
     assert simulator.run(circuit + cirq.measure(*Q, key="m")).histogram(key="m") == {4: 1}
-
-
-@pytest.mark.parametrize("act", ["run", "simulate", "simulate_moment_steps"])
-def test_qudits_are_refused(simulator: QsimExSimulator, act: str) -> None:
-    """A qudit raises an error that names it."""
-    circuit = cirq.Circuit(cirq.measure(cirq.LineQid(0, dimension=3), key="m"))
-    with pytest.raises(errors.WireError, match="has 3 levels"):
-        list(getattr(simulator, act)(circuit))
 
 
 def test_matrix_gates_on_more_than_6_qubits(simulator: QsimExSimulator) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sympy
 
-from qsim_ex import errors
 from qsim_ex_cirq import QsimExSimulator
 
 A, B, C = cirq.LineQubit.range(3)
@@ -159,13 +158,6 @@ def test_an_array_that_is_no_copy_is_read_only(simulator: QsimExSimulator) -> No
         with pytest.raises(ValueError, match="read-only"):
             step.state_vector()[0] = 1
         step.state_vector(copy=True)[0] = 1
-
-
-def test_qudits_are_refused(simulator: QsimExSimulator) -> None:
-    """A qudit is named, before anything is simulated."""
-    qutrit = cirq.LineQid(0, dimension=3)
-    with pytest.raises(errors.WireError, match="3 levels"):
-        list(simulator.simulate_moment_steps(cirq.Circuit(cirq.IdentityGate(qid_shape=(3,)).on(qutrit))))
 
 
 def test_decompositions_may_borrow_qubits(simulator: QsimExSimulator) -> None:

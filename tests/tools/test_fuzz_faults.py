@@ -444,6 +444,24 @@ def wrong_endian(patch: pytest.MonkeyPatch) -> None:
     method(patch, Place, "matrix", lambda right, self, *given: right(self._replace(wires=self.wires[::-1]), *given))
 
 
+def inverted_levels(patch: pytest.MonkeyPatch) -> None:
+    """An inverted digit changes its lowest bit whatever it is, not only 0 and 1."""
+    from qsim_ex_cirq.qudits import digits
+
+    def wrong(bits: Any, shape: tuple[int, ...], invert: Any) -> Any:
+        found = digits.Levels(shape).digits_of_bits(bits)
+        return found ^ np.array(invert, dtype=found.dtype)
+
+    patch.setattr(digits, "records", wrong)
+
+
+def forgotten_levels(patch: pytest.MonkeyPatch) -> None:
+    """Of the levels that a control may have, only the first counts."""
+    from qsim_ex_cirq.qudits.translator import QuditTranslator
+
+    method(patch, QuditTranslator, "conjunctions", lambda right, self, *given: [next(right(self, *given))])
+
+
 # --- the numbers of what is written out for all bindings --------------------------------------------------------------
 
 
@@ -531,6 +549,8 @@ FAULTS = [
     Fault("a gate that a gradient drops", gradient_faults.dropped_gate, ("gradient",)),
     Fault("a shared parameter counted once", gradient_faults.shared_once, ("gradient",)),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
+    Fault("inverted levels above 1", inverted_levels, ("cirq-qudits",), "cirq", seed=23),
+    Fault("forgotten levels of a control", forgotten_levels, ("cirq-qudits",), "cirq", seed=11),
 ]
 
 

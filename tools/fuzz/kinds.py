@@ -52,6 +52,9 @@ ENGINE = (
 BESIDE_AER = ("aer", "large")
 """Beginnings of the names of kinds that are compared with Aer."""
 
+FRAMEWORKS = {"qiskit": ("qiskit_kinds",), "cirq": ("cirq_kinds", "cirq_qudit_kinds")}
+"""Modules with the kinds of each framework, which take seconds to load."""
+
 
 @lru_cache(maxsize=64)
 def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
@@ -59,10 +62,11 @@ def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
     found: list[Kind] = []
     for name in ENGINE:
         found += import_module(f"tools.fuzz.engine_{name}").KINDS
-    for framework in ("qiskit", "cirq"):  # which take seconds to load
+    for framework, modules in FRAMEWORKS.items():
         named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
         if named and installed(framework):
-            found += import_module(f"tools.fuzz.{framework}_kinds").KINDS
+            for name in modules:
+                found += import_module(f"tools.fuzz.{name}").KINDS
     for name in BESIDE_AER:  # which are large: only if asked for
         if any(asked.startswith(name) for asked in only) and not missing(only):
             found += import_module(f"tools.fuzz.{name}_kinds").KINDS

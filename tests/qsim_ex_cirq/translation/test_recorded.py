@@ -115,7 +115,7 @@ def test_a_sweep_has_the_choices_of_each_point() -> None:
 @pytest.mark.parametrize(
     ("operations", "error", "message"),
     [
-        ([cirq.measure(A, key="k"), CHANNELS["three matrices"](B)], errors.MeasurementError, "'k' is measured on 1"),
+        ([cirq.measure(A, key="k"), CHANNELS["three matrices"](B)], errors.MeasurementError, "'k' is measured on one"),
         (
             [CHANNELS["three matrices"](B), cirq.measure(A, key="k")],
             errors.MeasurementError,

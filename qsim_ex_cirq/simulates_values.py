@@ -1,0 +1,137 @@
+"""The part of the simulator that answers with numbers: amplitudes, expectation values and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import cirq
+import numpy as np
+
+from qsim_ex import Simulator
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OutOfMemory
+from qsim_ex.frameworks import check
+from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
+from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.translation.circuits import order_of
+from qsim_ex_cirq.translation.observables import pauli_sum
+from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
+
+if TYPE_CHECKING:
+    from qsim_ex_cirq.runner import Estimates, SweepRunner
+
+
+class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues):
+    """Computes numbers of the final states of circuits, with an engine and a runner of sweeps."""
+
+    _engine: Simulator
+    _runner: SweepRunner
+    _noise: cirq.NoiseModel
+
+    def compute_amplitudes_sweep_iter(
+        self,
+        program: cirq.AbstractCircuit,
+        bitstrings: Sequence[int],
+        params: cirq.Sweepable,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+    ) -> Iterator[Sequence[complex]]:
+        """Return the amplitudes of basis values (first qubit most significant) for each set of parameters.
+
+        They are those of the state that `simulate` gives: of one trajectory, where something is random.
+        """
+        if np.ndim(bitstrings) != 1:
+            raise CircuitError(
+                f"expected bitstrings as a 1-dimensional list of whole numbers, got shape {np.shape(bitstrings)}."
+            )
+        values = [check.count(value, "a bitstring") for value in bitstrings]
+        order = order_of(program, qubit_order)
+        levels = levels_of(order)
+        size = 1 << len(order) if levels is None else levels.size
+        if max(values, default=0) >= size:
+            raise CircuitError(f"expected bitstrings from 0 to {size - 1} for {in_words(order)}, got {max(values)}.")
+        if levels is not None:
+            values = [levels.value(value) for value in values]
+        try:
+            yield from self._runner.amplitudes(program, params, order, values)
+        except OutOfMemory as error:
+            say_in_qids(error, order)
+            raise
+
+    def simulate_expectation_values_sweep_iter(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: object = None,
+        permit_terminal_measurements: bool = False,
+    ) -> Iterator[list[float]]:
+        """Return the expectation value of each observable for each set of parameters.
+
+        It is exact, or, where noise, resets or measurements on the way make it random, the mean over
+        `trajectories` of the simulator; ``cirq.Simulator`` gives the values of a single trajectory. For standard
+        errors see `simulate_expectation_estimates_sweep`. A value is complex only if a coefficient is.
+        Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted and nothing else
+        is random, the values are those of one collapsed state, as there. (A Pauli measurement stands on the
+        way, since the state is turned back after it.)
+        """
+        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
+        for estimates in self._estimates(*given):
+            yield estimates.values
+
+    def simulate_expectation_estimates_sweep(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: object = None,
+        permit_terminal_measurements: bool = False,
+    ) -> list[Estimates]:
+        """Return what `simulate_expectation_values_sweep` does, with standard errors and the number of trajectories."""
+        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
+        return list(self._estimates(*given))
+
+    def simulate_expectation_values_and_gradients(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+    ) -> ValuesAndGradients:
+        """Return expectation values and their derivatives with respect to all symbols, for all points of a sweep.
+
+        They are exact, by adjoint differentiation, which takes little more than three runs however many symbols there
+        are; many points share one call. The circuit begins in |0…0⟩. Exponents are in half turns, and derivatives per
+        unit of the symbol. Raises `NotSupported` for a simulator with noise, for circuits whose final state is random,
+        and for symbols in gates that become matrices, `CircuitError` for coefficients that are not real.
+        """
+        if self._noise is not cirq.NO_NOISE:
+            raise NotSupported("gradient: expected a simulator without noise, got a noise model; leave it out.")
+        listed = observables if isinstance(observables, list) else [observables]
+        order = order_of(program, qubit_order)
+        sums = [pauli_sum(observable, order) for observable in listed]
+        return values_and_gradients(self._engine, program, params, order, sums)
+
+    def _estimates(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable,
+        qubit_order: cirq.QubitOrderOrList,
+        initial_state: object,
+        permit_terminal_measurements: bool,
+    ) -> Iterator[Estimates]:
+        order = order_of(program, qubit_order)
+        if not permit_terminal_measurements and program.are_any_measurements_terminal():
+            raise MeasurementError(
+                "the circuit ends in measurements, which collapse the state. If that is meant, set "
+                "permit_terminal_measurements=True."
+            )
+        listed = observables if isinstance(observables, list) else [observables]
+        sums = [pauli_sum(observable, order) for observable in listed]
+        try:
+            yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
+        except OutOfMemory as error:
+            say_in_qids(error, order)
+            raise
