@@ -22,8 +22,8 @@ sys.path[:0] = SOURCES  # for the imports below; mkdocs takes it back afterwards
 
 from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
 
-from tools.pages import notebooks  # noqa: E402
-from tools.pages.links import NOTEBOOKS, PAGES_BESIDE, STATIC, for_site  # noqa: E402
+from tools.pages import gallery, notebooks  # noqa: E402
+from tools.pages.links import NOTEBOOKS, PAGES_BESIDE, STATIC, edit_link, for_site  # noqa: E402
 from tools.pages.snippets import without_tags  # noqa: E402
 from tools.pages.tables import TABLES  # noqa: E402
 
@@ -71,9 +71,12 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
         made = TABLES[match[1]]()
         return f'<div class="entries" markdown="1">\n\n{made}\n\n</div>' if match[1] in ENTRIES else made
 
+    page.edit_url = edit_link(config.repo_url or "", home)
     if place.startswith(BACKGROUND):
         page.meta["search"] = {"boost": 0.3}
     text = without_tags(MARK.sub(table, markdown))
+    if place == gallery.PLACE:
+        text = gallery.with_cards(text)
     text, broken = for_site(text, home, place)
     for target in broken:
         LOG.warning("%s: the link to %s leads to no file of the repository", home, target)
