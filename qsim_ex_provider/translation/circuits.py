@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
-from qiskit.circuit.library import IGate, UnitaryGate
+from qiskit.circuit.library import IGate, PauliEvolutionGate, UnitaryGate
+from qiskit.quantum_info import SparsePauliOp
+from qiskit.synthesis import LieTrotter, SuzukiTrotter
 
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
@@ -246,15 +248,15 @@ known_translations = Remembered()
 _plain_classes = {**{kind: kind for kind in _PLAIN}, **{type(kind()): kind for kind in (IGate, Measure, Reset)}}
 """The plain instruction that those of a class are: those of a singleton are of a private class."""
 
-Contents = tuple[np.dtype[Any], bytes]
-"""A matrix by value: its type and its bytes."""
+Contents = tuple[object, ...]
+"""An instruction by value: a matrix as its type and its bytes, an evolution as its parts."""
 
 
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
 
     others: of each instruction that is no standard gate its place, its class, its wires, and its classical bits or its
-    matrix.
+    contents.
     """
 
     num_qubits: int
@@ -284,6 +286,20 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
         elif type(operation) is UnitaryGate:
             matrix = operation.params[0]
             others.append((place, UnitaryGate, wires[place], (matrix.dtype, matrix.tobytes())))
+        elif type(operation) is PauliEvolutionGate and (contents := _evolution(operation)) is not None:
+            others.append((place, PauliEvolutionGate, wires[place], contents))
         else:
             return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
+
+
+def _evolution(gate: PauliEvolutionGate) -> Contents | None:
+    """Return an evolution by value: its time, its Pauli strings, its product formula; None for what is not compared."""
+    (time,), operator, formula = gate.params, gate.operator, gate.synthesis
+    if type(time) not in _COMPARED or type(operator) is not SparsePauliOp or operator.coeffs.dtype != np.complex128:
+        return None
+    if type(formula) not in (LieTrotter, SuzukiTrotter) or formula._atomic_evolution is not None:
+        return None
+    settings = formula.order, formula.reps, getattr(formula, "preserve_order", True)
+    strings = operator.paulis.z.tobytes(), operator.paulis.x.tobytes(), operator.coeffs.tobytes()
+    return time, gate.label, type(formula), *settings, operator.num_qubits, *strings
