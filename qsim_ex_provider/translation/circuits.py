@@ -296,7 +296,7 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
 def _evolution(gate: PauliEvolutionGate) -> Contents | None:
     """Return an evolution by value: its time, its Pauli strings, its product formula; None for what is not compared."""
     (time,), operator, formula = gate.params, gate.operator, gate.synthesis
-    if type(time) not in _COMPARED or type(operator) is not SparsePauliOp or operator.coeffs.dtype != np.complex128:
+    if type(time) not in _COMPARED or type(operator) is not SparsePauliOp or operator.coeffs.dtype.kind != "c":
         return None
     if type(formula) not in (LieTrotter, SuzukiTrotter) or formula._atomic_evolution is not None:
         return None

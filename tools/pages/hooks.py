@@ -29,8 +29,11 @@ from tools.pages.tables import TABLES  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
 MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
-ENTRIES = frozenset({"options", "run_options"})
-"""Tables with prose in their last column; on a narrow screen the cells of a row stand below one another (site.css)."""
+STACKED = {"options": "entries", "run_options": "entries", "methods": "stacked"}
+"""Tables with prose in a column, and their class in site.css: on a narrow screen cells stand below one another.
+
+Those of "entries" have the columns of options.
+"""
 BACKGROUND = ("decisions/", "architecture.md", "adding.md", "changelog.md", "fuzzing.md")
 """Pages for those who read the source; in a search they come after the others."""
 
@@ -69,7 +72,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
             LOG.warning("%s: there is no table %r; known: %s", home, match[1], ", ".join(TABLES))
             return match[0]
         made = TABLES[match[1]]()
-        return f'<div class="entries" markdown="1">\n\n{made}\n\n</div>' if match[1] in ENTRIES else made
+        return f'<div class="{STACKED[match[1]]}" markdown="1">\n\n{made}\n\n</div>' if match[1] in STACKED else made
 
     page.edit_url = edit_link(config.repo_url or "", home)
     if place.startswith(BACKGROUND):
