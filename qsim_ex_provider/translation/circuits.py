@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
 from qiskit.circuit.library import IGate, PauliEvolutionGate, UnitaryGate
-from qiskit.quantum_info import SparsePauliOp
-from qiskit.synthesis import LieTrotter, SuzukiTrotter
 
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
@@ -41,6 +39,7 @@ from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
+from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
 
@@ -286,20 +285,11 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
         elif type(operation) is UnitaryGate:
             matrix = operation.params[0]
             others.append((place, UnitaryGate, wires[place], (matrix.dtype, matrix.tobytes())))
-        elif type(operation) is PauliEvolutionGate and (contents := _evolution(operation)) is not None:
+        elif type(operation) is PauliEvolutionGate and type(operation.params[0]) in _COMPARED:
+            contents = evolution_by_value(operation)
+            if contents is None:
+                return None
             others.append((place, PauliEvolutionGate, wires[place], contents))
         else:
             return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
-
-
-def _evolution(gate: PauliEvolutionGate) -> Contents | None:
-    """Return an evolution by value: its time, its Pauli strings, its product formula; None for what is not compared."""
-    (time,), operator, formula = gate.params, gate.operator, gate.synthesis
-    if type(time) not in _COMPARED or type(operator) is not SparsePauliOp or operator.coeffs.dtype.kind != "c":
-        return None
-    if type(formula) not in (LieTrotter, SuzukiTrotter) or formula._atomic_evolution is not None:
-        return None
-    settings = formula.order, formula.reps, getattr(formula, "preserve_order", True)
-    strings = operator.paulis.z.tobytes(), operator.paulis.x.tobytes(), operator.coeffs.tobytes()
-    return time, gate.label, type(formula), *settings, operator.num_qubits, *strings
