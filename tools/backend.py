@@ -48,7 +48,8 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """Build a wheel with the native library, and with GPU kernels where `_wanted` says so.
 
-    The setting ``target=aarch64`` is for another machine, ``kernels=all`` for one with a GPU where this one has none.
+    The setting ``target=aarch64``, or ``arm64`` for macOS, is for another machine, ``kernels=all`` for one with a GPU
+    where this one has none.
     """
     if _wanted(config_settings):
         _ship()
@@ -88,7 +89,8 @@ def _native(architecture: str = "") -> str:
         print("qsim-ex: compiling the native library; this takes up to a minute.", flush=True)
         native.build(architecture, compiler=compiler)
     print(f"qsim-ex: {file.name} has {file.stat().st_size >> 10} KiB.")
-    return f"{'linux' if compiler else 'manylinux_2_17'}_{architecture or platform.machine()}"
+    machine = architecture or platform.machine()
+    return native.PLATFORMS.get(machine) or f"{'linux' if compiler else 'manylinux_2_17'}_{machine}"
 
 
 def _wanted(settings: Settings) -> bool:

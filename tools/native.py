@@ -66,11 +66,15 @@ MAIN = "main.test.cpp"
 SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
     "aarch64": {"neon": "generic"},
+    "arm64": {"neon": "apple_m1"},
 }
 """For each architecture its instruction sets, the oldest first, with the compiler's name of a processor that has them.
 
-Sources that are no kernels are compiled for the oldest one.
+Sources that are no kernels are compiled for the oldest one. "arm64" is what macOS calls aarch64, and means macOS here.
 """
+
+PLATFORMS = {"arm64": "macosx_11_0_arm64"}
+"""The platforms of wheels for architectures that are not Linux's."""
 
 WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 """For each instruction set that clang would not use in full by itself, the flags that make it."""
@@ -93,7 +97,7 @@ def library(architecture: str = "") -> Path:
 def build(architecture: str = "", output: Path | None = None, compiler: str = "", sanitize: str = "") -> Path:
     """Compile and link the library, and return its path; raises `subprocess.CalledProcessError` if that fails.
 
-    architecture: "x86_64" or "aarch64"; this machine's by default. compiler: "" for the one of ziglang.
+    architecture: "x86_64", "aarch64" or "arm64"; this machine's by default. compiler: "" for the one of ziglang.
     """
     architecture = architecture or platform.machine()
     output = output or library(architecture)
@@ -103,8 +107,8 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     _, link = _commands(architecture, compiler)
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_suffix(f".{os.getpid()}.tmp")
-    linking = [f"-Wl,--version-script={SOURCES / 'exports.map'}"]
-    linking += [f"-fsanitize={sanitize}"] if sanitize else ["-s", "-Wl,-z,defs"]
+    linking = [] if architecture in PLATFORMS else [f"-Wl,--version-script={SOURCES / 'exports.map'}"]
+    linking += [f"-fsanitize={sanitize}"] if sanitize else [] if architecture in PLATFORMS else ["-s", "-Wl,-z,defs"]
     _run([*link, "-shared", *linking, *map(str, made), "-lm", "-lpthread", "-o", str(part)])
     part.replace(output)
     return output
@@ -316,7 +320,7 @@ def _commands(architecture: str, compiler: str) -> tuple[list[str], list[str]]:
     if compiler:
         return [compiler], [compiler]
     zig = [sys.executable, "-m", "ziglang"]
-    target = ["-target", f"{architecture}-linux-gnu.{GLIBC}"]
+    target = ["-target", "aarch64-macos.11.0" if architecture in PLATFORMS else f"{architecture}-linux-gnu.{GLIBC}"]
     return [*zig, "c++", *target], [*zig, "cc", *target]
 
 
@@ -334,7 +338,7 @@ def main() -> None:
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description="Build the native library.")
-    parser.add_argument("--target", default="", help="x86_64 or aarch64; this machine's by default")
+    parser.add_argument("--target", default="", help="x86_64, aarch64, or arm64 for macOS; this machine's by default")
     parser.add_argument("--output", type=Path, help="where the library goes; core/qsim_ex/native/built by default")
     parser.add_argument("--compiler", default="", help="a C++ compiler of this machine; ziglang's by default")
     parser.add_argument("--sanitize", default="", help="address,undefined or thread; needs --compiler")

@@ -20,7 +20,8 @@ FOLDER = ROOT / "notebooks"
 def run(path: Path) -> None:
     """Execute a notebook in a fresh kernel with this checkout, and write it with what its cells showed."""
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(FOLDER))
+    client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", coalesce_streams=True)
+    client.execute(cwd=str(FOLDER))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # the times of the run, which differ each time
         if cell.cell_type == "code":  # without progress bars, which are empty at the end

@@ -17,7 +17,7 @@ class WheelTag(BuildHookInterface[Any]):
         if version == "editable":
             return
         target = os.environ.get("QSIM_EX_PLATFORM") or f"manylinux_2_17_{platform.machine()}"
-        architecture = target.removeprefix("manylinux_2_17_").removeprefix("linux_")
+        architecture = target.removeprefix("manylinux_2_17_").removeprefix("linux_").removeprefix("macosx_11_0_")
         name = f"qsim_ex/native/built/libqsim_ex_{architecture}.so"
         build_data["force_include"][f"core/{name}"] = name
         build_data["pure_python"] = False

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
-from qiskit.circuit.library import IGate, UnitaryGate
+from qiskit.circuit.library import IGate, PauliEvolutionGate, UnitaryGate
 
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
@@ -39,6 +39,7 @@ from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
+from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
 
@@ -246,15 +247,15 @@ known_translations = Remembered()
 _plain_classes = {**{kind: kind for kind in _PLAIN}, **{type(kind()): kind for kind in (IGate, Measure, Reset)}}
 """The plain instruction that those of a class are: those of a singleton are of a private class."""
 
-Contents = tuple[np.dtype[Any], bytes]
-"""A matrix by value: its type and its bytes."""
+Contents = tuple[object, ...]
+"""An instruction by value: a matrix as its type and its bytes, an evolution as its parts."""
 
 
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
 
     others: of each instruction that is no standard gate its place, its class, its wires, and its classical bits or its
-    matrix.
+    contents.
     """
 
     num_qubits: int
@@ -284,6 +285,11 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
         elif type(operation) is UnitaryGate:
             matrix = operation.params[0]
             others.append((place, UnitaryGate, wires[place], (matrix.dtype, matrix.tobytes())))
+        elif type(operation) is PauliEvolutionGate and type(operation.params[0]) in _COMPARED:
+            contents = evolution_by_value(operation)
+            if contents is None:
+                return None
+            others.append((place, PauliEvolutionGate, wires[place], contents))
         else:
             return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)

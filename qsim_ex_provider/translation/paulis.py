@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from qiskit.circuit.library import PauliEvolutionGate, PauliGate
+from qiskit.quantum_info import SparsePauliOp
+from qiskit.synthesis import LieTrotter, SuzukiTrotter
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex_provider.translation.place import Controls, Place
@@ -29,6 +31,18 @@ def evolution(gate: PauliEvolutionGate, place: Place, to: Translator) -> None:
     else:
         to.circuit(gate.definition, place.wires, (), place.controls)
     to.used.update(place.wires)
+
+
+def evolution_by_value(gate: PauliEvolutionGate) -> tuple[object, ...] | None:
+    """Return all that `evolution` depends on: time, strings, product formula; None for what has no value."""
+    operator, formula = gate.operator, gate.synthesis
+    if type(operator) is not SparsePauliOp or operator.coeffs.dtype.kind != "c":
+        return None
+    if type(formula) not in (LieTrotter, SuzukiTrotter) or formula._atomic_evolution is not None:
+        return None
+    settings = formula.order, formula.reps, getattr(formula, "preserve_order", True)
+    strings = operator.paulis.z.tobytes(), operator.paulis.x.tobytes(), operator.coeffs.tobytes()
+    return gate.params[0], gate.label, type(formula), *settings, operator.num_qubits, *strings
 
 
 def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Translator) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tools.pages.built import faults
-from tools.pages.links import for_site
+from tools.pages.links import edit_link, for_site
 
 
 def test_what_a_link_becomes() -> None:
@@ -34,3 +34,9 @@ def test_the_check_of_a_built_site_finds_faults(tmp_path: Path) -> None:
     )
     assert len(faults(tmp_path)) == 3
     assert all(fault.startswith("wrong.html") for fault in faults(tmp_path))
+
+
+def test_a_page_is_edited_where_its_file_lies() -> None:
+    """With a repository on the web the link leads to the page's file in it, and without one there is none."""
+    assert edit_link("https://example.org/q/", "CHANGELOG.md") == "https://example.org/q/edit/main/CHANGELOG.md"
+    assert edit_link("", "docs/index.md") is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.pages import notebooks
+from tools.pages import gallery, notebooks
 from tools.pages.examples import examples
 from tools.pages.links import NOTEBOOKS, ROOT, for_site
 
@@ -66,3 +66,26 @@ def test_every_example_is_on_its_page() -> None:
         assert f"## {path.name}" in text
         assert f"    python examples/{path.name} --small" in text
         assert path.read_text(encoding="utf-8").splitlines()[-1].strip() in text
+
+
+def test_the_gallery_has_every_notebook() -> None:
+    """The page of notebooks becomes a card for each, with a picture that the site has and a link to its page."""
+    home = f"docs/{gallery.PLACE}"
+    text = gallery.with_cards((ROOT / home).read_text(encoding="utf-8"))
+    assert "| notebook |" not in text
+    links, broken = for_site(text, home, gallery.PLACE)
+    assert broken == []
+    shown = notebooks.finished(links)
+    for source in NOTEBOOKS:
+        path = ROOT / source
+        picture = notebooks.chosen_picture(path)
+        assert picture in dict(notebooks.pictures(path))
+        assert f"]({picture})]({path.stem}.md)" in shown
+
+
+def test_a_gallery_without_its_table_or_a_picture_is_refused(tmp_path: Path) -> None:
+    """A page without the table, and a notebook in which no cell is chosen, are errors that say what is missing."""
+    with pytest.raises(ValueError, match="expected one table of notebooks"):
+        gallery.with_cards("# Notebooks\n")
+    with pytest.raises(ValueError, match=r'one\.ipynb: expected a cell with the tag "gallery"'):
+        notebooks.chosen_picture(notebook(tmp_path / "one.ipynb", []))

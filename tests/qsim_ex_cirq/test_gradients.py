@@ -9,6 +9,7 @@ import sympy
 from support.trigonometric import derivative
 
 from qsim_ex.errors import CircuitError, NotSupported
+from qsim_ex.frameworks import differentiated
 from qsim_ex_cirq import QsimExSimulator
 
 A, B = sympy.symbols("a b")
@@ -76,6 +77,16 @@ def test_other_formulas() -> None:
             for h in (step, 2 * step)
         )
         assert found.gradients[0, :, column] == pytest.approx((8 * near - far) / (12 * step), abs=1e-8)
+
+
+def test_a_loop_compiles_each_formula_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second call with other values, and a circuit that is written anew, compile no formula again."""
+    simulator().simulate_expectation_values_and_gradients(angles(), list(OBSERVABLES), {"a": 0.1, "b": 0.2})
+    compiled = []
+    monkeypatch.setattr(differentiated, "numpy_function", lambda *given: compiled.append(given))
+    found = simulator().simulate_expectation_values_and_gradients(angles(), list(OBSERVABLES), {"a": 0.4, "b": 0.9})
+    assert compiled == []
+    assert found.values[0] == pytest.approx(values(angles(), {"a": 0.4, "b": 0.9}), abs=1e-7)
 
 
 def test_refused() -> None:

@@ -392,8 +392,8 @@ def _notebook(*numbers: int, check: str = "assert a", end: str = "## What to try
 
 
 def test_notebooks_are_kept_as_one_run_left_them() -> None:
-    """Cells in order, pictures, no error, a check, an end, and eight of them: whatever lacks is found."""
-    right = {f"notebooks/0{k}_a.ipynb": _notebook(1, 2) for k in range(1, 9)}
+    """Cells in order, pictures, no error, a check, an end, and eleven of them: whatever lacks is found."""
+    right = {f"notebooks/{k:02}_a.ipynb": _notebook(1, 2) for k in range(1, 12)}
     assert pages.notebooks(right).findings == ()
     wrong = (
         _notebook(2, 1),

@@ -22,15 +22,18 @@ sys.path[:0] = SOURCES  # for the imports below; mkdocs takes it back afterwards
 
 from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
 
-from tools.pages import notebooks  # noqa: E402
-from tools.pages.links import NOTEBOOKS, PAGES_BESIDE, STATIC, for_site  # noqa: E402
+from tools.pages import gallery, notebooks  # noqa: E402
+from tools.pages.links import NOTEBOOKS, PAGES_BESIDE, STATIC, edit_link, for_site  # noqa: E402
 from tools.pages.snippets import without_tags  # noqa: E402
 from tools.pages.tables import TABLES  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
 MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
-ENTRIES = frozenset({"options", "run_options"})
-"""Tables with prose in their last column; on a narrow screen the cells of a row stand below one another (site.css)."""
+STACKED = {"options": "entries", "run_options": "entries", "methods": "stacked"}
+"""Tables with prose in a column, and their class in site.css: on a narrow screen cells stand below one another.
+
+Those of "entries" have the columns of options.
+"""
 BACKGROUND = ("decisions/", "architecture.md", "adding.md", "changelog.md", "fuzzing.md")
 """Pages for those who read the source; in a search they come after the others."""
 
@@ -69,11 +72,14 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
             LOG.warning("%s: there is no table %r; known: %s", home, match[1], ", ".join(TABLES))
             return match[0]
         made = TABLES[match[1]]()
-        return f'<div class="entries" markdown="1">\n\n{made}\n\n</div>' if match[1] in ENTRIES else made
+        return f'<div class="{STACKED[match[1]]}" markdown="1">\n\n{made}\n\n</div>' if match[1] in STACKED else made
 
+    page.edit_url = edit_link(config.repo_url or "", home)
     if place.startswith(BACKGROUND):
         page.meta["search"] = {"boost": 0.3}
     text = without_tags(MARK.sub(table, markdown))
+    if place == gallery.PLACE:
+        text = gallery.with_cards(text)
     text, broken = for_site(text, home, place)
     for target in broken:
         LOG.warning("%s: the link to %s leads to no file of the repository", home, target)

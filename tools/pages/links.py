@@ -19,7 +19,7 @@ PAGES_BESIDE = {
 NOTEBOOKS = {f"notebooks/{path.name}": f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")}
 """The notebooks, and their places among the pages."""
 
-STATIC = ("benchmarks/results/*.json", "notebooks/*.ipynb", "examples/*.py")
+STATIC = ("benchmarks/results/*.json", "notebooks/*.ipynb", "notebooks/*.fcidump", "examples/*.py")
 """Files outside docs/ that can be downloaded from the site, under files/."""
 
 _PART = re.compile(
@@ -57,6 +57,11 @@ def for_site(text: str, home: str, place: str) -> tuple[str, list[str]]:
         return f"[{words}]({near}{'#' + anchor if anchor else ''})"
 
     return _PART.sub(part, text), broken
+
+
+def edit_link(repository: str, home: str) -> str | None:
+    """Return where a page is edited: the path of its file in a repository on the web; None without a repository."""
+    return f"{repository.rstrip('/')}/edit/main/{home}" if repository else None
 
 
 def _page(there: str) -> str | None:

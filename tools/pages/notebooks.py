@@ -39,6 +39,16 @@ def pictures(path: Path) -> Iterator[tuple[str, str | bytes]]:
                 yield _name(path, number, k, kind), text if kind == "image/svg+xml" else base64.b64decode(text)
 
 
+def chosen_picture(path: Path) -> str:
+    """Return the name of the picture that stands for a notebook: the first of the cell with the tag "gallery"."""
+    for number, cell in enumerate(_cells(path)):
+        if "gallery" in cell.get("metadata", {}).get("tags", []):
+            for k, output in enumerate(cell["outputs"]):
+                if (kind := _kind(output.get("data", {}))) is not None:
+                    return _name(path, number, k, kind)
+    raise ValueError(f'{path.name}: expected a cell with the tag "gallery" that has drawn a picture, got none')
+
+
 def finished(text: str) -> str:
     """Return a page with its links to files of the site alone; its other links must be those of the site already."""
     return text.replace(f"({MADE}", "(")

@@ -1,12 +1,15 @@
 #include "base/pool.hpp"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#if !defined(__APPLE__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
 
 #include <atomic>
 #include <cstdint>
@@ -37,11 +40,24 @@ void pause() {
 #endif
 }
 
+#if defined(__APPLE__)
+// The futex of macOS, by which its C++ library waits too; no header has it.
+extern "C" int __ulock_wait(std::uint32_t operation, void* word, std::uint64_t value, std::uint32_t microseconds);
+extern "C" int __ulock_wake(std::uint32_t operation, void* word, std::uint64_t value);
+constexpr std::uint32_t compare_and_wait = 1;
+
+void sleep_while(Word& word, std::uint32_t value) { __ulock_wait(compare_and_wait, &word, value, 0); }
+
+void wake(Word& word, int threads) {
+    for (int k = 0; k < threads; ++k) __ulock_wake(compare_and_wait, &word, 0);
+}
+#else
 void sleep_while(Word& word, std::uint32_t value) {
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
 void wake(Word& word, int threads) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0); }
+#endif
 
 // Waits until `word` is no longer `value`: busily at first, since sleeping and waking take as long as a small sweep.
 // sleepers: how many threads have gone to sleep over the word; who changes it wakes them if there are any.

@@ -33,7 +33,7 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local Thread own{};
 std::atomic<Int> granted{-1};
 
 constexpr std::size_t line = 64;  // of a cache
-static_assert(sizeof(Block) == alignof(max_align_t), "memory behind a header is aligned as malloc aligns it");
+static_assert(sizeof(Block) % alignof(max_align_t) == 0, "memory behind a header is aligned as malloc aligns it");
 
 void leave(Block* block) {
     block->before->after = block->after;

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -115,7 +116,7 @@ class DifferentiatedSweep:
     """A sweep whose columns are sums of formulas of named parameters, affine ones for the most part.
 
     parts, terms: of the columns. names: of all parameters. linear: [formulas, names], the derivatives of formulas that
-    are affine; constants: float64 [formulas]. others: the formulas that are not.
+    are affine; constants: float64 [formulas]. others: the formulas that are not, by their numbers.
     """
 
     sweep: ParameterSweep
@@ -124,7 +125,7 @@ class DifferentiatedSweep:
     names: tuple[str, ...]
     linear: Values
     constants: Values
-    others: tuple[_Formula, ...]
+    others: Mapping[int, _Formula]
 
     @classmethod
     def of(cls, translated: Callable[[Probes], ParameterSweepBuilder], names: Sequence[str]) -> DifferentiatedSweep:
@@ -142,27 +143,27 @@ class DifferentiatedSweep:
             )
         terms = np.zeros(0) if sweep.columns is None else sweep.columns[0]
         linear, constants = np.zeros((len(probes.formulas), len(names))), np.zeros(len(probes.formulas))
-        others = []
+        others = {}
         for number, (expression, sympify) in enumerate(probes.formulas):
             if sympify is None:
                 linear[number, names.index(str(expression))] = 1
                 continue
-            formula = _Formula.of(number, expression, sympify)
+            formula = _Formula.of(expression, sympify)
             slopes = formula.constant_slopes()
             if slopes is None:
-                others.append(formula)
+                others[number] = formula
             else:
                 linear[number, [names.index(name) for name in formula.names]] = slopes
                 constants[number] = float(np.sum(formula.value(*[0.0] * len(slopes))))
-        return cls(replace(sweep, count=0, columns=None), parts, terms, tuple(names), linear, constants, tuple(others))
+        return cls(replace(sweep, count=0, columns=None), parts, terms, tuple(names), linear, constants, others)
 
     def with_values(self, values: Values) -> ParameterSweep:
         """Return the sweep with values of all parameters, float64 [bindings, names]."""
         if not self.sweep.swept:
             return replace(self.sweep, count=len(values))
         formulas = values @ self.linear.T + self.constants
-        for other in self.others:
-            formulas[:, other.number] = other.value(*self._given(other, values))
+        for number, other in self.others.items():
+            formulas[:, number] = other.value(*self._given(other, values))
         return replace(self.sweep, count=len(values), columns=self.parts.sums(formulas) + self.terms)
 
     def gradient(self, simulator: Simulator, values: Values, observables: Sequence[PauliSum]) -> NamedGradient:
@@ -172,10 +173,10 @@ class DifferentiatedSweep:
         if len(self.parts.columns):
             add_at(by_formula, self.parts.formulas, self.parts.factors * found.jacobian[:, :, self.parts.columns])
         jacobian = by_formula @ self.linear
-        for other in self.others:
+        for number, other in self.others.items():
             for name, slope in zip(other.names, other.slopes, strict=True):
                 changes = slope(*self._given(other, values))
-                jacobian[:, :, self.names.index(name)] += by_formula[:, :, other.number] * np.reshape(changes, (-1, 1))
+                jacobian[:, :, self.names.index(name)] += by_formula[:, :, number] * np.reshape(changes, (-1, 1))
         return NamedGradient(found.values, jacobian)
 
     def _given(self, formula: _Formula, values: Values) -> list[Values]:
@@ -191,22 +192,29 @@ def _probed(builder: ParameterSweepBuilder, probes: Probes) -> tuple[ParameterSw
 class _Formula:
     """A formula, its value as a function of arrays, and its derivatives with respect to each of its parameters."""
 
-    number: int
     names: tuple[str, ...]
     value: Callable[..., Values]
     slopes: tuple[Callable[..., Values], ...]
     derivatives: tuple[Expr, ...]
 
     @classmethod
-    def of(cls, number: int, expression: Hashable, sympify: Sympify) -> _Formula:
-        """Return a formula of a framework's expression."""
-        formula, symbols = formula_of(expression, sympify)
-        derivatives = tuple(formula.diff(symbol) for symbol in symbols)
-        slopes = tuple(numpy_function(one, symbols) for one in derivatives)
-        return cls(number, tuple(map(str, symbols)), numpy_function(formula, symbols), slopes, derivatives)
+    def of(cls, expression: Hashable, sympify: Sympify) -> _Formula:
+        """Return a formula of a framework's expression; the loop of an optimiser asks for the same ones every time."""
+        try:
+            return _formula(expression, sympify)
+        except OverflowError:  # of Qiskit's hash, see `ParameterColumns.evaluate`
+            return _formula.__wrapped__(expression, sympify)
 
     def constant_slopes(self) -> list[float] | None:
         """Return the derivatives of an affine formula; None for another one."""
         if any(one.free_symbols for one in self.derivatives):
             return None
         return [float(one) for one in self.derivatives]
+
+
+@lru_cache(maxsize=4096)
+def _formula(expression: Hashable, sympify: Sympify) -> _Formula:
+    formula, symbols = formula_of(expression, sympify)
+    derivatives = tuple(formula.diff(symbol) for symbol in symbols)
+    slopes = tuple(numpy_function(one, symbols) for one in derivatives)
+    return _Formula(tuple(map(str, symbols)), numpy_function(formula, symbols), slopes, derivatives)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from qiskit.circuit import CircuitInstruction, Delay, Gate, Parameter, QuantumCircuit
-from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
+from qiskit.circuit.library import PauliEvolutionGate, RXGate, RYGate, UnitaryGate, XGate
+from qiskit.quantum_info import SparsePauliOp
+from qiskit.synthesis import SuzukiTrotter
 
-from qsim_ex import Circuit
+from qsim_ex import Circuit, PauliSum, Simulator
 from qsim_ex.circuit import many
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import Channel, Initialize, ParameterColumns, Remembered
+from qsim_ex_provider import differentiated
 from qsim_ex_provider.translation import circuits
 from qsim_ex_provider.translation.circuits import translate, translate_noisy, translate_sweep
 from qsim_ex_provider.translation.noise import noise_of
@@ -111,6 +114,53 @@ def test_changes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(circuits, "known_translations", Remembered())
     assert alike(after, translate(circuit))
     assert not alike(after, before)
+
+
+def evolved(time: Any = 0.3) -> QuantumCircuit:
+    """Return a circuit with an evolution under two Pauli strings."""
+    circuit = QuantumCircuit(2)
+    circuit.append(PauliEvolutionGate(SparsePauliOp(["XX", "ZI"], [0.5, 0.25]), time), [0, 1])
+    return circuit
+
+
+def _other(circuit: QuantumCircuit, gate: PauliEvolutionGate) -> None:
+    circuit.data[0] = CircuitInstruction(gate, circuit.qubits)
+
+
+EVOLUTIONS: dict[str, Callable[[QuantumCircuit], Any]] = {
+    "time": lambda circuit: _other(circuit, PauliEvolutionGate(SparsePauliOp(["XX", "ZI"], [0.5, 0.25]), 0.4)),
+    "string": lambda circuit: _other(circuit, PauliEvolutionGate(SparsePauliOp(["XY", "ZI"], [0.5, 0.25]), 0.3)),
+    "formula": lambda circuit: _other(
+        circuit, PauliEvolutionGate(SparsePauliOp(["XX", "ZI"], [0.5, 0.25]), 0.3, synthesis=SuzukiTrotter(2))
+    ),
+    "coefficient in place": lambda circuit: circuit.data[0].operation.operator.coeffs.__setitem__(0, 0.75),
+    "string in place": lambda circuit: circuit.data[0].operation.operator.paulis.__setitem__(0, "YY"),
+    "repetitions in place": lambda circuit: setattr(circuit.data[0].operation.synthesis, "reps", 2),
+}
+
+
+@pytest.mark.parametrize("change", EVOLUTIONS)
+def test_evolutions(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evolution is translated once, and anew after each change of its time, its strings or its product formula."""
+    circuit = evolved()
+    before = translate(circuit)
+    assert translate(circuit) is before
+    EVOLUTIONS[change](circuit)
+    after = translate(circuit)
+    monkeypatch.setattr(circuits, "known_translations", Remembered())
+    assert alike(after, translate(circuit))
+    assert not alike(after, before)
+
+
+def test_gradients_of_evolutions() -> None:
+    """A circuit with an evolution for a parametrised time is made ready for gradients once."""
+    circuit = evolved(A)
+    assert differentiated(circuit) is differentiated(circuit)
+    zi = [PauliSum.from_labels({"ZI": 1.0})]  # exp(-i·a·c·XX) turns it at the rate 2c, and ZI itself leaves it
+    for coefficient in (0.5, 0.75):
+        circuit.data[0].operation.operator.coeffs[0] = coefficient
+        found = differentiated(circuit).gradient(Simulator(device="cpu"), np.array([[0.2]]), zi)
+        assert found.jacobian[0, 0, 0] == pytest.approx(-2 * coefficient * np.sin(0.4 * coefficient))
 
 
 def test_parameters_in_place() -> None:

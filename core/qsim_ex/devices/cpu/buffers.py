@@ -72,7 +72,8 @@ def _made(size: int) -> mmap.mmap:
         memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(str(error)) from error
-    _advise(memory, mmap.MADV_HUGEPAGE)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # which macOS lacks
+        _advise(memory, mmap.MADV_HUGEPAGE)
     return memory
 
 

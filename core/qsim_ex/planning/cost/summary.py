@@ -32,7 +32,7 @@ class PlanSummary:
     passes: the number of passes over host memory.
     bytes_peers: the bytes that are sent from device to device.
     bytes_host: the bytes that are copied between devices and host, both ways together.
-    seconds: the time of the plan, predicted from the rates of the device.
+    seconds: the time of the plan on a GPU, by the rates of an H200 unless a `Cluster` names others; not that of a CPU.
     bytes_layers: the part of `bytes_peers` that goes over each layer of the network, nearest first.
     seconds_layers: the part of `seconds` that goes over each layer of the network, nearest first.
     """
