@@ -74,3 +74,13 @@ def test_drawn_plans_on_levels(batch: int) -> None:
             assert does_what_it_says(plan, drawn[0], number), number
     assert len(found) > CASES / 2
     assert any(plan.made_from[-1] == "far parities" for plan in found)
+
+
+def test_a_way_that_cannot_go_on_is_left() -> None:
+    """Where a permutation needs all local bits, and those that would have to leave lie lowest, another plan is made."""
+    number = 9867
+    plan, drawn = staged_plan_of(number), staged_case(number)
+    assert plan is not None
+    assert drawn is not None
+    verify(plan)
+    assert does_what_it_says(plan, drawn[0], number)

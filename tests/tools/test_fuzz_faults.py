@@ -23,10 +23,9 @@ from qsim_ex.circuit.parameters.sweep import SweptGate
 from qsim_ex.density import doubled, superoperators
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.observe import joint, sampling
-from qsim_ex.placement import index_bits
+from qsim_ex.placement import index_bits, migrated
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
-from qsim_ex.placement.migrated import Migrated
 from qsim_ex.planning.written_numbers import Combinations, Complex, Numbers, WrittenNumbers
 from qsim_ex.program import divide, final_measurements, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
@@ -146,12 +145,8 @@ def stale_cache(patch: pytest.MonkeyPatch) -> None:
 
 def dropped_slice(patch: pytest.MonkeyPatch) -> None:
     """A state in host memory is worked on but for its last piece."""
-    method(
-        patch,
-        Migrated,
-        "_values",
-        lambda right, *given: found[:-1] if len(found := right(*given)) > 2 else found,
-    )
+    right = migrated._values
+    patch.setattr(migrated, "_values", lambda *given: found[:-1] if len(found := right(*given)) > 2 else found)
 
 
 def swapped_exchange(patch: pytest.MonkeyPatch) -> None:

@@ -297,9 +297,10 @@ Progress Staging::advance() {
             break;
         case State::attempt:
             found = attempt_->advance();
-            if (found == Progress::stuck) return found;
+            // Where the lowest bits have changed, those that have to leave may all be among them; the first choice is made.
+            if (found == Progress::stuck && !(has_best_ && attempt_->choice.plan.floats)) return found;
             if (found == Progress::done) timed();
-            else if (is_worse()) attempt_.reset(), passed({});
+            else if (found == Progress::stuck || is_worse()) attempt_.reset(), passed({});
             break;
         case State::done: return Progress::done;
     }
