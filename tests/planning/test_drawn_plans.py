@@ -76,9 +76,9 @@ def test_drawn_plans_on_levels(batch: int) -> None:
     assert any(plan.made_from[-1] == "far parities" for plan in found)
 
 
-def test_a_way_that_cannot_go_on_is_left() -> None:
-    """Where a permutation needs all local bits, and those that would have to leave lie lowest, another plan is made."""
-    number = 9867
+@pytest.mark.parametrize("number", [5313, 9867])
+def test_bits_that_have_to_leave_do_not_lie_lowest(number: int) -> None:
+    """Where changing the lowest bits would leave none that an exchange may take, they stay, and there is a plan."""
     plan, drawn = staged_plan_of(number), staged_case(number)
     assert plan is not None
     assert drawn is not None

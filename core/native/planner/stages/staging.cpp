@@ -297,10 +297,10 @@ Progress Staging::advance() {
             break;
         case State::attempt:
             found = attempt_->advance();
-            // Where the lowest bits have changed, those that have to leave may all be among them; the first choice is made.
-            if (found == Progress::stuck && !(has_best_ && attempt_->choice.plan.floats)) return found;
-            if (found == Progress::done) timed();
-            else if (found == Progress::stuck || is_worse()) attempt_.reset(), passed({});
+            if (found == Progress::stuck && !attempt_->choice.plan.floats) return found;
+            if (found == Progress::stuck) stay();
+            else if (found == Progress::done) timed();
+            else if (is_worse()) attempt_.reset(), passed({});
             break;
         case State::done: return Progress::done;
     }
@@ -344,6 +344,16 @@ void Staging::begin(CandidatePlan candidate, Division division, const StageChoic
                                               fresh_);
     least_ = std::make_unique<LeastWork>(num_bits_, levels_, shape_, rates_);
     state_ = State::attempt;
+}
+
+// Makes the attempt again with the lowest bits as they are: where they change, those that have to leave may all be among
+// them, and then an exchange cannot be made.
+void Staging::stay() {
+    StageChoice choice = attempt_->choice;
+    choice.plan.floats = false;
+    if (trying_ == Trying::first) return begin(candidate_.copy(), division_, choice);
+    queue_.front() = choice;
+    begin(choice);
 }
 
 // Whether the attempt is sure to be no better than the best one, so that it need not be made to the end. Before other ways

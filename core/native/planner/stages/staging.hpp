@@ -115,6 +115,7 @@ class Staging {
     void searched();
     void begin(const StageChoice& choice);
     void begin(CandidatePlan candidate, Division division, const StageChoice& choice);
+    void stay();
     bool is_worse() const;
     void timed();
     void passed(const std::vector<StageCost>& costs);
