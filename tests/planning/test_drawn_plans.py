@@ -84,3 +84,11 @@ def test_bits_that_have_to_leave_do_not_lie_lowest(number: int) -> None:
     assert drawn is not None
     verify(plan)
     assert does_what_it_says(plan, drawn[0], number)
+
+
+def test_a_dense_block_takes_the_matrices_that_its_rows_read() -> None:
+    """Where the condition of an operation decides a parity that it reads, a block multiplies the other matrices alone."""
+    number = 9582
+    plan, (circuit, _) = plan_of(number), case(number)
+    verify(plan)
+    assert does_what_it_says(plan, circuit, number)

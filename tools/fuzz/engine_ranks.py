@@ -15,7 +15,7 @@ from tools.fuzz.engine import FEW, circuit_of, draw_readout, pauli_sum, readout_
 from tools.fuzz.kinds import Kind
 from tools.fuzz.options import layers
 
-PATIENCE = 60
+PATIENCE = 200
 """Seconds after which ranks are taken to wait for each other."""
 
 

@@ -82,13 +82,20 @@ class Block {
     }
 
     void product(const Piece& piece, const std::vector<std::vector<int>>& rows, int blocks, int inner) {
-        int rest = static_cast<int>(rows[0].size());
+        std::vector<Index> entries;  // of the blocks whose rows there are: a condition may decide what is read
+        Index present = 0, matrix = static_cast<Index>(inner * inner), rest = 0;
+        for (int block = 0; block < blocks; ++block) {
+            const std::vector<int>& first = rows[static_cast<std::size_t>(block * inner)];
+            if (first.empty()) continue;
+            for (Index k = 0; k < matrix; ++k) entries.push_back(2 + static_cast<Index>(block) * matrix + k);
+            ++present, rest = static_cast<Index>(first.size());
+        }
+        Factor left = context_.factor(piece.source, entries.data(), static_cast<Index>(entries.size()));
         Index at = static_cast<Index>(context_.places.size());
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row) context_.places.insert(context_.places.end(), places_[row], places_[row] + size);
-        ProductKind kind{1, ++level_, static_cast<Index>(blocks), static_cast<Index>(inner),
-                         static_cast<Index>(rest * size)};
-        Index made = program_.product(kind, PlanContext::factor(piece.source), {at, 1}).first;
+        ProductKind kind{1, ++level_, present, static_cast<Index>(inner), rest * size};
+        Index made = program_.product(kind, left, {at, 1}).first;
         for (const std::vector<int>& each_row : rows)
             for (int row : each_row)
                 for (Index& place : places_[row]) place = made++;
