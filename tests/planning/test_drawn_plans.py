@@ -87,7 +87,7 @@ def test_bits_that_have_to_leave_do_not_lie_lowest(number: int) -> None:
 
 
 def test_a_dense_block_takes_the_matrices_that_its_rows_read() -> None:
-    """Where the condition of an operation decides a parity that it reads, a block multiplies the other matrices alone."""
+    """Where the condition of an operation decides a parity that it reads, a block has no matrix for the other value."""
     number = 9582
     plan, (circuit, _) = plan_of(number), case(number)
     verify(plan)
