@@ -62,6 +62,8 @@ class Native:
     strings_tried: how many of those that may run first are tried as the one that becomes diagonal; 1 or more.
     strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared;
         64 or fewer.
+    change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
+        half of that for a change; 0 stands for no limit.
     """
 
     window: int = 1024
@@ -104,3 +106,4 @@ class Native:
     rotations_looked_at: int = 200
     strings_tried: int = 6
     strings_in_the_way: int = 20
+    change_microseconds: int = 20

@@ -27,6 +27,9 @@ from qsim_ex.planning.written_rotations import RotationEntries, rotation
 
 Integers = NDArray[np.int64]
 
+NO_LIMIT = 1 << 62
+"""Microseconds of a run that allow any number of changes of the frame."""
+
 
 class Manner(IntEnum):
     """How a form is written out (`Manner` in planner/form/writer.hpp). Which one is fastest is predicted plan by plan.
@@ -78,7 +81,7 @@ def written_out(
     tolerance: float = TOLERANCE,
     *,
     most_rotations: int = UNBOUNDED,
-    most_changes: int = UNBOUNDED,
+    microseconds: int = NO_LIMIT,
     manner: Manner = Manner.LOCAL,
 ) -> WrittenCircuit | None:
     """Return the form of a circuit written out as gates, which do exactly what it does.
@@ -87,24 +90,25 @@ def written_out(
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
     `form_of`. None if the form has blocks or more rotations than `most_rotations`, if its frame changes more often than
-    `most_changes`, or if a matrix differs among bindings in its eigenvectors.
+    a run of so many microseconds allows (`change_microseconds`), or if a
+    matrix differs among bindings in its eigenvectors.
     """
     made = begun(circuit, tolerance, most_rotations)
     if not made.run() or made.counts()[1]:
         return None
-    return _FormWritten(made, circuit.operands[0].copy(), tolerance, most_changes)(manner)
+    return _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)(manner)
 
 
 class _FormWritten:
     """A form without blocks that is written out, in one manner or several."""
 
-    def __init__(self, made: FormInMaking, operands: Complex, tolerance: float, most_changes: int) -> None:
-        self._made, self._most_changes = made, most_changes
+    def __init__(self, made: FormInMaking, operands: Complex, tolerance: float, microseconds: int) -> None:
+        self._made, self._microseconds = made, microseconds
         self._numbers = partial(WrittenNumbers, operands, *_phases(made), tolerance)
 
     def __call__(self, manner: Manner) -> WrittenCircuit | None:
         """Return what is written in a manner; None if the frame changes too often."""
-        writer = function("writer_begin")(self._made.handle, self._most_changes, manner)
+        writer = function("writer_begin")(self._made.handle, self._microseconds, manner)
         try:
             return None if worked(writer, "writer") else self._read(writer)
         finally:

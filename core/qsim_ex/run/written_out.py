@@ -8,6 +8,7 @@ than the circuit as it came, that is run, and its structure is not tried again t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
@@ -132,18 +133,18 @@ def written_out(
     if tried.slower:
         return None
     seconds, now = where.seconds(plans()), thresholds.now
-    if 1e6 * seconds * bound.count < now.written_microseconds:
+    if int(1e6 * seconds * bound.count) < now.written_microseconds:
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
-    limit = now.written_percent / 100 * where.rates.surely * seconds
+    most = where.rates.surely * seconds
     for local, fact in _candidates(structure, bound, seconds, tried):
         if tried.faster is None and not (again or tried.postponed):
             gates = len(local.structure.instructions)
-            tried.postponed = 1e6 * seconds * bound.count < now.planned_microseconds * gates
+            tried.postponed = int(1e6 * seconds * bound.count) < now.planned_microseconds * gates
             if tried.postponed:
                 return None
         ways = _in_manners(local, tried.manners(again))
-        if found := _fastest(ways, bound, where, planned, tried, limit, bool(values)):
+        if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
             other = Bindings.of(numbers(0, 1)) if bound.count == 1 else Bindings(bound.count, numbers)
@@ -161,23 +162,30 @@ def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tu
             yield manner, written
 
 
+def _percent(seconds: float, of: float) -> int:
+    """Return a time in whole percent of another one."""
+    return int(100 * seconds / of) if of else 100
+
+
 def _fastest(
     ways: Iterable[tuple[Manner, WrittenCircuit]],
     bound: Bindings,
     where: Where,
     planned: Planned,
     tried: _Tried,
-    limit: float,
+    most: float,
     only_values: bool,
 ) -> tuple[WrittenCircuit, Program] | None:
     """Return what takes the least time of what is written in some ways, and its program; None if all take too long."""
-    best = None
+    best, least = None, math.inf
     for manner, written in ways:
         circuit = _circuit(written, bound, only_values)
         program, plans = planned(circuit)
         seconds = where.seconds(plans)
-        if seconds < limit or tried.faster is circuit.structure:
-            limit, best = min(limit, seconds), (written, program)
+        if (_percent(seconds, most) < thresholds.now.written_percent and seconds < least) or (
+            tried.faster is circuit.structure
+        ):
+            least, best = min(least, seconds), (written, program)
             tried.faster, tried.manner = circuit.structure, manner
         tried.compared = max(tried.compared, manner + 1)
     return best
@@ -201,15 +209,15 @@ def _candidates(
     It is what is written for all bindings, or for this one alone, if that is something else.
     """
     now, gates = thresholds.now, _gates_of(structure)
-    if not gates or 1e9 * seconds < now.written_nanoseconds * gates:
+    if not gates or int(1e9 * seconds) < now.written_nanoseconds * gates:
         return
-    changes = int(1e6 * seconds) // now.change_microseconds if now.change_microseconds else -1
-    known = _known(structure, gates, changes)
+    microseconds = int(1e6 * seconds)
+    known = _known(structure, gates, microseconds)
     if not tried.alone and (written := known.of(bound)):
         yield written, AS
     if bound.count > 1 or known.compares_nothing:
         return
-    if written := _alone(structure, gates, changes, bound.operands(0, 1).tobytes()):
+    if written := _alone(structure, gates, microseconds, bound.operands(0, 1).tobytes()):
         yield written, AS_ONE
 
 
@@ -224,25 +232,25 @@ def _gates_of(structure: Structure) -> int:
 
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def _known(structure: Structure, gates: int, changes: int) -> WrittenBindings:
+def _known(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
     """Return what is written out of a structure."""
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return WrittenBindings(only, partial(_written, structure, gates, changes))
+    return WrittenBindings(only, partial(_written, structure, gates, microseconds))
 
 
 @lru_cache(maxsize=8)  # each with all numbers of its circuit
-def _alone(structure: Structure, gates: int, changes: int, operands: bytes) -> WrittenCircuit | None:
+def _alone(structure: Structure, gates: int, microseconds: int, operands: bytes) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return _written(structure, gates, changes, Circuit.of_structure(only, numbers))
+    return _written(structure, gates, microseconds, Circuit.of_structure(only, numbers))
 
 
-def _written(structure: Structure, gates: int, changes: int, given: Circuit) -> WrittenCircuit | None:
+def _written(structure: Structure, gates: int, microseconds: int, given: Circuit) -> WrittenCircuit | None:
     """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
     now = thresholds.now
     most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
-    found = write(given, most_rotations=most, most_changes=changes)
+    found = write(given, most_rotations=most, microseconds=microseconds)
     if found is None:
         return None
     return _WithEnd(structure, gates)(found)

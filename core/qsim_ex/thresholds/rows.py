@@ -66,8 +66,6 @@ class OfPlanning:
         circuit's form is faster. written_nanoseconds: for each gate, about what finding the form takes.
     written_percent: the most that this may take of the share of the time of the circuit as it came below which its
         own surely is less (`Rates.surely`); 0: it is never tried.
-    change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
-        half of that for a change; 0 stands for no limit.
     planned_microseconds: the time of a run for each gate that is written below which that is planned when the circuit
         comes again. Planning it takes up to 20 µs a gate, and a first run on a GPU twice its predicted time.
     gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
@@ -88,7 +86,6 @@ class OfPlanning:
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
     written_percent: int = 100
-    change_microseconds: int = 20
     planned_microseconds: int = 8
     gates_of_a_rotation: int = 2
     written_rotations: int = 4096

@@ -39,7 +39,6 @@ void Writer::ways(const Pauli& string) {
 // How many rotations would run behind a way, for each H.
 double Writer::score(const Way& way) const {
     Mask flips[64];
-    const Int most = std::min<Int>(64, thresholds.strings_in_the_way);
     Int waits = 0;
     int found = 0;
     for (std::size_t k = begin_, end = looked_at(); k < end; ++k) {
@@ -49,7 +48,7 @@ double Writer::score(const Way& way) const {
         if (is_odd(of.z & way.targets)) of.z ^= unit(way.pivot);
         const Mask x = (of.x & ~way.h) | (of.z & way.h);
         if (x) {
-            if (waits < most) flips[waits++] = x;
+            if (waits < 64 && waits < thresholds.strings_in_the_way) flips[waits++] = x;
             continue;
         }
         const Mask z = (of.z & ~way.h) | (of.x & way.h);

@@ -49,8 +49,8 @@ int act(const Gate& gate, StabilizerState& on) {
 
 }  // namespace
 
-Writer::Writer(const Form& form, Int most_changes, Manner manner)
-    : phase(form.phase), sums_(form.sums()), left_(most_changes), manner_(manner) {
+Writer::Writer(const Form& form, Int microseconds, Manner manner)
+    : phase(form.phase), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
@@ -72,7 +72,7 @@ Writer::State Writer::advance() {
         finish();
         return State::done;
     }
-    if (left_-- == 0) return State::given_up;
+    if (microseconds_ / ++changes_ < thresholds.change_microseconds) return State::given_up;
     if (manner_ == Manner::frames) choose();
     else if (manner_ == Manner::back || !stay()) there_and_back();
     return State::busy;
@@ -164,10 +164,10 @@ void Writer::finish() {
 
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
-// Returns a writer of a form that is done, which has no blocks. most_changes, manner: as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int most_changes, qx::Int manner)) {
+// Returns a writer of a form that is done, which has no blocks. microseconds, manner: as `Writer` takes them.
+QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner)) {
     return qx::Owned<qx::form::Writer>::make(
-        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), most_changes, qx::form::Manner{manner}); });
+        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}); });
 }
 
 // Writes on for a while; returns 1 while more is left, 0 when all is written, -1 if it has given up.

@@ -39,9 +39,9 @@ enum class Manner : Int { local, moves, frames, back };
 
 class Writer {
   public:
-    // A form without blocks, which stays where it is. most_changes: after so many changes of the frame it gives up; negative
-    // for no limit.
-    Writer(const Form& form, Int most_changes, Manner manner);
+    // A form without blocks, which stays where it is. microseconds: how long a run of the circuit takes; where the frame
+    // changes so often that there is little of that for each change, it gives up.
+    Writer(const Form& form, Int microseconds, Manner manner);
 
     enum class State { busy, done, given_up };
 
@@ -101,7 +101,7 @@ class Writer {
     int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     std::vector<Way> ways_;
-    Int left_;  // changes of the frame
+    Int microseconds_, changes_ = 0;  // changes: of the frame
     std::size_t stays_ = 0, stayed_at_ = 0;  // how often it has changed since a rotation was written last
     Manner manner_;
 };
