@@ -276,8 +276,13 @@ def test_mitigation_of_noise_of_layers(here: Classes, name: str) -> None:
     assert abs(data.evs - exact(circuit)) < 3 * max(data.stds, 0.005)
 
 
-def test_an_executor(here: Classes) -> None:
-    """An executor returns arrays of an item's shape, the flips of twirled measurements, and what it only passes on."""
+@pytest.mark.parametrize("together", [256, 3])
+def test_an_executor(here: Classes, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executor returns arrays of an item's shape, the flips of twirled measurements, and what it only passes on.
+
+    So it does where randomizations are drawn in several pieces.
+    """
+    monkeypatch.setattr("qsim_ex_provider.runtime.program.TOGETHER", together)
     circuit = native(bell())
     template, samplex = build(generate_boxing_pass_manager(enable_measures=True).run(circuit))
     program = QuantumProgram(shots=50, passthrough_data={"experiment": "bell"})

@@ -196,11 +196,12 @@ def first_branches(program: Program, inputs: BatchInputs) -> Branches:
 
 def _with_equal_channels(inputs: BatchInputs) -> Iterator[tuple[Values, Sequence[Kraus]]]:
     """Yield sets of bindings that share the matrices of their choices, and these."""
+    if inputs.alike:
+        yield np.arange(len(inputs.seeds)), inputs.kraus[0]
+        return
     groups: dict[int, list[int]] = {}
     for binding, kraus in enumerate(inputs.kraus):
         groups.setdefault(id(kraus), []).append(binding)
-    if len(groups) == 1:
-        groups = {0: [*range(len(inputs.seeds))]}  # of equal operands there is one row
     for same in groups.values():
         yield np.array(same), inputs.kraus[same[0]]
 

@@ -25,9 +25,7 @@ from qsim_ex.steps.plan_arrays import (
     ZERO_FILL,
     Integers,
     Key,
-    Memory,
     PlanArrays,
-    arrays_at,
 )
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -43,18 +41,6 @@ from qsim_ex.steps.step import (
     Sweep,
     ZeroFill,
 )
-
-__all__ = [
-    "Key",
-    "Memory",
-    "NativeCoefficients",
-    "PlanArrays",
-    "PlannedSweep",
-    "arrays_at",
-    "arrays_of",
-    "key_of",
-    "steps_of",
-]
 
 _MADE_LATER = frozenset({"tile", "numbers", "tables", "fresh", "load", "store"})
 

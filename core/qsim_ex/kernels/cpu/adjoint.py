@@ -18,7 +18,7 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, NativeSweep
 from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE, Amplitudes
-from qsim_ex.steps.compiled import Memory
+from qsim_ex.steps.plan_arrays import Memory
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
-from qsim_ex.steps.compiled import Memory, PlanArrays
+from qsim_ex.steps.plan_arrays import Memory, PlanArrays
 
 if TYPE_CHECKING:
     from qsim_ex.steps.sweep_arrays import SweepArrays

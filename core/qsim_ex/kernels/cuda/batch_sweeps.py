@@ -28,7 +28,8 @@ from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
-from qsim_ex.steps.compiled import Key, key_of
+from qsim_ex.steps.compiled import key_of
+from qsim_ex.steps.plan_arrays import Key
 from qsim_ex.steps.step import Step, Sweep
 
 Places = NDArray[np.int64]

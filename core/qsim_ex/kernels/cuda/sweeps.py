@@ -23,7 +23,8 @@ from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
-from qsim_ex.steps.compiled import Key, PlanArrays, arrays_of, key_of
+from qsim_ex.steps.compiled import arrays_of, key_of
+from qsim_ex.steps.plan_arrays import Key, PlanArrays
 from qsim_ex.steps.step import Step, Sweep
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.precision import Precision
-from qsim_ex.steps.compiled import Key, key_of
+from qsim_ex.steps.compiled import key_of
+from qsim_ex.steps.plan_arrays import Key
 from qsim_ex.steps.step import Sweep
 
 KEPT = 256

@@ -13,7 +13,8 @@ from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.later import later
 from qsim_ex.native.library import function
 from qsim_ex.precision import Precision
-from qsim_ex.steps.compiled import PlanArrays, PlannedSweep, arrays_at
+from qsim_ex.steps.compiled import PlannedSweep
+from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
 from qsim_ex.steps.step import Sweep
 
 if TYPE_CHECKING:

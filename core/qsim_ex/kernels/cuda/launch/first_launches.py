@@ -16,7 +16,7 @@ from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
 from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.native.library import address, function
 from qsim_ex.precision import Precision
-from qsim_ex.steps.compiled import PlanArrays, arrays_at
+from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
 
 _ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
 """The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
