@@ -69,7 +69,7 @@ PACKAGES = (
     Package(
         "qiskit-mitigation>=0.1",
         "IBM's executor: twirling, TREX, ZNE, PEA, PEC, noise of layers and its learning, dynamical decoupling",
-        ("qiskit-ibm-runtime>=0.50", "qiskit-noise-learning>=0.1", AER, "stim", "matplotlib", "nbformat"),
+        ("qiskit-ibm-runtime>=0.49", "qiskit-noise-learning>=0.1", AER, "stim", "matplotlib", "nbformat"),
     ),
     Package("qiskit-machine-learning>=0.9", "kernels, classifiers, networks and their gradients"),
     Package("qiskit-algorithms>=0.4", "VQE, QAOA, phase estimation, Grover search, time evolution, fidelities"),

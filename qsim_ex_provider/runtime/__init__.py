@@ -6,20 +6,16 @@ runtime is imported when this package is: ``pip install 'qsim-ex[runtime]'``.
 """
 
 import importlib
-import importlib.util
 from typing import TYPE_CHECKING
 
 from qsim_ex.errors import MissingPackage
+from qsim_ex_provider.runtime.versions import EXPERIMENTAL, LEARNER, has  # the first, since it asks for a version
 
-if (
-    importlib.util.find_spec("qiskit_ibm_runtime") is None
-    or importlib.util.find_spec("qiskit_ibm_runtime.fake_provider.executor") is None  # older ones have it elsewhere
-):
-    raise MissingPackage(
-        "qsim_ex_provider.runtime needs qiskit-ibm-runtime 0.50 or later. Run: pip install --upgrade 'qsim-ex[runtime]'"
-    )
+if TYPE_CHECKING or not has(EXPERIMENTAL):
+    from qsim_ex_provider.runtime.primitives import Estimator, Executor, Sampler
+else:
+    from qsim_ex_provider.runtime.experimental import Estimator, Executor, Sampler
 
-from qsim_ex_provider.runtime.primitives import Estimator, Executor, Sampler
 from qsim_ex_provider.runtime.sessions import Batch, Session
 
 if TYPE_CHECKING:
@@ -27,13 +23,16 @@ if TYPE_CHECKING:
 
 EstimatorV2, SamplerV2 = Estimator, Sampler
 
-__all__ = ["Batch", "Estimator", "EstimatorV2", "Executor", "NoiseLearnerV3", "Sampler", "SamplerV2", "Session"]
+__all__ = ["Batch", "Estimator", "EstimatorV2", "Executor", "Sampler", "SamplerV2", "Session"]
+
+if has(LEARNER):
+    __all__ += ["NoiseLearnerV3"]
 
 
 def __getattr__(name: str) -> object:
     if name != "NoiseLearnerV3":
         raise AttributeError(f"module 'qsim_ex_provider.runtime' has no attribute {name!r}")
-    if importlib.util.find_spec("qiskit_ibm_runtime.executor_noise_learner") is None:
+    if not has(LEARNER):
         raise MissingPackage(
             "NoiseLearnerV3 runs here with qiskit-ibm-runtime 0.51 or later. Run: pip install --upgrade "
             "'qsim-ex[runtime]'"

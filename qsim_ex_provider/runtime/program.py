@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -17,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 from qiskit.primitives.containers.sampler_pub import SamplerPub
+from qiskit_ibm_runtime.quantum_program import CircuitItem, SamplexItem
 from qiskit_ibm_runtime.results import QuantumProgramItemResult, QuantumProgramResult
 from qiskit_ibm_runtime.results.quantum_program import ChunkPart, ChunkSpan, Metadata
-from samplomatic.quantum_program import CircuitItem, SamplexItem
 
 from qsim_ex.errors import NotSupported
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.primitives.sampler import SamplerV2
-from qsim_ex_provider.runtime.layer_noise import noise_by_tag, with_layer_noise
+from qsim_ex_provider.runtime.layer_noise import LayerNoise, noise_by_tag, with_layer_noise
 
 if TYPE_CHECKING:
     from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions
@@ -51,12 +52,18 @@ def run_program(backend: QsimExBackend, program: QuantumProgram, options: Simula
 
     Raises `NotSupported` for measurements that are no bits and for items of other kinds, and what `SamplerV2` raises.
     """
+    return run_with_noise(backend, program, options, noise_by_tag(options))
+
+
+def run_with_noise(
+    backend: QsimExBackend, program: QuantumProgram, options: SimulatorOptions, noise: Mapping[str, LayerNoise]
+) -> QuantumProgramResult:
+    """Run a program with the noise of layers that have these tags; all else as in `run_program`."""
     level = getattr(program, "meas_level", None) or "classified"
     if level != "classified":
         raise NotSupported(f"expected meas_level='classified', got {level!r}: a simulator has bits and no signals.")
     seed = backend.options.seed_simulator if options.seed_simulator is None else options.seed_simulator
     generator = np.random.default_rng(seed)
-    noise = noise_by_tag(options)
     pubs, drawn = [], []
     for number, item in enumerate(program.items):
         values, others = _arguments(item, number, generator)
@@ -86,7 +93,8 @@ def run_program(backend: QsimExBackend, program: QuantumProgram, options: Simula
 def _arguments(item: QuantumProgramItem, number: int, generator: np.random.Generator) -> tuple[ArrayLike, Arrays]:
     """Return the values of an item's parameters [*shape, parameters], and what else its samplex drew."""
     if isinstance(item, CircuitItem):
-        return item.circuit_arguments, {}
+        given = item.circuit_arguments
+        return (np.zeros((*item.shape, 0)) if given is None else given), {}  # None in version 0.49
     if isinstance(item, SamplexItem):
         drawn = sampled_arguments(item, generator)
         return drawn.pop("parameter_values", np.zeros((*item.shape, 0))), drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -11,6 +12,19 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--simulator aer``, which runs the jobs on Qiskit Aer."""
     parser.addoption("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the jobs that the runtime of this environment cannot do at all; ``since`` says which can."""
+    kept = [item for item in items if not (since := item.get_closest_marker("since")) or _has(since.args[0])]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def _has(version: str) -> bool:
+    """Whether qiskit-ibm-runtime is of that version or later."""
+    have = metadata.version("qiskit-ibm-runtime")
+    return [*map(int, have.split(".")[:2])] >= [*map(int, version.split("."))]
 
 
 @dataclass(frozen=True)

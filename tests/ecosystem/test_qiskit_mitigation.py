@@ -21,12 +21,13 @@ from qiskit_aer import AerSimulator
 from qiskit_aer.noise import NoiseModel, ReadoutError
 from qiskit_ibm_runtime import QuantumProgram, executor_estimator, executor_sampler
 from qiskit_ibm_runtime.fake_provider import FakeFez, FakeNighthawk
-from samplomatic import build
+from samplomatic import Tag, build
 from samplomatic.transpiler import generate_boxing_pass_manager
 
 SEED = 7
 WIDTH = 6
 BASIS = ["rz", "sx", "x", "cz"]
+EXPERIMENTAL = find_spec("qiskit_ibm_runtime.executor_local_mode") is not None  # as local mode is in version 0.49
 LEARNS = find_spec("qiskit_ibm_runtime.executor_noise_learner") is not None  # since version 0.51
 
 
@@ -115,8 +116,13 @@ def estimator_with(
         *path, last = name.split(".")
         setattr(reduce(getattr, path, estimator.options.resilience), last, value)
     estimator.options.default_precision = precision
-    estimator.options.simulator.seed_simulator = SEED
+    simulator_options(estimator).seed_simulator = SEED
     return estimator
+
+
+def simulator_options(primitive: Any) -> Any:
+    """Return the options of a primitive's simulator, which version 0.49 has elsewhere."""
+    return primitive.options.experimental["simulator_options"] if EXPERIMENTAL else primitive.options.simulator
 
 
 def with_layer_noise(estimator: Any, circuit: QuantumCircuit) -> list[tuple[Any, PauliLindbladMap]]:
@@ -166,7 +172,7 @@ def test_a_twirled_sampler(here: Classes) -> None:
     sampler = here.sampler(here.backend())
     sampler.options.twirling.enable_gates = sampler.options.twirling.enable_measure = True
     sampler.options.twirling.num_randomizations = 50
-    sampler.options.simulator.seed_simulator = SEED
+    simulator_options(sampler).seed_simulator = SEED
     counts = sampler.run([native(bell())], shots=10_000).result()[0].data.meas.get_counts()
     assert set(counts) == {"00", "11"}
     assert abs(counts["00"] - 5000) < 5 * 50
@@ -180,7 +186,7 @@ def test_a_sweep_of_a_twirled_circuit(here: Classes) -> None:
     circuit.measure_all()
     sampler = here.sampler(here.backend())
     sampler.options.twirling.enable_gates = True
-    sampler.options.simulator.seed_simulator = SEED
+    simulator_options(sampler).seed_simulator = SEED
     angles = np.linspace(0, np.pi, 9)
     data = sampler.run([(native(circuit), angles)], shots=4096).result()[0].data.meas
     assert data.shape == (9,)
@@ -193,7 +199,7 @@ def test_a_session_on_a_fake_heron(here: Classes) -> None:
     device = FakeFez()
     with here.session(backend=here.backend.from_backend(device)):
         sampler = here.sampler()
-        sampler.options.simulator.seed_simulator = SEED
+        simulator_options(sampler).seed_simulator = SEED
         counts = sampler.run([native(bell(), backend=device)], shots=4000).result()[0].data.meas.get_counts()
     assert 0.9 < (counts["00"] + counts["11"]) / 4000 < 0.999
 
@@ -208,7 +214,7 @@ def test_a_batch_on_a_fake_nighthawk(here: Classes) -> None:
     ghz.measure_all()
     with here.batch(backend=here.backend.from_backend(device)) as batch:
         sampler = here.sampler(mode=batch)
-        sampler.options.simulator.seed_simulator = SEED
+        simulator_options(sampler).seed_simulator = SEED
         jobs = [sampler.run([native(ghz, backend=device)], shots=2000) for _ in range(2)]
         found = [job.result()[0].data.meas.get_counts() for job in jobs]
     for counts in found:
@@ -221,7 +227,7 @@ def test_the_levels_of_resilience(here: Classes) -> None:
     for level in (0, 1):
         estimator = here.estimator(here.backend())
         estimator.options.resilience_level = level
-        estimator.options.simulator.seed_simulator = SEED
+        simulator_options(estimator).seed_simulator = SEED
         data = estimator.run([(circuit, MEAN_Z)], precision=0.02).result()[0].data
         assert abs(data.evs - exact(circuit)) < 4 * max(data.stds, 0.005)
 
@@ -237,12 +243,13 @@ def test_trex_undoes_errors_of_readout(here: Classes) -> None:
         estimator.options.resilience_level = 0
         estimator.options.resilience.measure_mitigation = mitigates
         estimator.options.twirling.enable_measure = True
-        estimator.options.simulator.seed_simulator = SEED
+        simulator_options(estimator).seed_simulator = SEED
         found[mitigates] = estimator.run([(circuit, "ZZ")], precision=0.01).result()[0].data
     assert found[False].evs < 0.88
     assert abs(found[True].evs - 1) < 3 * 0.015
 
 
+@pytest.mark.since("0.50")
 @pytest.mark.parametrize("method", ["automatic", "density_matrix"])
 def test_the_noise_of_layers(here: Classes, method: str) -> None:
     """The noise of layers takes from a value what exact density matrices say, within 3 σ, whichever method is used."""
@@ -262,6 +269,7 @@ MITIGATIONS: dict[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.mark.since("0.50")
 @pytest.mark.parametrize("name", MITIGATIONS)
 def test_mitigation_of_noise_of_layers(here: Classes, name: str) -> None:
     """Error mitigation gives a value back that noise of layers took, within 3 σ of the exact one."""
@@ -287,9 +295,9 @@ def test_an_executor(here: Classes, together: int, monkeypatch: pytest.MonkeyPat
     template, samplex = build(generate_boxing_pass_manager(enable_measures=True).run(circuit))
     program = QuantumProgram(shots=50, passthrough_data={"experiment": "bell"})
     program.append_circuit_item(circuit)
-    program.append_samplex_item(template, samplex, shape=(4, 5))
+    program.append_samplex_item(template, samplex=samplex, shape=(4, 5))
     executor = here.executor(here.backend())
-    executor.options.simulator.seed_simulator = SEED
+    simulator_options(executor).seed_simulator = SEED
     result = executor.run(program).result()
     plain, twirled = result
     assert plain["meas"].shape == (50, 2)
@@ -298,6 +306,31 @@ def test_an_executor(here: Classes, together: int, monkeypatch: pytest.MonkeyPat
     assert np.array_equal(bits[..., 0], bits[..., 1])
     assert not np.array_equal(twirled["meas"][..., 0], twirled["meas"][..., 1])
     assert result.passthrough_data == {"experiment": "bell"}
+
+
+def test_an_executor_with_noise_of_layers(here: Classes) -> None:
+    """A box whose tag has noise flips its qubits as often as the rates of X and Y say, within 5 σ."""
+    circuit = QuantumCircuit(2)
+    circuit.cz(0, 1)
+    circuit.measure_all()
+    manager = generate_boxing_pass_manager(enable_gates=True, enable_measures=False, add_tags="unique_box")
+    boxed = manager.run(circuit)
+    template, samplex = build(boxed)
+    program = QuantumProgram(shots=100)
+    program.append_samplex_item(template, samplex=samplex, shape=(100,))
+    noise = PauliLindbladMap.from_list([("IX", 0.1), ("IY", 0.05), ("ZI", 0.3), ("XI", 0.02)])
+    box = next(each for each in boxed.data if each.name == "box")
+    executor = here.executor(here.backend())
+    options = simulator_options(executor)
+    options.seed_simulator, options.warn_absent = SEED, False
+    if EXPERIMENTAL:
+        options.noise_model = {next(each.ref for each in box.operation.annotations if isinstance(each, Tag)): noise}
+    else:
+        options.layer_noise_model = [(box, noise)]
+    bits = executor.run(program).result()[0]["meas"].reshape(-1, 2)
+    for qubit, rate in ((0, 0.15), (1, 0.02)):
+        chance = (1 - np.exp(-2 * rate)) / 2
+        assert abs(bits[:, qubit].mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / len(bits))
 
 
 def test_a_wide_clifford_circuit(here: Classes) -> None:
@@ -313,11 +346,12 @@ def test_a_wide_clifford_circuit(here: Classes) -> None:
     sampler = here.sampler(here.backend())
     sampler.options.twirling.enable_gates = sampler.options.twirling.enable_measure = True
     sampler.options.twirling.num_randomizations = 8
-    sampler.options.simulator.seed_simulator = SEED
+    simulator_options(sampler).seed_simulator = SEED
     counts = sampler.run([circuit], shots=400).result()[0].data.meas.get_counts()
     assert counts == {"0" * 40: 400}
 
 
+@pytest.mark.since("0.50")
 def test_dynamical_decoupling(here: Classes) -> None:
     """Decoupling pulses fill the delays of a circuit for a Heron device, and its result stays."""
     device = FakeFez()
@@ -329,7 +363,7 @@ def test_dynamical_decoupling(here: Classes) -> None:
     sampler = here.sampler(here.backend.from_backend(device))
     sampler.options.dynamical_decoupling.enable = True
     sampler.options.dynamical_decoupling.sequence_type = "XY4"
-    sampler.options.simulator.seed_simulator = SEED
+    simulator_options(sampler).seed_simulator = SEED
     job = sampler.run([native(circuit, backend=device)], shots=2000)
     assert job.inputs.items[0].circuit.count_ops()["x"] >= 4
     assert job.result()[0].data.meas.get_counts()["11"] / 2000 > 0.85
@@ -360,7 +394,7 @@ def test_a_noise_learner(here: Classes) -> None:
     terms = [(letters, [0, 1], 0.001 * rate) for letters, rate in rates.items()]
     learner = learner_class(backend)
     learner.options.num_randomizations, learner.options.shots_per_randomization = 32, 256
-    learner.options.simulator.seed_simulator = SEED
+    simulator_options(learner).seed_simulator = SEED
     learner.options.simulator.layer_noise_model = [(layer, PauliLindbladMap.from_sparse_list(terms, num_qubits=2))]
     learner.options.simulator.warn_absent = False
     (found,) = learner.run([layer]).result().to_pauli_lindblad_maps()
@@ -380,12 +414,16 @@ def test_the_runtimes_own_classes_say_what_to_write(here: Classes) -> None:
     backend = here.backend.from_backend(FakeFez())
     program = QuantumProgram(shots=10)
     program.append_circuit_item(native(bell()))
+    options = {"experimental": {"local_mode": True}} if EXPERIMENTAL else None
     with pytest.raises(NotSupported, match=r"qsim_ex_provider\.runtime import Executor"):
-        qiskit_ibm_runtime.Executor(backend).run(program).result()
+        qiskit_ibm_runtime.Executor(backend, options).run(program).result()
+    if EXPERIMENTAL:
+        return  # whose executor asks no session
     inside = qiskit_ibm_runtime.Executor(runtime.Session(backend)).run(program).result()
     assert inside[0]["meas"].shape == (10, 2)
 
 
+@pytest.mark.since("0.50")
 def test_randomizations_are_translated_and_planned_once(here: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty randomizations in three bases of measurement are one translation and one batch; layers have noise."""
     from qsim_ex import Simulator
@@ -408,6 +446,7 @@ def test_randomizations_are_translated_and_planned_once(here: Classes, monkeypat
     assert len(translations) == 1
 
 
+@pytest.mark.since("0.50")
 def test_the_page_on_executor_jobs(here: Classes) -> None:  # noqa: ARG001  (which counts calls of Aer)
     """The code of the page on IBM's executor runs as it stands."""
     from tools.pages.snippets import blocks
@@ -419,6 +458,7 @@ def test_the_page_on_executor_jobs(here: Classes) -> None:  # noqa: ARG001  (whi
     assert names["values"][True].evs == pytest.approx(1, abs=5 * names["values"][True].stds)
 
 
+@pytest.mark.since("0.50")
 def test_the_notebook_on_error_mitigation(here: Classes, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """The cells of the notebook run, whose checks say that PEC recovers what noise took."""
     import nbformat
