@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
 from qsim_ex.later import later
-from qsim_ex.placement.bits import few_distinct, integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.index_bits import few_distinct, integers, unpack, words
 from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
 

@@ -30,7 +30,7 @@ from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.later import later
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
-from qsim_ex.planning.cancellation import cancelled_by
+from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.log import log_run, log_state
@@ -144,20 +144,18 @@ class Simulator:
         their density matrix, unless it is given. readout: readout errors of measured bits, see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
-        options = self.options
         _require_circuit(circuit)
         if observables:
             require_sums(observables)
         bound = own_bindings(circuit) if bindings is None else bindings
         bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
         readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
-        call = BatchCall(
-            self._assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout
-        )
+        asked = shots, seeds, observables, trajectories, cancel, readout
+        call = BatchCall(self._assigner, self.options, circuit, bound, *asked)
         several = launcher.LAUNCHED or connection.CONNECTED.is_set()
-        turn = connection.in_turn(options.processes) if several else nullcontext()
+        turn = connection.in_turn(self.options.processes) if several else nullcontext()
         with nullcontext() if cancel is None else cancelled_by(cancel), turn:
-            shared = not isinstance(options.processes, str) and spread.shared_out(call)
+            shared = not isinstance(self.options.processes, str) and spread.shared_out(call)
             result = spread.run_shared(call) if shared else run_by_method(call)
         if LOGGER.isEnabledFor(logging.INFO):
             log_run(circuit, result)
@@ -196,11 +194,10 @@ class Simulator:
         num_wires: the circuit's by default. initial: a basis value or amplitudes in place of |0…0>.
         The caller owns the state vector: ``with simulator.state(circuit) as state:`` frees its memory at the end.
         """
-        if not LOGGER.isEnabledFor(logging.INFO):
-            return self._state(circuit, num_wires, initial, cancel)
         began = perf_counter()
         state = self._state(circuit, num_wires, initial, cancel)
-        log_state(circuit, state, perf_counter() - began)
+        if LOGGER.isEnabledFor(logging.INFO):
+            log_state(circuit, state, perf_counter() - began)
         return state
 
     def _state(

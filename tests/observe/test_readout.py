@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from qsim_ex import errors
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.observe.readout import apply_readout
-from qsim_ex.placement.bits import unpack
+from qsim_ex.placement.index_bits import unpack
 
 SHOTS = 200_000
 ONE = np.array([[0.9, 0.1], [0.25, 0.75]])

@@ -18,8 +18,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, pattern
 from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning import compiled
-from qsim_ex.planning.cancellation import cancelled_by, check_cancelled
-from qsim_ex.planning.compiled import MOST_WIRES
+from qsim_ex.planning.compiled import MOST_WIRES, cancelled_by, check_cancelled
 from qsim_ex.planning.planner import compiled_plan, make_plan
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels

@@ -182,7 +182,7 @@ def test_states_wider_than_a_tile_are_those_of_the_general_way(wires: int) -> No
 
 def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A narrow circuit with chance is neither cut into segments nor planned."""
-    monkeypatch.setattr("qsim_ex.program.levels.OpenLevel.segment", None)
+    monkeypatch.setattr("qsim_ex.program.division.OpenLevel.segment", None)
     monkeypatch.setattr("qsim_ex.run.machine.plans_of", None)
     builder = CircuitBuilder(1, 1)
     for _ in range(50):

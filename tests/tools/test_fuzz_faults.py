@@ -27,12 +27,12 @@ from qsim_ex.placement import index_bits, migrated
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.planning.written_numbers import Combinations, Complex, Numbers, WrittenNumbers
-from qsim_ex.program import divide, final_measurements, live, parts, separate
+from qsim_ex.program import divide, division, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
-from qsim_ex.run.work import BatchInputs
+from qsim_ex.run.request import BatchInputs
 from qsim_ex.steps import Layout, Plan, Sweep
 from qsim_ex.steps.algebra import inverse
 from qsim_ex.steps.step import Item
@@ -247,7 +247,7 @@ def overtaking(patch: pytest.MonkeyPatch) -> None:
 def wrong_seed(patch: pytest.MonkeyPatch) -> None:
     """All bindings draw the random numbers of the first one."""
     right = sampling.uniforms_of
-    instead(patch, right, lambda seeds, *rest: right([seeds[0]] * len(seeds), *rest))
+    instead(patch, right, lambda seeds, *rest, **named: right([seeds[0]] * len(seeds), *rest, **named))
 
 
 def one_draw_for_all(patch: pytest.MonkeyPatch) -> None:
@@ -329,7 +329,7 @@ def begun_again_as_0(patch: pytest.MonkeyPatch) -> None:
 
 def equal_rounds(patch: pytest.MonkeyPatch) -> None:
     """Every round of a loop has the random numbers of the first one."""
-    from qsim_ex.run.work import BatchInputs
+    from qsim_ex.run.request import BatchInputs
 
     patch.setattr(BatchInputs, "_in_round", lambda _inputs, key: key)
 
@@ -357,7 +357,7 @@ def divided_anew(patch: pytest.MonkeyPatch) -> None:
 def overwritten_and_misread(patch: pytest.MonkeyPatch) -> None:
     """A bit that a store overwrites is misread at the end, as if it still were what was measured."""
     divided_anew(patch)
-    instead(patch, final_measurements.misread_with, lambda _clbits, _group_of: iter(()))
+    instead(patch, division.misread_with, lambda _clbits, _group_of: iter(()))
 
 
 def group_read_again(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tools.house.sources import ENGINE, Finding, Rule, Source
 TABLE = f"{ENGINE}precision/"
 
 NAMED: Mapping[str, str] = {
-    f"{ENGINE}circuit/phases.py": "splits a turn into a part that is exact in float32",
+    f"{ENGINE}circuit/rotations.py": "splits a turn into a part that is exact in float32",
     f"{ENGINE}circuit/quarters.py": "splits an eighth turn into a part that is exact in float32",
     "qsim_ex_cirq/density_matrix.py": "complex64 is the default of Cirq's simulators",
     "qsim_ex_cirq/simulator.py": "complex64 is the default of Cirq's simulator",

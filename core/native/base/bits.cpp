@@ -1,4 +1,4 @@
-// Bits of many numbers: qsim_ex.placement.bits.
+// Bits of many numbers: qsim_ex.placement.index_bits.
 
 #include <bit>
 

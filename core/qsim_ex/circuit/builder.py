@@ -30,8 +30,6 @@ from qsim_ex.circuit.ops import (
     Reset,
     Save,
     SetState,
-    mask_of,
-    pattern,
 )
 from qsim_ex.circuit.placed_gate import PlacedGate, placed_gate, unknown
 from qsim_ex.errors import InvalidInput, ParameterError, WireError
@@ -188,41 +186,6 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
             size += row.size
         operands.size = size
 
-    def pauli_rotation(
-        self,
-        angle: float,
-        paulis: str,
-        wires: Sequence[int],
-        *,
-        controls: Sequence[int] = (),
-        control_values: int | None = None,
-    ) -> Self:
-        """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
-
-        It is one read of a parity between basis changes (Nielsen and Chuang, section 4.7.3). Controls act on the
-        parity's phases alone, since the basis changes cancel where the controls do not hold.
-        """
-        check.paulis(paulis, wires)
-        self._check_finite((angle,), "pauli_rotation")
-        acting = [(p, w) for p, w in zip(paulis, wires, strict=True) if p != "I"]
-        check.wires((*wires, *controls), self.num_qubits, "pauli_rotation")
-        for p, w in acting:
-            if p == "Y":
-                self.gate("sdg", [w])
-            if p != "Z":
-                self.gate("h", [w])
-        entries = np.exp(np.array([-0.5j, 0.5j]) * angle)
-        reads = (mask_of(tuple(w for _, w in acting)),) if acting else ()
-        if not acting:
-            entries = entries[:1]
-        self._append_parametric_parity(entries, reads, controls, control_values)
-        for p, w in acting:
-            if p != "Z":
-                self.gate("h", [w])
-            if p == "Y":
-                self.gate("s", [w])
-        return self
-
     def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> Self:
         """Append the basis permutation that moves value x of `wires` to ``indices[x]``."""
         numbers = check.wires(wires, self.num_qubits, "permutation")
@@ -296,17 +259,6 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
         if self._open:
             self._check_closed()
         return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), self._operands.operands())
-
-    def _append_parametric_parity(
-        self,
-        entries: NDArray[np.complex128],
-        reads: tuple[int, ...],
-        controls: Sequence[int],
-        control_values: int | None,
-    ) -> None:
-        offset = self._operands.literal(entries)
-        when = self._when(controls, control_values)
-        self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
 
     def _are_finite(self, parameters: Sequence[Sequence[float]]) -> bool:
         """Return whether all parameters of some gates are finite; raises TypeError if one is no number."""

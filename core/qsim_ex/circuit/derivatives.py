@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.phases import Angles, Entry, phases
+from qsim_ex.circuit.rotations import Angles, Entry, phases
 
 Matrix = Callable[..., Sequence[Entry]]
 Derivative = Callable[..., Sequence[Sequence[Entry]]]

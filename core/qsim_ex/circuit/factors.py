@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from qsim_ex.circuit.gate import Factor
-from qsim_ex.circuit.phases import Angles
+from qsim_ex.circuit.rotations import Angles
 
 
 def turned(axis: str) -> Callable[..., tuple[Factor, ...]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.cirq_gates import CirqGates
 from qsim_ex.circuit.derivatives import Derivative
 from qsim_ex.circuit.ops import Pattern
-from qsim_ex.circuit.phases import Angles, Entry
+from qsim_ex.circuit.rotations import Angles, Entry
 
 Entries = Sequence[Entry]
 """The entries of a matrix, flat in C order: each a number, or an array of one for each set of parameters."""

@@ -31,7 +31,7 @@ from qsim_ex.circuit.cirq_gates import Attributes, CirqGates, OnePower, OneShift
 from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_power, usual
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
-from qsim_ex.circuit.phases import phases
+from qsim_ex.circuit.rotations import phases
 
 _i = 1j
 _r = float(np.sqrt(0.5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from qsim_ex.circuit import check, many
 from qsim_ex.circuit.known_channels import checked_kraus, kind_of
 from qsim_ex.circuit.matrices import UnitaryMatrix, kept_pattern, kept_wires
 from qsim_ex.circuit.operands import OperandBuilder
-from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Instruction, Op, Pattern, When, mask_of
+from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Instruction, Op, Pattern, When, mask_of, pattern
 from qsim_ex.errors import MatrixError
 
 _wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again
@@ -36,6 +36,13 @@ class MatrixBuilder:
     _checked: dict[tuple[int, int, float | None], tuple[NDArray[np.complex128], tuple[int, bytes], ArrayLike]]
     # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
     _repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]]
+
+    if TYPE_CHECKING:  # the builder's
+
+        def gate(self, name: str, wires: Sequence[int], *parameters: float) -> Self:
+            """Append a gate of the table."""
+
+        def _check_finite(self, parameters: tuple[float, ...], name: str) -> None: ...
 
     def unitary(
         self,
@@ -155,6 +162,41 @@ class MatrixBuilder:
             self._repeated[repeats] = kraus, self._instructions[-1]
         return self
 
+    def pauli_rotation(
+        self,
+        angle: float,
+        paulis: str,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
+
+        It is one read of a parity between basis changes (Nielsen and Chuang, section 4.7.3). Controls act on the
+        parity's phases alone, since the basis changes cancel where the controls do not hold.
+        """
+        check.paulis(paulis, wires)
+        self._check_finite((angle,), "pauli_rotation")
+        acting = [(p, w) for p, w in zip(paulis, wires, strict=True) if p != "I"]
+        check.wires((*wires, *controls), self.num_qubits, "pauli_rotation")
+        for p, w in acting:
+            if p == "Y":
+                self.gate("sdg", [w])
+            if p != "Z":
+                self.gate("h", [w])
+        entries = np.exp(np.array([-0.5j, 0.5j]) * angle)
+        reads = (mask_of(tuple(w for _, w in acting)),) if acting else ()
+        if not acting:
+            entries = entries[:1]
+        self._append_parametric_parity(entries, reads, controls, control_values)
+        for p, w in acting:
+            if p != "Z":
+                self.gate("h", [w])
+            if p == "Y":
+                self.gate("s", [w])
+        return self
+
     def _when(self, controls: Sequence[int], control_values: int | None) -> When:
         if not controls:
             return ALWAYS
@@ -173,6 +215,17 @@ class MatrixBuilder:
             self._instructions.append(Op((), reads, when, of, offset, name))
         else:
             self._instructions.append(Op(mixes, (), when, matrix.pattern, offset, name))
+
+    def _append_parametric_parity(
+        self,
+        entries: NDArray[np.complex128],
+        reads: tuple[int, ...],
+        controls: Sequence[int],
+        control_values: int | None,
+    ) -> None:
+        offset = self._operands.literal(entries)
+        when = self._when(controls, control_values)
+        self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
 
     def _append_literal(
         self,

@@ -92,7 +92,10 @@ def placed_gate(
         raise WireError(
             f"gate {name!r}: expected {row.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
         )
-    numbers = check.wires((*wires, *controls), num_qubits, name)
+    numbers = (*wires, *controls)
+    plain = {int}.issuperset(map(type, numbers)) and len({*numbers}) == len(numbers)
+    if not (plain and all(map(range(num_qubits).__contains__, numbers))):  # NumPy's integers become Python's
+        numbers = check.wires(numbers, num_qubits, name)
     if not (controls or whole):
         return on_arguments(row).on(numbers)
     return _placed(row, numbers[: row.qubits], numbers[row.qubits :], control_values, whole)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qsim_ex.circuit.phases import Angles, Complex, Entry, phases
+from qsim_ex.circuit.rotations import Angles, Complex, Entry, phases
 
 _R = float(np.sqrt(0.5))
 

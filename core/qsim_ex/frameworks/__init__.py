@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
-    from qsim_ex.kernels.cpu.shots import tallied
     from qsim_ex.later import later
+    from qsim_ex.observe.sampling import tallied
     from qsim_ex.observe.seeding import (
         derived_seeds,
         fresh_job_seed,
@@ -150,7 +150,7 @@ _HOMES = {
     "submitted_in_turn": "qsim_ex.comm.turns",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
-    "tallied": "qsim_ex.kernels.cpu.shots",
+    "tallied": "qsim_ex.observe.sampling",
     "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",

@@ -3,7 +3,7 @@
 Shot k owns one number u_k in [0, 1). It is the basis value v with CDF(v − 1) ≤ u_k·norm < CDF(v), where the CDF
 runs over the values in increasing order (the highest wire first), never in the order of memory. The CDF is never
 computed as a whole: the highest wires are drawn from their marginal, and the other wires are read only where shots
-fall, so memory is read about once for any number of shots.
+fall, so memory is read about once for any number of shots. What is counted one by one is native (kernels/shots.cpp).
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.errors import StateError
 from qsim_ex.kernels import host
-from qsim_ex.kernels.cpu import pool, shots
+from qsim_ex.kernels.cpu import pool
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
+Seeds = NDArray[np.uint64]
+
+STEP = 4
+"""Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
 
 MOST_THREADS = 16
 """The most threads that work on the shots of one state if the options give no number."""
@@ -38,9 +43,21 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
     return row
 
 
-def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
-    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
-    return shots.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
+def uniforms_of(
+    seeds: Sequence[int] | Seeds, keys: int | Seeds, count: int, threads: int = 1, first: int = 0
+) -> Floats:
+    """Return the numbers of generators with keys (seed, key), float64 [seeds, count]; computed on `threads` threads.
+
+    They are those of NumPy's Philox (core/native/base/philox.cpp), without an object for each key. keys: one for all
+    seeds, or one for each. first: the number of the first one, a multiple of `STEP`.
+    """
+    out = np.empty((len(seeds), count), dtype=np.float64)
+    if out.size:
+        seeded = np.ascontiguousarray(seeds, dtype=np.uint64)
+        keyed = np.ascontiguousarray(np.broadcast_to(np.asarray(keys, dtype=np.uint64), seeded.shape))
+        given = address(seeded), address(keyed), first // STEP, address(out), count
+        pool.in_ranges(function("philox_fill"), *given, size=len(seeded), each=2 * count, threads=threads)
+    return out
 
 
 def threads_for(wanted: int | None) -> int:
@@ -70,13 +87,13 @@ def _ascending(numbers: Floats, threads: int) -> Values:
     numbers = np.ascontiguousarray(numbers)
     parts = min(threads, len(numbers) // thresholds.now.sorted_shots, 256)
     if parts < 2:
-        return shots.ascending(numbers)
+        return ascending(numbers)
     part_of = (numbers * parts).astype(np.uint8)
     orders: dict[int, Values] = {}
 
     def sort(part: int) -> None:
         mine = np.flatnonzero(part_of == part)
-        orders[part] = mine[shots.ascending(numbers[mine])]
+        orders[part] = mine[ascending(numbers[mine])]
 
     pool.share(sort, parts, threads)
     return np.concatenate([orders[part] for part in range(parts)])
@@ -101,13 +118,13 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
 
 def choose_on(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
     """Return where targets fall on the running sum of weights, and how far they reach into that weight."""
-    ends = shots.running_sums(np.ascontiguousarray(weights))
+    ends = running_sums(np.ascontiguousarray(weights))
     targets = np.ascontiguousarray(targets)
     found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
 
     def choose(part: int) -> None:
         here = slice(part * thresholds.now.sorted_shots, (part + 1) * thresholds.now.sorted_shots)
-        shots.choose(ends, targets[here], found[here], rest[here])
+        choose_ascending(ends, targets[here], found[here], rest[here])
 
     pool.share(choose, -(-len(targets) // thresholds.now.sorted_shots), threads)
     return found, rest
@@ -214,3 +231,37 @@ def norm_of(weights: Floats) -> float:
             f"a state whose squared norm is {norm} cannot be measured or sampled; set normalised amplitudes first."
         )
     return norm
+
+
+def ascending(numbers: Floats) -> Values:
+    """Return the order in which numbers in [0, 1) ascend by their first 32 bits; equal ones stay in order."""
+    order = np.empty(len(numbers), dtype=np.int64)
+    function("shots_ascending")(address(numbers), len(numbers), address(order))
+    return order
+
+
+def running_sums(weights: Floats) -> Floats:
+    """Return where each running sum of weights ends, added up one after the other."""
+    ends = np.empty(len(weights), dtype=np.float64)
+    function("shots_running_sums")(address(weights), len(weights), address(ends))
+    return ends
+
+
+def choose_ascending(ends: Floats, targets: Floats, found: Values, rest: Floats) -> None:
+    """Write where targets fall on running sums, and how far they reach into that weight; fastest if they ascend.
+
+    A target beyond the last sum, where rounding has led it, falls on the last weight.
+    """
+    given = address(ends), len(ends), address(targets), len(targets), address(found), address(rest)
+    function("shots_choose")(*given)
+
+
+def tallied(values: Values) -> dict[int, int]:
+    """Return how often each value comes; the first to come is first."""
+    values = np.ascontiguousarray(values, dtype=np.int64)
+    distinct, counts = np.empty((2, len(values)), dtype=np.int64)
+    tally = unchecked("shots_count")
+    count = tally(address(values), len(values), address(distinct), address(counts))
+    if count == REFUSED:
+        raise refusal(tally)
+    return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))

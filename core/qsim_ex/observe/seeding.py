@@ -75,6 +75,18 @@ def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
     return known
 
 
+def given_seeds(seeds: object, count: int, options: Options) -> tuple[int, ...] | None:
+    """Return a seed for each binding, given or made of one; None if neither the call nor the options have one."""
+    if seeds is None:
+        seeds = options.seed
+    return None if seeds is None else seeds_of(seeds, count, "bindings")
+
+
+def fresh_seeds(count: int) -> tuple[int, ...]:
+    """Return seeds of bindings, made of one from the operating system."""
+    return seeds_of(fresh_seed(), count, "bindings")
+
+
 def job_seeds(base: int, count: int) -> list[int]:
     """Return the seeds of a job's circuits: the base seed for the first, derived ones below 2^63 for the others."""
     derived = (derived_seeds(base, count) >> np.uint64(1)).tolist() if count > 1 else []

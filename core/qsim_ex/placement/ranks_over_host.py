@@ -22,7 +22,6 @@ from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host, ranks_spread
-from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import narrowed
@@ -30,6 +29,7 @@ from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals

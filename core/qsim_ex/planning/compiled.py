@@ -7,6 +7,10 @@ and keeps the arrays that `planner` makes a `Plan` of.
 from __future__ import annotations
 
 import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
@@ -14,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
-from qsim_ex.errors import NotSupported, PlanError
+from qsim_ex.errors import Cancelled, NotSupported, PlanError
 from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
-from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.rules import mask_of_rules
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -250,3 +253,24 @@ def lows(num_bits: int, low: int) -> tuple[int, ...]:
     """Return the choices of the lowest bits of a new state that are tried beside those that are lowest already."""
     chance = random.Random(0)
     return tuple(sum(1 << bit for bit in chance.sample(range(num_bits), low)) for _ in range(TRIES))
+
+
+CANCEL: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+"""The event that ends planning when it is set; None for a run that cannot be cancelled."""
+
+
+@contextmanager
+def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
+    """Let an event end the planning inside this block; a finished plan is kept, an unfinished one is discarded."""
+    token = CANCEL.set(cancel)
+    try:
+        yield
+    finally:
+        CANCEL.reset(token)
+
+
+def check_cancelled() -> None:
+    """Raise `Cancelled` if the event of `cancelled_by` is set."""
+    cancel = CANCEL.get()
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("cancelled while the circuit was planned.")

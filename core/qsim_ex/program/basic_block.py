@@ -30,9 +30,8 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.program.choices import Choice, Conditioned, Reading
-from qsim_ex.program.division import Division
+from qsim_ex.program.division import BlockLevels, Division, OpenLevel
 from qsim_ex.program.gathered import Piece
-from qsim_ex.program.levels import BlockLevels, OpenLevel
 from qsim_ex.program.memory import Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, RecordWrite
 

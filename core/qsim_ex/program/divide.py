@@ -19,9 +19,7 @@ from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.control_flow import ControlFlowNodes
-from qsim_ex.program.division import Division, Given
-from qsim_ex.program.final_measurements import moved_to_the_end
-from qsim_ex.program.levels import OpenLevel
+from qsim_ex.program.division import Division, Given, OpenLevel, moved_to_the_end
 from qsim_ex.program.program import Node, Program, Segment, Work
 from qsim_ex.program.readings import Groups
 

@@ -1,21 +1,144 @@
-"""What the basic blocks of a program share while a circuit is divided."""
+"""What the basic blocks of a program share while a circuit is divided: its measurements at the end, levels and memory.
+
+Final measurements are those that can be moved to the end of a circuit, where all shots of a state are drawn at once.
+The levels of a basic block are its work up to each branch point, and the level that each wire has reached.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
 
-from qsim_ex.circuit.ops import Op, Permutation, Save, title_of
-from qsim_ex.circuit.structure import Structure
+from qsim_ex.circuit.control import Store
+from qsim_ex.circuit.instruction import StateNode
+from qsim_ex.circuit.ops import Begin, Instruction, Measure, Op, Permutation, Save, mask_of, title_of, wires_of
+from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.choices import Choice
-from qsim_ex.program.levels import OpenLevel
+from qsim_ex.program.choices import Choice, Reading
+from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import ClassicalMemory, Column
-from qsim_ex.program.program import RandomInstruction
+from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
 
 Given = tuple[tuple[int, int], ...]
 """Classical bits that are known, each with the branch point of the whole circuit after which it is."""
+
+Group = tuple[int, ...]
+
+
+def moved_to_the_end(
+    instructions: Sequence[Instruction], acted: Sequence[int], observed: bool, group_of: Mapping[int, Group]
+) -> list[int]:
+    """Return for each measurement the mask of wires whose measurement there can be moved to the end; else anything.
+
+    An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
+
+    acted: the mask of each instruction's wires. observed: see `program_of`. group_of: the group of each bit with a
+        readout error; all bits of one are read together.
+    """
+    first = next((place for place, one in enumerate(instructions) if type(one) is Measure), len(instructions))
+    later, found = 0, [0] * first
+    needed: set[int] = set()  # bits that are read before they are written again, or misread before a store writes one
+    for place in range(len(instructions) - 1, first - 1, -1):
+        instruction = instructions[place]
+        found.append(~later)
+        match instruction:
+            case Measure(measured, clbits, kept):
+                if kept:
+                    found[-1] = 0
+                elif needed:
+                    found[-1] &= ~mask_of(tuple([w for w, c in zip(measured, clbits, strict=True) if c in needed]))
+                needed.difference_update(clbits)
+                later |= instruction.mixed_wires
+            case Begin():
+                pass
+            case Save():
+                later = -1  # the saved state is the one after the measurement
+            case Store():
+                needed.difference_update(instruction.written_bits)
+                needed.update(misread_with(instruction.written_bits, group_of), instruction.read_bits)
+            case _:
+                later |= acted[place] if observed else instruction.mixed_wires
+                if read := instruction.read_bits:
+                    needed.update(read, misread_with(read, group_of))
+    found[first:] = reversed(found[first:])
+    return found
+
+
+def misread_with(clbits: Iterable[int], group_of: Mapping[int, Group]) -> Iterator[int]:
+    """Yield those of some bits that are misread, and all others that are misread with them."""
+    for clbit in clbits:
+        yield from group_of.get(clbit, ())
+
+
+@dataclass(slots=True)
+class OpenLevel:
+    """The work up to a branch point, what is chosen, read and assigned there, or another node."""
+
+    work: list[Piece] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    assignments: list[ColumnWrite] = field(default_factory=list)
+    end: StateNode | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens, since the wires of other parts pass branch points here."""
+        return not (self.work or self.choices or self.readings or self.assignments) and self.end is None
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield the node after the work."""
+        if self.choices or self.readings or self.assignments:
+            yield BranchPoint(tuple(self.choices), tuple(self.readings), tuple(self.assignments))
+        if self.end is not None:
+            yield self.end
+
+    def segment(self) -> Segment:
+        """Return the work as a segment with operands of its own."""
+        return segment_from(self.work)
+
+    def plain(self) -> Segment:
+        """Return work that has no choices among it as a segment whose operands are the circuit's."""
+        return Segment(straight_work(cast(list[Work], self.work)))
+
+
+class BlockLevels:
+    """The levels of a block.
+
+    every: those that are open. lowest: that after the last node on all wires. single: whether there is one level.
+    """
+
+    def __init__(self) -> None:
+        self.every = [OpenLevel()]
+        self.lowest = 0
+        self.single = True
+        self._of: dict[int, int] = {}
+
+    def reached(self, wires: int) -> int:
+        """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
+        if self.single:
+            return 0
+        if not wires:
+            return max(self._of.values(), default=self.lowest)
+        return max([self._of.get(wire, self.lowest) for wire in wires_of(wires)])
+
+    def at(self, level: int, wires: int) -> OpenLevel:
+        """Return a level, and raise some wires to it."""
+        while len(self.every) <= level:
+            self.every.append(OpenLevel())
+            self.single = False
+        if level:
+            for wire in wires_of(wires):
+                self._of[wire] = level
+        return self.every[level]
+
+    def close(self, level: int, node: StateNode) -> None:
+        """Put a node after the work of a level, and all that follows after it."""
+        self.at(level, 0).end = node
+        self._of.clear()
+        self.lowest, self.single = level + 1, False
 
 
 class Division:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import Conditional, Measure, Reset, Save
-from qsim_ex.program.final_measurements import moved_to_the_end
+from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.simplified import Placed
 

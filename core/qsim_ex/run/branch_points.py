@@ -25,7 +25,7 @@ from qsim_ex.program.choices import Choice, Reading, value_of
 from qsim_ex.program.kraus import Kraus, density_of, strings_of
 from qsim_ex.program.program import BranchPoint
 from qsim_ex.run.branches import Branches, uniforms
-from qsim_ex.run.work import BatchInputs
+from qsim_ex.run.request import BatchInputs
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

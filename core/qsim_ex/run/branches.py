@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.shots import uniforms as uniforms_of
+from qsim_ex.observe.sampling import uniforms_of
 from qsim_ex.program.choices import Choice
 from qsim_ex.program.kraus import Kraus
 from qsim_ex.program.program import Program
-from qsim_ex.run.work import BatchInputs
+from qsim_ex.run.request import BatchInputs
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]

@@ -22,11 +22,10 @@ from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import NormCheck
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.bits import pack
+from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, uniforms
-from qsim_ex.run.request import Request
-from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 
 if TYPE_CHECKING:
     from qsim_ex.deployment import rooms

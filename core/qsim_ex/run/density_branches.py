@@ -25,7 +25,7 @@ from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling, seeding
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.bits import pack
+from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
@@ -35,10 +35,10 @@ from qsim_ex.run.density_circuit import certain, doubled_for
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, seeds_of, without_idle_wires
+from qsim_ex.run.pipeline import BatchCall, PlannedRun
+from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
 from qsim_ex.run.saved_values import SavedRows, classical_memory
 from qsim_ex.run.traversal import ExecutionContext
-from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.run.worker import PLANS
 
 _MANY = 1 << 20
@@ -175,8 +175,7 @@ def run_branches(call: BatchCall) -> BatchResult:
     gates = sum(plan.num_gates for plan in machine.plans)
     collector = BranchCollector.empty(circuit, program, request, bound.count, where, options, machine.plans)
     collector.num_wires = made.num_wires
-    seeds = seeds_of(call.seeds, bound.count, options)
-    seeds = seeds or seeding.seeds_of(seeding.fresh_seed(), bound.count, "bindings")
+    seeds = seeding.given_seeds(call.seeds, bound.count, options) or seeding.fresh_seeds(bound.count)
     planned = perf_counter()
     with Ticker(call.cancel, options.progress, options.watch, work_of(made.size, gates, bound.count)) as ticker:
         worker = BranchWorker(run, machine, collector, ticker)

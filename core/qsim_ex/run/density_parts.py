@@ -26,7 +26,7 @@ from qsim_ex.observe.readout import apply_readout
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult
 from qsim_ex.run.over_ranks import with_agreed_seeds
-from qsim_ex.run.pipeline import BatchCall, seeds_of
+from qsim_ex.run.pipeline import BatchCall
 
 Floats = NDArray[np.float64]
 Run = Callable[[BatchCall], BatchResult]
@@ -54,8 +54,8 @@ def run_parts(call: BatchCall, separation: Separation, final: Sequence[dict[int,
     final: for each part, its wire that holds each of its classical bits at the end. run: runs one part.
     """
     call = with_agreed_seeds(call, max(2 * len(part.wires) for part in separation.parts))  # all draw the same
-    known = seeds_of(call.seeds, call.bound.count, call.options)
-    seeds = known or seeding.seeds_of(seeding.fresh_seed(), call.bound.count, "bindings")
+    known = seeding.given_seeds(call.seeds, call.bound.count, call.options)
+    seeds = known or seeding.fresh_seeds(call.bound.count)
     strings = _strings(call.observables, separation)
     results = []
     for number, part in enumerate(separation.parts):

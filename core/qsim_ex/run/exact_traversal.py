@@ -29,9 +29,9 @@ from qsim_ex.run.branches import Branches
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.request import BatchInputs, WorkUnit
 from qsim_ex.run.summed_branches import pairs_of, summed_branches
 from qsim_ex.run.traversal import ExecutionContext
-from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]

@@ -35,8 +35,8 @@ from qsim_ex.observe import expectation
 from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import Batch, BatchDevice, rows_at_once
-from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.precision import AmplitudeDtype, PrecisionName
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps.layout import Layout

@@ -22,15 +22,16 @@ from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import seeding
 from qsim_ex.observe.joint import JointDraw, ProbabilityTable, Run, runs_of
 from qsim_ex.observe.readout import apply_readout
-from qsim_ex.placement.bits import pack
+from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.outcome import means, provenance_of
 from qsim_ex.run.part_states import PartAnswers, PartsCollector
 from qsim_ex.run.part_values import PartValues
-from qsim_ex.run.pipeline import BatchCall, Inputs, planned_run, seeds_of, traverse
+from qsim_ex.run.pipeline import BatchCall, Inputs, planned_run
 from qsim_ex.run.request import Request
+from qsim_ex.run.worker import traverse
 
 
 def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
@@ -44,7 +45,7 @@ def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
     )
     request = call.checked(united, separation.measures)
     count = call.bound.count
-    seeds = seeds_of(call.seeds, count, call.options) or seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
+    seeds = seeding.given_seeds(call.seeds, count, call.options) or seeding.fresh_seeds(count)
     run = _JointRun(call, separation, programs, request, seeds)
     run.everything()
     packed = run.answers.packed

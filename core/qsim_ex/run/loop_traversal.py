@@ -25,8 +25,8 @@ from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
+from qsim_ex.run.request import BatchInputs, WorkUnit
 from qsim_ex.run.traversal import ExecutionContext
-from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]

@@ -16,7 +16,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.part_values import PartValues
-from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.request import BatchInputs, WorkUnit
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -28,30 +27,26 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
-from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
 from qsim_ex.observe import seeding
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.program.divide import groups_of, program_of
-from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
-from qsim_ex.run.collector import Collector, Collects
-from qsim_ex.run.methods.method import ProgramWay, RunMethod, RunsUnits, SimulatesStates, loaded
+from qsim_ex.run.collector import Collector
+from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.request import Request, checked_request
-from qsim_ex.run.worker import PLANS, WorkQueue
+from qsim_ex.run.request import Request, checked_request, without_idle_wires
+from qsim_ex.run.worker import machines_of, traverse
 from qsim_ex.run.written_out import FACT, Where, Written, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.comm.agreed import Asking
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
-    from qsim_ex.placement.deployment import Deployment
     from qsim_ex.program.separation import How, SeparatePart, Separation
     from qsim_ex.run import checkpointed, over_ranks, shares
 else:
@@ -198,26 +193,18 @@ def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchRes
     """Run a circuit, or what is left of it without idle wires, as one part."""
     began, circuit, bound = perf_counter(), call.circuit, call.bound
     observed = bool(call.observables)
-    if separation is None:
-        program = program_of(circuit.structure, observed, 0, call.groups)
-    else:
-        program = separation.parts[0].program(observed)
+    part = None if separation is None else separation.parts[0]
+    program = program_of(circuit.structure, observed, 0, call.groups) if part is None else part.program(observed)
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    ask = partial(asked_by, call, circuit, bound)
-    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories, ask)
-    part = None if separation is None else separation.parts[0]
+    states = bound.count * request.trajectories
+    wheres = call.assigner.many(circuit.num_qubits, states, lambda: over_ranks.asked_of(call, circuit, bound))
     inputs = Inputs(separation, circuit, program, bound, request, wheres, began, part)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
     with together.in_step(ranks):
         return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[0].heard))
-
-
-def asked_by(call: BatchCall, circuit: Circuit, bound: Bindings) -> Asking:
-    """Return what tells the others what a call asks for, if its states are divided over processes."""
-    return over_ranks.asked_of(call, circuit, bound)
 
 
 def _simulated(call: BatchCall, inputs: Inputs, asked_seeds: object) -> BatchResult:
@@ -274,7 +261,9 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
     planned = perf_counter()
     work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
-        share = None if call.ranks is None else _share(call.ranks, run)
+        share = None
+        if call.ranks is not None and run.program.branches:  # each process runs some of the trajectories
+            share = shares.trajectories_of(call.ranks, run.request.trajectories)
         workers = traverse(run, collector, kept, seeds, ticker, share)
         if call.ranks is not None and share is not None:
             shares.add_up(call.ranks, collector)
@@ -287,100 +276,20 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
 
 
-def _share(ranks: Communicator, run: PlannedRun) -> tuple[int, int] | None:
-    """Return which trajectories this process runs of those that ranks share out; None if it runs all of them."""
-    return shares.trajectories_of(ranks, run.request.trajectories) if run.program.branches else None
-
-
-def without_idle_wires(
-    separation: Separation, circuit: Circuit, bound: Bindings, request: Request
-) -> tuple[Circuit, Bindings, Request]:
-    """Return a circuit without its idle wires, with its numbers and the request for it."""
-    (part,) = separation.parts
-    places = {wire: place for wire, (_, place) in separation.place.items()}
-    observables = tuple(one.without_idle(places) for one in request.observables)
-    request = replace(request, observables=observables, streams=[part.streams] * bound.count)
-    columns = part.columns
-    if columns is None:
-        return Circuit.of_structure(part.structure, circuit.operands), bound, request
-    taken = Bindings(bound.count, lambda begin, end: bound.operands(begin, end)[:, columns])
-    return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
-
-
-WAYS = ("trajectories",)
-"""The files of `run/methods/` whose ways are asked whether they suit a program with random choices."""
-
-
-def way_of(where: Sequence[tuple[object, Deployment]], program: Program, options: Options) -> ProgramWay:
-    """Return how a program's states are simulated on devices in deployments: by plans, if no other way suits."""
-    for name in WAYS if program.branches else ():
-        way: ProgramWay = loaded(name).WAY
-        if way.suits is None or all(way.suits(program, device, deployment, options) for device, deployment in where):
-            return way
-    return PLANS
-
-
-def machines_of(
-    wheres: Sequence[Assignment], program: Program, options: Options, states: int
-) -> tuple[ProgramWay, list[SimulatesStates]]:
-    """Return how a program's states are simulated, and the machines."""
-    way = way_of([(one.device, one.deployment) for one in wheres], program, options)
-    return way, [way.machine(one, program, options, states) for one in wheres]
-
-
 def own_bindings(circuit: Circuit) -> Bindings:
     """Return a circuit's own operands as one binding."""
     operands = circuit.operands
     return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
 
-def traverse(
-    run: PlannedRun,
-    collector: Collects,
-    kept: Checkpoints | None,
-    seeds: Sequence[int],
-    ticker: Ticker,
-    share: tuple[int, int] | None = None,
-) -> Sequence[RunsUnits]:
-    """Run all units of work through the program, on all machines at once.
-
-    share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
-    """
-    given = run.program, run.request, collector, ticker, kept, run.bound.count
-    tree = False
-    if run.program.branches and run.machines[0].plans:
-        tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
-    rows = max(machine.rows for machine in run.machines)
-    workers = [run.way.worker(machine, *given) for machine in run.machines]
-    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)
-    if len(workers) == 1:
-        workers[0](queue, seeds)
-    else:
-        with ThreadPoolExecutor(len(workers) - 1, thread_name_prefix="qsim-ex-batch") as pool:
-            with uninterrupted():
-                others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
-            workers[0](queue, seeds)
-            for other in others:
-                other.result()
-    ticker.finish()
-    return workers
-
-
-def seeds_of(seeds: object, count: int, options: Options) -> tuple[int, ...] | None:
-    """Return a seed for each binding, given or derived from one; None if neither the call nor the options have one."""
-    if seeds is None:
-        seeds = options.seed
-    return None if seeds is None else seeding.seeds_of(seeds, count, "bindings")
-
-
 def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, checkpoint = run.bound.count, run.options.checkpoint
     drawn = seeds if isinstance(seeds, seeding.DrawnSeeds) else None
-    known = seeds_of(seeds, count, run.options) if drawn is None else None
+    known = seeding.given_seeds(seeds, count, run.options) if drawn is None else None
 
     def fresh() -> tuple[int, ...]:
-        return tuple(drawn) if drawn else seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
+        return tuple(drawn) if drawn else seeding.fresh_seeds(count)
 
     if checkpoint is None:
         return None, known or fresh()

@@ -32,8 +32,9 @@ from qsim_ex.program.program import Node, Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
-from qsim_ex.run.pipeline import BatchCall, own_bindings, way_of
+from qsim_ex.run.pipeline import BatchCall, own_bindings
 from qsim_ex.run.plan_charts import chart_of
+from qsim_ex.run.worker import way_of
 from qsim_ex.run.written_out import Where, written_out
 from qsim_ex.steps.plan import Plan
 

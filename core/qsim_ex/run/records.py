@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.result import Records
 from qsim_ex.run.branches import Branches
-from qsim_ex.run.work import WorkUnit
+from qsim_ex.run.request import WorkUnit
 
 Numbers = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Arrays, fitting
-from qsim_ex.placement.bits import integers
+from qsim_ex.placement.index_bits import integers
 
 Numbers = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.kernels.cpu.shots import STEP
+from qsim_ex.observe.sampling import STEP
 
 if TYPE_CHECKING:
     from qsim_ex.run.collector import Collector

@@ -17,7 +17,7 @@ from qsim_ex.comm import connection
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.seats import local_options
 from qsim_ex.execution.together import in_step
-from qsim_ex.kernels.cpu.shots import STEP
+from qsim_ex.observe.sampling import STEP
 from qsim_ex.options.methods import USUAL
 from qsim_ex.result import BatchResult
 from qsim_ex.run.over_ranks import agreed_seeds, quiet

@@ -17,7 +17,7 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.work import WorkUnit
+from qsim_ex.run.request import WorkUnit
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 

@@ -17,8 +17,7 @@ from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.pipeline import PlannedRun, checkpoints_of
-from qsim_ex.run.request import Request
-from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.worker import PLANS, Worker, WorkQueue
 from qsim_ex.state.vector import StateVector
 

@@ -21,7 +21,7 @@ from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Share, Ticker
 from qsim_ex.later import later
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
@@ -29,8 +29,8 @@ from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, Roun
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
+from qsim_ex.run.request import BatchInputs, WorkUnit
 from qsim_ex.run.state_in_progress import StateInProgress, StoppedAt
-from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 

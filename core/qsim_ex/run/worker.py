@@ -1,30 +1,36 @@
-"""The queue of a run's units of work, and the workers that take units until none is left."""
+"""The queue of a run's units of work, the workers that take units until none is left, and the way that they go."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu.shots import STEP
+from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
+from qsim_ex.observe.sampling import STEP
+from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collects
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.methods.method import ProgramWay
-from qsim_ex.run.request import Request
+from qsim_ex.run.methods.method import ProgramWay, RunsUnits, SimulatesStates, loaded
+from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
-from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.deployment.assignment import Assignment
+    from qsim_ex.options import Options
+    from qsim_ex.placement.deployment import Deployment
     from qsim_ex.run import loop_traversal
+    from qsim_ex.run.pipeline import PlannedRun
 else:
     loop_traversal = later("qsim_ex.run.loop_traversal")
 
@@ -150,3 +156,56 @@ def _looped() -> type[BranchTraversal]:
 
 PLANS = ProgramWay("plans", Machine, Worker)
 """The way by plans, which any program can go."""
+
+
+WAYS = ("trajectories",)
+"""The files of `run/methods/` whose ways are asked whether they suit a program with random choices."""
+
+
+def way_of(where: Sequence[tuple[object, Deployment]], program: Program, options: Options) -> ProgramWay:
+    """Return how a program's states are simulated on devices in deployments: by plans, if no other way suits."""
+    for name in WAYS if program.branches else ():
+        way: ProgramWay = loaded(name).WAY
+        if way.suits is None or all(way.suits(program, device, deployment, options) for device, deployment in where):
+            return way
+    return PLANS
+
+
+def machines_of(
+    wheres: Sequence[Assignment], program: Program, options: Options, states: int
+) -> tuple[ProgramWay, list[SimulatesStates]]:
+    """Return how a program's states are simulated, and the machines."""
+    way = way_of([(one.device, one.deployment) for one in wheres], program, options)
+    return way, [way.machine(one, program, options, states) for one in wheres]
+
+
+def traverse(
+    run: PlannedRun,
+    collector: Collects,
+    kept: Checkpoints | None,
+    seeds: Sequence[int],
+    ticker: Ticker,
+    share: tuple[int, int] | None = None,
+) -> Sequence[RunsUnits]:
+    """Run all units of work through the program, on all machines at once.
+
+    share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
+    """
+    given = run.program, run.request, collector, ticker, kept, run.bound.count
+    tree = False
+    if run.program.branches and run.machines[0].plans:
+        tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
+    rows = max(machine.rows for machine in run.machines)
+    workers = [run.way.worker(machine, *given) for machine in run.machines]
+    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)
+    if len(workers) == 1:
+        workers[0](queue, seeds)
+    else:
+        with ThreadPoolExecutor(len(workers) - 1, thread_name_prefix="qsim-ex-batch") as pool:
+            with uninterrupted():
+                others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
+            workers[0](queue, seeds)
+            for other in others:
+                other.result()
+    ticker.finish()
+    return workers

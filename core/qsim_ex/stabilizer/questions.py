@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Begin, Channel, Conditional, Initialize, Measure, Op, Permutation, Save, SetState
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.program.final_measurements import moved_to_the_end
+from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.stabilizer.operations import Recogniser
 from qsim_ex.stabilizer.values import KEPT
 

@@ -27,7 +27,7 @@ from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch_of_one import BatchOfOne
-from qsim_ex.placement.bits import unpack
+from qsim_ex.placement.index_bits import unpack
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.state import basis
 from qsim_ex.state.vector import StateVector

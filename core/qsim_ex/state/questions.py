@@ -17,7 +17,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.observe import expectation, sampling, seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.placement.index_bits import pack, unpack
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner

@@ -28,7 +28,7 @@ from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.cancellation import cancelled_by
+from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state.amplitude_slice import AmplitudeSlice

@@ -17,7 +17,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.options.methods import METHODS, UNDER, USUAL, Method, MethodRow
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, loaded
-from qsim_ex.run.pipeline import WAYS
+from qsim_ex.run.worker import WAYS
 
 pytest.importorskip("stim")
 

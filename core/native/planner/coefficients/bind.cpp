@@ -24,7 +24,7 @@ namespace {
 using qx::Complex;
 
 constexpr double rounding = 1e-15;   // how far |phase|^2 may be from 1 by rounding alone
-constexpr int parts_of_turn = 4096;  // TURN of qsim_ex.circuit.phases, whose table of roots of unity is passed on
+constexpr int parts_of_turn = 4096;  // TURN of qsim_ex.circuit.rotations, whose table of roots of unity is passed on
 constexpr double two_pi = 6.283185307179586477;
 constexpr int at_once = 8;           // factors whose sums are looked up together
 

@@ -15,7 +15,7 @@ from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan, NativeSweep, encoded_plan, run_of
 from qsim_ex.later import later
-from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.precision import BY_DTYPE, DTYPES, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.plan_arrays import PlanArrays

@@ -15,7 +15,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.layout import Layout
 

@@ -15,11 +15,11 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.divided.visited import Visited, brought, fits, unknown_wires, visit_with
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.overlap import dot
 from qsim_ex.steps.layout import Layout
 

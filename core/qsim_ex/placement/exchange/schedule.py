@@ -20,7 +20,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import PlanError
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM

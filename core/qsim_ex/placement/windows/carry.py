@@ -10,8 +10,8 @@ import numpy as np
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import InvalidInput
-from qsim_ex.placement.bits import completed, move_bits
 from qsim_ex.placement.exchange.schedule import Part
+from qsim_ex.placement.index_bits import completed, move_bits
 from qsim_ex.steps.layout import Levels
 
 Carried = tuple[tuple[Part, Part], ...]

@@ -24,7 +24,7 @@ from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import memory_of_host
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
-from qsim_ex.placement.bits import completed, move_bits
+from qsim_ex.placement.index_bits import completed, move_bits
 from qsim_ex.precision import STORAGE, AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
 

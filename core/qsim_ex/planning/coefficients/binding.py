@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.phases import roots
+from qsim_ex.circuit.rotations import roots
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
-from qsim_ex.planning.cancellation import check_cancelled
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
 from qsim_ex.steps.compiled import NativeCoefficients
 from qsim_ex.steps.plan import Plan

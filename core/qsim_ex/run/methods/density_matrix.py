@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +25,7 @@ from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.base import NormCheck
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.bits import pack
+from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
@@ -39,13 +38,10 @@ from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
     BatchCall,
     PlannedRun,
-    asked_by,
     checkpoints_of,
-    machines_of,
-    traverse,
-    without_idle_wires,
 )
-from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
+from qsim_ex.run.worker import machines_of, traverse
 
 if TYPE_CHECKING:
     from qsim_ex.execution import together
@@ -248,7 +244,7 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
 def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:
     """Return where density matrices are computed; raises `OutOfMemory` in words of density matrices."""
     try:
-        return call.assigner.many(made.size, states, partial(asked_by, call, call.circuit, call.bound))
+        return call.assigner.many(made.size, states, lambda: over_ranks.asked_of(call, call.circuit, call.bound))
     except OutOfMemory as error:
         bits = branches = ""
         if made.bits:

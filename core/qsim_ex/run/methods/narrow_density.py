@@ -22,15 +22,14 @@ from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.cpu.narrow_density import probabilities
 from qsim_ex.observe import sampling
-from qsim_ex.placement.bits import pack
+from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.density_table import DensityTable, table_of
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, Suited
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, executed
-from qsim_ex.run.request import Request
-from qsim_ex.run.work import WorkUnit
+from qsim_ex.run.request import Request, WorkUnit
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import Plan

@@ -33,7 +33,7 @@ from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.methods.method import RunMethod, Suited
 from qsim_ex.run.outcome import means
 from qsim_ex.run.over_ranks import with_agreed_seeds
-from qsim_ex.run.pipeline import BatchCall, seeds_of
+from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import checked_request
 from qsim_ex.run.sampled_answers import SampledAnswers
 from qsim_ex.run.stim_samples import samples_of
@@ -158,7 +158,7 @@ def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = Non
     count = call.bound.count
     answers = SampledAnswers.empty(call, request, saves)
     circuits = _translations(call) if made is None else made
-    seeds = seeds_of(call.seeds, count, options) or seeding.seeds_of(seeding.fresh_seed(), count, "bindings")
+    seeds = seeding.given_seeds(call.seeds, count, options) or seeding.fresh_seeds(count)
     total = request.trajectories if request.shots is None else request.shots
     planned = perf_counter()
     with Ticker(call.cancel, options.progress, options.watch) as ticker:

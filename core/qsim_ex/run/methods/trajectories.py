@@ -22,9 +22,9 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu.shots import STEP
 from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
 from qsim_ex.kernels.cpu.trajectories import run as run_parts
+from qsim_ex.observe.sampling import STEP
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
@@ -35,8 +35,7 @@ from qsim_ex.run import trajectory_tables as tables
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collects
 from qsim_ex.run.methods.method import ProgramWay
-from qsim_ex.run.request import Request
-from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan

@@ -17,7 +17,7 @@ from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling, seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch
-from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.placement.index_bits import pack, unpack
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis

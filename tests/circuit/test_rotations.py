@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.circuit.phases import TURN, phases
+from qsim_ex.circuit.rotations import TURN, phases
 
 
 @pytest.mark.parametrize("largest", [1e-9, 1.0, 7.0, 1e3, 9.9e4, 1e7, 1e15])

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from qsim_ex.kernels.cpu import shots
+from qsim_ex.observe import sampling
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 1000, 70001])
@@ -15,7 +15,7 @@ def test_ascending(count: int) -> None:
     """Numbers are sorted by their first 32 bits; of equal ones the first stays first."""
     numbers = np.random.default_rng(count).random(count)
     numbers[::3] = np.round(numbers[::3], 2) % 1
-    order = shots.ascending(numbers)
+    order = sampling.ascending(numbers)
     assert (order == np.argsort((numbers * 2.0**32).astype(np.uint32), kind="stable")).all()
 
 
@@ -26,12 +26,12 @@ def test_choose(size: int, ordered: bool) -> None:
     rng = np.random.default_rng(size)
     weights = rng.random(size) * (rng.random(size) < 0.7)
     weights[-1] = 0.5
-    ends = shots.running_sums(weights)
+    ends = sampling.running_sums(weights)
     assert (ends == np.cumsum(weights)).all()
     targets = np.concatenate([rng.random(500) * ends[-1], ends[: size // 2], [0.0, ends[-1], 2 * ends[-1]]])
     targets = np.sort(targets) if ordered else targets
     found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
-    shots.choose(ends, targets, found, rest)
+    sampling.choose_ascending(ends, targets, found, rest)
     below = np.minimum(targets, np.nextafter(ends[-1], -1))
     assert (found == np.searchsorted(ends, below, side="right")).all()
     assert (rest == below - np.concatenate([[0.0], ends])[found]).all()
@@ -41,15 +41,15 @@ def test_choose(size: int, ordered: bool) -> None:
 def test_tallied(distinct: int) -> None:
     """Equal values are counted, and the first to come is first, as in a counter."""
     values = np.random.default_rng(0).integers(-distinct, distinct, 3000)
-    assert list(shots.tallied(values).items()) == list(Counter(values.tolist()).items())
-    assert shots.tallied(values[:0]) == {}
+    assert list(sampling.tallied(values).items()) == list(Counter(values.tolist()).items())
+    assert sampling.tallied(values[:0]) == {}
 
 
 @pytest.mark.parametrize("count", [1, 3, 1000])
 def test_uniforms(count: int) -> None:
     """Numbers are those of NumPy's Philox generator with the same key."""
     seeds = np.array([0, 7, 2**64 - 1], dtype=np.uint64)
-    found = shots.uniforms(seeds, 5, count, 1)
+    found = sampling.uniforms_of(seeds, 5, count, 1)
     for seed, row in zip(seeds, found, strict=True):
         bits = np.random.Philox(key=np.array([seed, 5], dtype=np.uint64))
         assert (row == np.random.Generator(bits).random(count)).all()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.placement.bits import few_distinct, integers, move_bits, pack, reindexed, unpack
+from qsim_ex.placement.index_bits import few_distinct, integers, move_bits, pack, reindexed, unpack
 
 
 @given(st.data())
