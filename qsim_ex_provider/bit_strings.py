@@ -1,13 +1,19 @@
-"""Outcomes in binary, as Qiskit writes them: many at a time, since a call for each costs more than all the rest."""
+"""Outcomes in binary, as Qiskit writes them, and what it has to know of a circuit to read them.
+
+Many are written at a time, since a call for each costs more than all the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from qiskit.circuit import QuantumCircuit
+
+from qsim_ex_provider.saves.kinds import SavedForm
 
 MOST_SHARED = 16
 """Bits of values that are kept written: at most 2^16 strings, a few MiB."""
@@ -51,3 +57,47 @@ class BitStrings:
         width = -(-self._slots // 8)
         joined = b"".join([value.to_bytes(width, "little") for value in values])
         return np.frombuffer(joined, dtype=np.uint8).reshape(len(values), width)
+
+
+class CircuitHeader(NamedTuple):
+    """What Qiskit needs to know of a circuit to read its bits.
+
+    phases: the global phase of each binding, float64 [bindings], or of all of them. saved: how what the circuit saves
+    is presented, by label.
+    """
+
+    fields: Mapping[str, Any]
+    phases: float | NDArray[np.float64]
+    saved: Mapping[str, SavedForm] = {}
+
+    def header(self, binding: int) -> dict[str, Any]:
+        """Return the header of one binding."""
+        phase = self.phases if isinstance(self.phases, float) else float(self.phases[binding])
+        return {**self.fields, "global_phase": phase}
+
+
+def header_of(
+    circuit: QuantumCircuit, phases: float | NDArray[np.float64], saved: Mapping[str, SavedForm]
+) -> CircuitHeader:
+    """Return the header of a circuit; phases: its own global phase, which may be an expression, in each binding."""
+    fields = {
+        "name": circuit.name,
+        "n_qubits": circuit.num_qubits,
+        "memory_slots": circuit.num_clbits,
+        "creg_sizes": register_sizes(circuit),
+        "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
+        "global_phase": 0.0,
+        "metadata": dict(circuit.metadata or {}),
+    }
+    return CircuitHeader(fields, phases, saved)
+
+
+def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
+    """Return names and sizes of the classical registers if they follow one another without gaps, else none.
+
+    Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
+    """
+    bits: list[Any] = []
+    for register in circuit.cregs:
+        bits += register[:]  # a list at once: iterating over a register costs a call for each bit
+    return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []

@@ -2,72 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from qiskit.circuit import QuantumCircuit
 from qiskit.exceptions import QiskitError
 from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.bit_strings import BitStrings
+from qsim_ex.frameworks import integers
+from qsim_ex_provider.bit_strings import BitStrings, CircuitHeader
 from qsim_ex_provider.saves.kinds import SavedForm
 
 if TYPE_CHECKING:
     from qiskit.quantum_info import Operator, Statevector
 
+_SAVE_IT = "Save it: {}(circuit) of qsim_ex_provider at the end of the circuit, before it runs."
+
 COUNTED = 1 << 13
 """Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
-
-
-class CircuitHeader(NamedTuple):
-    """What Qiskit needs to know of a circuit to read its bits.
-
-    phases: the global phase of each binding, float64 [bindings], or of all of them. saved: how what the circuit saves
-    is presented, by label.
-    """
-
-    fields: Mapping[str, Any]
-    phases: float | NDArray[np.float64]
-    saved: Mapping[str, SavedForm] = {}
-
-    def header(self, binding: int) -> dict[str, Any]:
-        """Return the header of one binding."""
-        phase = self.phases if isinstance(self.phases, float) else float(self.phases[binding])
-        return {**self.fields, "global_phase": phase}
-
-
-def header_of(
-    circuit: QuantumCircuit, phases: float | NDArray[np.float64], saved: Mapping[str, SavedForm]
-) -> CircuitHeader:
-    """Return the header of a circuit; phases: its own global phase, which may be an expression, in each binding."""
-    fields = {
-        "name": circuit.name,
-        "n_qubits": circuit.num_qubits,
-        "memory_slots": circuit.num_clbits,
-        "creg_sizes": register_sizes(circuit),
-        "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
-        "global_phase": 0.0,
-        "metadata": dict(circuit.metadata or {}),
-    }
-    return CircuitHeader(fields, phases, saved)
-
-
-def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
-    """Return names and sizes of the classical registers if they follow one another without gaps, else none.
-
-    Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
-    """
-    bits: list[Any] = []
-    for register in circuit.cregs:
-        bits += register[:]  # a list at once: iterating over a register costs a call for each bit
-    return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
 
 
 class LazyData(ExperimentResultData):
@@ -90,7 +48,7 @@ class LazyData(ExperimentResultData):
         """The outcome of every shot in hexadecimal."""
         if "memory" not in self._data_attributes:
             raise AttributeError("the outcomes of single shots were not kept; run with memory=True.")
-        return hexadecimal(np.asarray(self.engine_result.packed))
+        return [hex(value) for value in integers(np.asarray(self.engine_result.packed))]
 
     def __getattr__(self, name: str) -> Any:
         saved = self.__dict__["engine_result"].saved if "engine_result" in self.__dict__ else {}
@@ -128,16 +86,6 @@ class LazyExperiment(ExperimentResult):
         _ = self.metadata
         found: dict[str, Any] = super().to_dict()
         return found
-
-
-def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
-    """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
-    shots, width = packed.shape
-    if width > 8:
-        return [hex(int.from_bytes(row.tobytes(), "little")) for row in packed]
-    padded = np.zeros((shots, 8), dtype=np.uint8)
-    padded[:, :width] = packed
-    return [hex(value) for value in padded.view("<u8")[:, 0].tolist()]
 
 
 class ExperimentPlace(NamedTuple):
@@ -261,9 +209,7 @@ def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
         return [{}] * len(members)
     packed = result.packed[begin:end]
     rows, shots, width = packed.shape
-    if rows == 1:
-        return [result[begin].counts()]
-    if not 0 < width <= 8:
+    if rows == 1 or not 0 < width <= 8:
         return [result[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)
     words[..., :width] = packed
@@ -276,9 +222,14 @@ def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
     return [dict(zip(values[a:b], counts[a:b], strict=True)) for a, b in pairwise([0, *ends])]
 
 
-def _hinted(error: QiskitError, words: str) -> QiskitError:
-    """Return Qiskit's error about data that an experiment has not, with what to do."""
-    return QiskitError(f"{error.message.split('. Please')[0]}. {words}") if error.message.startswith("No ") else error
+@contextmanager
+def _hinting(words: str) -> Iterator[None]:
+    """Add what to do to Qiskit's error about data that an experiment has not."""
+    try:
+        yield
+    except QiskitError as error:
+        missing = error.message.startswith("No ")
+        raise QiskitError(f"{error.message.split('. Please')[0]}. {words}") if missing else error from None
 
 
 class QsimExResult(Result):
@@ -307,39 +258,24 @@ class QsimExResult(Result):
         return self._written(data.engine_result.counts(), outcome.header["memory_slots"], outcome.header["creg_sizes"])
 
     def _counts_of_qiskit(self, key: object) -> Counts:
-        try:
+        with _hinting("Nothing is measured in this circuit; add measure_all() to it, or measure(qubits, bits)."):
             return super().get_counts(key)
-        except QiskitError as error:
-            raise _hinted(
-                error, "Nothing is measured in this circuit; add measure_all() to it, or measure(qubits, bits)."
-            ) from None
 
     def get_memory(self, experiment: object = None) -> list[str]:
         """Return the outcome of every shot, as in `Result`."""
-        try:
+        with _hinting("Run with memory=True, and a circuit that measures."):
             found: list[str] = super().get_memory(experiment)
-        except QiskitError as error:
-            raise _hinted(error, "Run with memory=True, and a circuit that measures.") from None
         return found
 
     def get_statevector(self, experiment: object = None, decimals: int | None = None) -> Statevector:
         """Return the state vector that a circuit saved, as in `Result`."""
-        try:
+        with _hinting(_SAVE_IT.format("save_statevector")):
             return super().get_statevector(experiment, decimals)
-        except QiskitError as error:
-            raise _hinted(
-                error,
-                "Save it: save_statevector(circuit) of qsim_ex_provider at the end of the circuit, before it runs.",
-            ) from None
 
     def get_unitary(self, experiment: object = None, decimals: int | None = None) -> Operator:
         """Return the unitary that a circuit saved, as in `Result`."""
-        try:
+        with _hinting(_SAVE_IT.format("save_unitary")):
             return super().get_unitary(experiment, decimals)
-        except QiskitError as error:
-            raise _hinted(
-                error, "Save it: save_unitary(circuit) of qsim_ex_provider at the end of the circuit, before it runs."
-            ) from None
 
     @cached_property
     def _strings(self) -> dict[str, BitStrings]:

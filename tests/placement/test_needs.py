@@ -12,7 +12,7 @@ from support.deployments import ROWS, DeploymentRow
 from support.plain_device import PlainDevice
 
 from qsim_ex.deployment.choice import candidates
-from qsim_ex.devices.cpu.device import HostCopies
+from qsim_ex.devices.cpu.host_copies import HostCopies
 from qsim_ex.devices.peering import link
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues, What
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.placement.index_bits import move_bits
 
 Complex = NDArray[np.complex128]

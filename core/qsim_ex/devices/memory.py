@@ -99,3 +99,18 @@ def _require_free(size: int) -> None:
             f"a state needs {human(size)} of host memory; {human(free)} are free of {human(total)}. "
             "Use precision='single', fewer wires, or more memory."
         )
+
+
+def require_amplitudes(num_amplitudes: int, dtype: AmplitudeDtype) -> None:
+    """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
+    size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
+    free, total = host.memory()
+    if size > free and kept_bytes():
+        pinned.release()
+        buffers.release()
+        free, total = host.memory()
+    if size > free:
+        raise OutOfMemory(
+            f"{num_amplitudes} amplitudes in {dtype.name} need {human(size)}; this machine has "
+            f"{human(free)} free of {human(total)}. Use precision='single', fewer wires, or more memory."
+        )

@@ -9,8 +9,7 @@ import numpy as np
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.errors import StateError
 from qsim_ex.observe.sampling import Floats, Values, choose_in_rows, choose_on, norm_of
-from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import Placement, States
 from qsim_ex.placement.index_bits import held
 
 

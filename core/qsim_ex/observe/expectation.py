@@ -18,8 +18,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.devices.cpu import tile_sums
 from qsim_ex.errors import NotSupported, WireError
-from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import Placement, States
 
 MATRIX_WIRES = 12
 """The most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""

@@ -19,7 +19,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.errors import StateError
 from qsim_ex.observe import sampling
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]

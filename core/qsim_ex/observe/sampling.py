@@ -20,8 +20,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
-from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import Placement, States
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]

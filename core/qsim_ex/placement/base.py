@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.placement.divided.near import NearSubState
 
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
 Tick = Callable[[], None]
+
+Parts = Sequence[tuple[int, Sequence[int]]]
+"""Parts (x, zs) of Pauli strings, masks of wires: the X-part of some, and the Z-part of each."""
 
 Pieces = Callable[[int, int], Iterable[tuple[int, Amplitudes]]]
 """Given the first index of a range and its number of amplitudes: all of them, in pieces, each with its offset."""
@@ -221,3 +227,54 @@ class Placement(RunsPlans, Protocol):
 
     def inner(self, other: Placement) -> complex:
         """Return <self|other>; the other's amplitudes are moved to this layout first."""
+
+
+class States(RunsPlans, Protocol):
+    """Some states of one structure.
+
+    rows: the number of states. layout, fresh: of all of them, see `Placement`.
+    """
+
+    rows: int
+
+    @property
+    def layout(self) -> Layout:
+        """The index bit of each wire."""
+
+    @property
+    def fresh(self) -> int:
+        """Mask of index bits that are 0 in all states (see `steps.Sweep`)."""
+
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
+        """Run a plan that starts in this layout; `work` holds the prepared steps and the numbers of all rows."""
+
+    def take(self, rows: Rows) -> Self:
+        """Return new states, in memory of their own: row k is row ``rows[k]`` of these."""
+
+    def row(self, row: int) -> Placement:
+        """Return one row; it shares its memory with these states."""
+
+    def marginals(self, wires: Sequence[int]) -> Floats:
+        """Return Σ |amplitude|² for each row and value of `wires`, [rows, 2^wires], ``wires[0]`` least significant."""
+
+    def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
+        """Return for each target the value of the lowest wires that it falls on, in a row and behind a prefix there."""
+
+    def paulis(self, parts: Parts) -> NDArray[np.complex128]:
+        """Return <ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, zs]."""
+
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values, [rows, values]; bit k of a value is wire ``wires[k]``."""
+
+    def read(self) -> Amplitudes:
+        """Return all amplitudes in the order of the wires, [rows, 2^n]."""
+
+    def read_in_order(self) -> Amplitudes:
+        """Return the same after moving the states to the order of the wires; no bit is fresh afterwards."""
+
+    def overwrite(self, amplitudes: Amplitudes) -> None:
+        """Overwrite all amplitudes, [rows, 2^n] or, if they are equal in all rows, [1, 2^n], in the wires' order."""
+
+    @property
+    def single(self) -> Placement | None:
+        """The state, if there is one and it has its own placement."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,13 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.base import Placement, RunsPlans, Tick
+from qsim_ex.placement.base import Floats, Parts, Rows, States, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Parts = Sequence[tuple[int, Sequence[int]]]
 
 GPU_BYTES = 1 << 32
 """The bytes of states and numbers that a GPU works on at a time; more costs nothing but memory."""
@@ -48,57 +44,6 @@ def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> in
 
 class BatchDevice(Device, Batches):
     """A device that works on batches."""
-
-
-class States(RunsPlans, Protocol):
-    """Some states of one structure.
-
-    rows: the number of states. layout, fresh: of all of them, see `Placement`.
-    """
-
-    rows: int
-
-    @property
-    def layout(self) -> Layout:
-        """The index bit of each wire."""
-
-    @property
-    def fresh(self) -> int:
-        """Mask of index bits that are 0 in all states (see `steps.Sweep`)."""
-
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[object]]], tick: Tick) -> None:
-        """Run a plan that starts in this layout; `work` holds the prepared steps and the numbers of all rows."""
-
-    def take(self, rows: Rows) -> Self:
-        """Return new states, in memory of their own: row k is row ``rows[k]`` of these."""
-
-    def row(self, row: int) -> Placement:
-        """Return one row; it shares its memory with these states."""
-
-    def marginals(self, wires: Sequence[int]) -> Floats:
-        """Return Σ |amplitude|² for each row and value of `wires`, [rows, 2^wires], ``wires[0]`` least significant."""
-
-    def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
-        """Return for each target the value of the lowest wires that it falls on, in a row and behind a prefix there."""
-
-    def paulis(self, parts: Parts) -> NDArray[np.complex128]:
-        """Return <ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, zs]."""
-
-    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
-        """Return amplitudes of basis values, [rows, values]; bit k of a value is wire ``wires[k]``."""
-
-    def read(self) -> Amplitudes:
-        """Return all amplitudes in the order of the wires, [rows, 2^n]."""
-
-    def read_in_order(self) -> Amplitudes:
-        """Return the same after moving the states to the order of the wires; no bit is fresh afterwards."""
-
-    def overwrite(self, amplitudes: Amplitudes) -> None:
-        """Overwrite all amplitudes, [rows, 2^n] or, if they are equal in all rows, [1, 2^n], in the wires' order."""
-
-    @property
-    def single(self) -> Placement | None:
-        """The state, if there is one and it has its own placement."""
 
 
 class Batch:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import NotSupported
-from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import Floats, Parts, Rows
+from qsim_ex.placement.base import Floats, Parts, Placement, Rows
 from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.layout import Layout
 

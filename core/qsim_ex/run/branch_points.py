@@ -20,7 +20,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
 from qsim_ex.observe.readout import read_value
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.program.choices import Choice, Reading, value_of
 from qsim_ex.program.kraus import Kraus, density_of, strings_of
 from qsim_ex.program.program import BranchPoint

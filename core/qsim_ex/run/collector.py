@@ -20,8 +20,7 @@ from qsim_ex.kernels.host import cores
 from qsim_ex.later import later
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
-from qsim_ex.placement.base import NormCheck
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import NormCheck, States
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, uniforms

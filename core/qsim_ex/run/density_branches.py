@@ -24,7 +24,7 @@ from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling, seeding
 from qsim_ex.observe.readout import apply_readout
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.separate import separation_of

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import evaluate
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.traversal import BranchTraversal

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import LoopError
-from qsim_ex.placement.batch import Batch, States
+from qsim_ex.placement.base import States
+from qsim_ex.placement.batch import Batch
 from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches

@@ -14,8 +14,8 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.later import later
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Tick
-from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
+from qsim_ex.placement.base import States, Tick
+from qsim_ex.placement.batch import Batch, BatchDevice, rows_at_once
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.precision import AmplitudeDtype

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.observe.joint import JointDraw, LiveShots, Run
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.branches import Branches

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.observe import expectation
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.branches import Branches

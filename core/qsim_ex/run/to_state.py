@@ -10,7 +10,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.branches import Branches

@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Share, Ticker
 from qsim_ex.later import later
-from qsim_ex.placement.batch import States
+from qsim_ex.placement.base import States
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned

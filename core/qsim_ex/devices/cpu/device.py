@@ -14,13 +14,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Copies, CopyQueue
-from qsim_ex.devices.cpu import buffers, columns, shared, sums
+from qsim_ex.devices.cpu import columns, shared, sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
+from qsim_ex.devices.cpu.host_copies import HostCopies
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
-from qsim_ex.devices.memory import kept_bytes, memory_of_host, pageable
+from qsim_ex.devices.memory import memory_of_host, require_amplitudes
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, OutOfMemory
@@ -28,7 +27,7 @@ from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.later import later
 from qsim_ex.planning.cost.rates import Rates, cpu_rates
-from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
+from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -46,44 +45,6 @@ _PIECE_BYTES = 256
 
 _KEPT, _KEPT_BYTES = 256, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
-
-
-class HostCopyQueue:
-    """A queue whose copies are done when the call returns, so marks are None and waiting is free."""
-
-    def copy(self, to: Amplitudes, source: Amplitudes) -> None:
-        """Copy between arrays of one shape."""
-        np.copyto(to, source)
-
-    def mark(self) -> None:
-        """Return no mark, since everything is done already."""
-
-    def wait(self, mark: object) -> None:
-        """Return at once, since nothing is pending."""
-
-    def synchronize(self) -> None:
-        """Return at once, since nothing is pending."""
-
-
-class HostCopies(Copies):
-    """A device that works in host memory and finishes every call before it returns."""
-
-    def copy_queue(self) -> CopyQueue:
-        """Return a queue whose copies are done at once."""
-        return HostCopyQueue()
-
-    def mark(self) -> None:
-        """Return no mark, since everything is done already."""
-
-    def wait(self, mark: object) -> None:
-        """Return at once, since nothing is pending."""
-
-    def reach(self, mark: object) -> None:
-        """Return at once, since nothing is pending."""
-
-    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
-        """Return host memory of any kind."""
-        return pageable(num_amplitudes, np.dtype(dtype)), "plain"
 
 
 class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
@@ -154,7 +115,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         if size <= thresholds.now.unasked_bytes:
             return aligned(size).view(dtype)
-        _require(num_amplitudes, np.dtype(dtype))
+        require_amplitudes(num_amplitudes, np.dtype(dtype))
         try:
             return aligned(size).view(dtype)
         except MemoryError as error:
@@ -165,7 +126,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
     def allocate_shared(self, num_amplitudes: int, dtype: DTypeLike) -> SharedBuffer:
         """Return memory in huge pages that other processes map by a file descriptor; else private memory, and why."""
         dtype = np.dtype(dtype)
-        _require(num_amplitudes, dtype)
+        require_amplitudes(num_amplitudes, dtype)
         try:
             file = shared.make(STORAGE[dtype].nbytes(num_amplitudes))
         except OSError as error:
@@ -331,21 +292,6 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
 
     def synchronize(self) -> None:
         """Return at once, since nothing is pending."""
-
-
-def _require(num_amplitudes: int, dtype: AmplitudeDtype) -> None:
-    """Raise `OutOfMemory` if amplitudes have no room, also without the memory that is kept for other states."""
-    size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
-    free, total = host.memory()
-    if size > free and kept_bytes():
-        pinned.release()
-        buffers.release()
-        free, total = host.memory()
-    if size > free:
-        raise OutOfMemory(
-            f"{num_amplitudes} amplitudes in {dtype.name} need {human(size)}; this machine has "
-            f"{human(free)} free of {human(total)}. Use precision='single', fewer wires, or more memory."
-        )
 
 
 def _half(shape: tuple[int, ...], half: int) -> slice:

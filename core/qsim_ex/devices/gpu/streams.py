@@ -16,9 +16,9 @@ from qsim_ex.later import later
 from qsim_ex.precision import STORAGE, Amplitudes
 
 if TYPE_CHECKING:
-    from qsim_ex.devices.cpu import device as cpu_device
+    from qsim_ex.devices.cpu import host_copies
 else:
-    cpu_device = later("qsim_ex.devices.cpu.device")
+    host_copies = later("qsim_ex.devices.cpu.host_copies")
 
 
 class CudaCopyQueue:
@@ -120,7 +120,7 @@ def copies_of(runtime: Runtime) -> Copies:
     """Return the object that makes a GPU's copy queues; an emulated GPU works in host memory."""
     if isinstance(runtime, CupyRuntime):
         return CudaCopies(runtime)
-    return cpu_device.HostCopies()
+    return host_copies.HostCopies()
 
 
 def _event(cupy: Any, device: Any, stream: Any) -> Any:
