@@ -141,12 +141,12 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=61, hops=189),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=73, hops=444),
-    "saved": Case("the same, `save_statevector`", _saved, files=69, hops=232),
-    "condition": Case("the same, with a condition", _condition, files=64, hops=225),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=88, hops=492),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=74, hops=289),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=55, hops=175),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=433),
+    "saved": Case("the same, `save_statevector`", _saved, files=66, hops=232),
+    "condition": Case("the same, with a condition", _condition, files=60, hops=220),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=81, hops=445),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=280),
 }
 
 

@@ -15,9 +15,9 @@ from qsim_ex.frameworks import DifferentiatedSweep, NamedGradient, NeedsNumbers,
 from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.primitives.estimator import EstimatorV2, pauli_sum, sparse_observables
 from qsim_ex_provider.translation.circuits import known_translations, reading_of
-from qsim_ex_provider.translation.columns import columns_of
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.walk import columns_of
 
 
 def value_and_gradient(

@@ -35,13 +35,13 @@ from qsim_ex.frameworks import (
 )
 from qsim_ex_provider.bit_strings import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
-from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
 from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
+from qsim_ex_provider.translation.walk import Columns, columns_of
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import Instruction, Noise, add_error
-from qsim_ex_provider.translation.columns import Columns, Row
-from qsim_ex_provider.translation.place import ToNumber, Wires
+from qsim_ex_provider.translation.place import Row, ToNumber, Wires
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.translation.walk import Columns
 
 _Key = tuple[Row | None, str, Wires]
 """A gate and its noise: its row, None for an identity; its label or name; and its wires."""

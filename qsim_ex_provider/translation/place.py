@@ -8,6 +8,9 @@ from typing import Any
 
 Wires = tuple[int, ...]
 
+Row = tuple[str, bool]
+"""The name of a row of the gate table, and whether it takes parameters."""
+
 ToNumber = Callable[[Any], Any]
 """Makes a number of a parameter of a circuit, or a column of numbers where it has symbols."""
 

@@ -31,11 +31,10 @@ from qsim_ex.frameworks import (
     surround,
 )
 from qsim_ex_provider.translation.classical import RuntimeVariables
-from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of
 from qsim_ex_provider.translation.expressions import values_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
 from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, ToNumber, Wires
-from qsim_ex_provider.translation.walk import Inner, Walk
+from qsim_ex_provider.translation.walk import ROWS, Columns, Inner, Walk, columns_of
 
 
 @cache

@@ -11,7 +11,7 @@ from tools.house.sources import ENGINE, Finding, Rule, Source
 
 MODULES, LAYERS, FILE, FUNCTION, LONG_FILE = 9, 13, 500, 80, 300
 
-LONG_FILES = 27
+LONG_FILES = 21
 """The most files with more than `LONG_FILE` lines; the number may only fall."""
 
 

@@ -14,7 +14,7 @@ from qiskit.quantum_info import random_unitary
 from qsim_ex import thresholds
 from qsim_ex_provider.translation import native_columns as native
 from qsim_ex_provider.translation.circuits import reading_of, translate_noisy
-from qsim_ex_provider.translation.columns import Columns, columns_of
+from qsim_ex_provider.translation.walk import Columns, columns_of
 
 pytestmark = pytest.mark.skipif(not hasattr(qiskit, "capi"), reason="this Qiskit has no C interface")
 
