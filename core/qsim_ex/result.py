@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.execution import costs
+    from qsim_ex.planning.cost.rates import Rates
     from qsim_ex.planning.cost.summary import PlanSummary
 else:
     costs = later("qsim_ex.execution.costs")
@@ -40,7 +41,8 @@ class Provenance:
     plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
     amplitudes. facts: the method, and why if it was chosen; the number of states; for a divided state the kind of
     host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    parts of a circuit in separate parts; the fields above are those of the largest one.
+    parts of a circuit in separate parts; the fields above are those of the largest one. rates: returns the rates by which
+    the seconds of the plans are predicted; None for those of an H200.
     """
 
     device: str
@@ -52,11 +54,13 @@ class Provenance:
     peak_bytes: int
     facts: Mapping[str, Any]
     others: tuple[Provenance, ...] = ()
+    rates: Callable[[], Rates] | None = None
 
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
-        own = costs.total_of(self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment)
+        what = self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment
+        own = costs.total_of(*what) if self.rates is None else costs.total_of(*what, self.rates())
         return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:
@@ -69,7 +73,7 @@ class Provenance:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "plan": self.plan, "plans": (), "others": ()}
+        return {**self.__dict__, "plan": self.plan, "plans": (), "others": (), "rates": None}
 
     def __repr__(self) -> str:
         return f"Provenance({self.describe()})"

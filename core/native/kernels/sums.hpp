@@ -20,11 +20,13 @@ struct Paulis {
 };
 
 // Which Pauli strings are summed tile by tile: those whose X-parts are in the bits of `mask`. A state has 2^num_bits
-// amplitudes. The strings of part k have the X-part xs[k], and are those from firsts[k] to firsts[k + 1] − 1; the Z-part
-// of each is `inside` on the bits of a tile, as X-parts are, counted from its lowest bit, and `outside` on the others.
+// amplitudes. The strings of a group have one X-part, xs[k], as a number whose bits are those of the mask, side by side; all
+// of their sums are real, or all are imaginary. They are those from firsts[k] to firsts[k + 1] − 1, in the order of their
+// Z-parts `inside` of a tile, without the highest bit of an X-part that is 8 or more: of each pair one amplitude is there.
+// `outside` are their Z-parts on the bits that are not in the mask.
 struct Tiles {
-    Int num_bits, mask, units, num_parts;
-    const Int *xs, *firsts, *inside, *outside;
+    Int num_bits, mask, units, num_groups;
+    const Int *xs, *imaginary, *firsts, *inside, *outside;
 };
 
 // What is searched: the values of `bits` behind each base, whose targets are those of its run.

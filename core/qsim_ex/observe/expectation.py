@@ -64,7 +64,7 @@ def passes(sums: Sequence[PauliSum], num_wires: int, in_host_memory: bool) -> tu
     for x, z in sorted({(t.x, t.z) for one in sums for t in one.terms}):
         by_x.setdefault(x, []).append(z)
     parts = tuple([(x, tuple(zs)) for x, zs in by_x.items()])
-    shared = tile_sums.passes(num_wires, parts) if in_host_memory and num_wires > tile_sums.TILE_BITS else ()
+    shared = tile_sums.passes(num_wires, parts) if in_host_memory and num_wires >= tile_sums.TILE_BITS else ()
     taken = {k for one in shared for k in one.parts}
     most = thresholds.now.sum_masks if in_host_memory else thresholds.now.z_parts
     alone = sum(-(-len(zs) // most) for k, (_, zs) in enumerate(parts) if k not in taken)

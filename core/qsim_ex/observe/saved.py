@@ -5,10 +5,11 @@ A unitary is of a circuit and not of a state; `run.unitary` computes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliSum
@@ -21,11 +22,17 @@ from qsim_ex.program.kraus import density_of, strings_of
 Wires = tuple[int, ...]
 
 
-def read(states: States, save: Save, *, normalise: bool) -> SaveValues:
-    """Return the value of a save for each row of some states, [rows, …].
+def read(states: States, saves: Sequence[Save], *, normalise: bool) -> list[SaveValues]:
+    """Return the values of some saves for each row of some states, [rows, …]; observables share passes.
 
     normalise: whether the states, whose norm is only near 1, are normalised first.
     """
+    if len(saves) > 1 and all(save.what == "expectation_value" for save in saves):
+        return list(_expectation_values(states, saves, normalise))
+    return [_read(states, save, normalise) for save in saves]
+
+
+def _read(states: States, save: Save, normalise: bool) -> SaveValues:
     wires, reader = save.depends_on(states.num_wires), READERS.get(save.what)
     if reader is not None:
         return reader(states, save, wires, normalise)
@@ -59,10 +66,15 @@ def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) ->
     return found / found.sum(axis=1, keepdims=True) if normalise else found
 
 
-def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:
-    assert save.observable is not None
-    values, norms = expectation.in_rows(states, [save.observable.on(wires)])
-    return values.real[:, 0] / (norms if normalise else 1)
+def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
+    return _expectation_values(states, [save], normalise)[0]
+
+
+def _expectation_values(states: States, saves: Sequence[Save], normalise: bool) -> NDArray[np.float64]:
+    """Return the expectation values of the observables of saves, float64 [saves, rows]."""
+    observables = [save.observable.on(save.depends_on(states.num_wires)) for save in saves if save.observable]
+    values, norms = expectation.in_rows(states, observables)
+    return values.real.T / (norms if normalise else 1)
 
 
 def _expectation_value_variance(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:

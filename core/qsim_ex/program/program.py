@@ -223,6 +223,19 @@ class Program:
         return segment
 
     @cached_property
+    def read_together(self) -> dict[int, tuple[int, ...]]:
+        """The places of expectation values that are saved one after the other, without work between, by the first one."""
+        found: dict[int, tuple[int, ...]] = {}
+        first = None
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, Save) and node.what == "expectation_value":
+                first = place if first is None else first
+                found[first] = (*found.get(first, ()), place)
+            elif not isinstance(node, Segment) or node.work.instructions:
+                first = None
+        return found
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels of the saves, in order."""
         return tuple(save.label for save in self.saves)

@@ -52,8 +52,8 @@ class Collects(Protocol):
 
     done: NDArray[np.bool_] | None
 
-    def read(self, states: States, save: Save) -> SaveValues:
-        """Return the values of a save, one for each row of the states."""
+    def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
+        """Return the values of some saves, one for each row of the states."""
 
     def save(
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
@@ -139,9 +139,9 @@ class Collector:
 
     # --- results of states -------------------------------------------------------------------------------------------
 
-    def read(self, states: States, save: Save) -> SaveValues:
-        """Return the values of a save; the states of a program with choices are normalised first."""
-        return saved_reader.read(states, save, normalise=bool(self.program.choices))
+    def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
+        """Return the values of some saves; the states of a program with choices are normalised first."""
+        return saved_reader.read(states, saves, normalise=bool(self.program.choices))
 
     def save(
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()

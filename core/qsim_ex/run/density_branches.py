@@ -66,9 +66,9 @@ class BranchCollector(Collector):
     def _rows(self, states: States) -> DensityRows:
         return DensityRows(states, self.num_wires, 0)
 
-    def read(self, states: States, save: Save) -> SaveValues:
-        """Return what is added up over branches for a save, [rows, …]."""
-        return moments(self._rows(states), save, self.num_wires)
+    def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
+        """Return what is added up over branches for some saves, [rows, …]."""
+        return [moments(self._rows(states), save, self.num_wires) for save in saves]
 
     def save(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from qsim_ex.result import BatchResult, Provenance
 
 if TYPE_CHECKING:
+    from qsim_ex.devices.base import Device
+    from qsim_ex.options import Options
+    from qsim_ex.planning.cost.rates import Rates
     from qsim_ex.run.collector import Collector
     from qsim_ex.run.methods.method import HasRun, SimulatesStates
     from qsim_ex.run.pipeline import PlannedRun
@@ -59,7 +63,12 @@ def provenance_of(
         timings=_timings(*seconds, run.machines),
         peak_bytes=where.deployment.device_bytes * max(1, rows),
         facts=_facts(run, report, workers, rows),
+        rates=partial(_rates, where.device, run.options),
     )
+
+
+def _rates(device: Device[Any], options: Options) -> Rates:
+    return device.rates(options.dtype, options.threads).shared(options.virtual_peers)
 
 
 def means(

@@ -52,7 +52,7 @@ class PartsCollector:
     report: dict[str, object] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, *of: object) -> SaveValues:
+    def read(self, *of: object) -> list[SaveValues]:
         """Raise an error, since circuits with saves are not separated."""
         raise AssertionError(of)
 

@@ -28,7 +28,7 @@ from qsim_ex.planning.explain import predicted_runs
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import Node, Program, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
@@ -120,13 +120,14 @@ def _parts(
 
 def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
     """Return the costs of the plans of a circuit, on this machine or on another one."""
-    options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
+    options = options if machine is None else machine.options(options)
     if _without_plans(circuit, options) is not None:
         return NO_WORK
     totals = []
-    rates = rates.shared(options.virtual_peers)
     for part, program in _parts(circuit, options, machine)[1]:
         found = _planned(part, program, options, machine)
+        rates = found.device.rates(options.dtype, options.threads) if machine is None else machine.speeds
+        rates = rates.shared(options.virtual_peers)
         totals.append(total_of(found.plans, options.dtype, found.deployment, rates))
     return sum(totals[1:], totals[0])
 
@@ -225,14 +226,14 @@ def _explained(
     following = iter(found)
     interprets = device.interprets and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
-    for node in program.nodes:
+    for place, node in enumerate(program.nodes):
         if isinstance(node, Segment):
             told = explain_plan(
                 next(following), PRECISIONS[options.precision], rates=rates, interprets=interprets and not migrates
             )
             lines.append(told)
         elif words := node.describe():
-            lines.append(words + _price(node, circuit, options, device))
+            lines.append(words + _price(program, place, circuit, options, device))
     if found and deployment.in_one_piece and device.interprets:
         lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
     if migrates:
@@ -240,11 +241,17 @@ def _explained(
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
 
 
-def _price(node: Node, circuit: Circuit, options: Options, device: HypotheticalDevice) -> str:
+def _price(program: Program, place: int, circuit: Circuit, options: Options, device: HypotheticalDevice) -> str:
     """Return what the observable that a node saves costs, in words; empty for any other node."""
+    node = program.nodes[place]
     if not isinstance(node, Save) or node.observable is None:
         return ""
-    return f": {_of_observables([node.observable], circuit.num_qubits, options, device.in_host_memory)}"
+    if node.what == "expectation_value" and place not in program.read_together:
+        return " in the same passes"
+    saves = [program.nodes[one] for one in program.read_together.get(place, (place,))]
+    observables = [one.observable for one in saves if isinstance(one, Save) and one.observable is not None]
+    told = _of_observables(observables, circuit.num_qubits, options, device.in_host_memory)
+    return f": {told}" if len(saves) == 1 else f": with the {len(saves) - 1} after it {told}"
 
 
 def _of_observables(sums: Sequence[PauliSum], num_wires: int, options: Options, in_host_memory: bool) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class ExecutionContext:
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
     save: called at a save with the unit, the save, its values [branches, …], value b that of branch b, the branches,
-        and in loops the present rounds. read: returns the values of a save for states (see `observe.saved`).
+        and in loops the present rounds. read: returns the values of saves for states (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
@@ -62,7 +62,7 @@ class ExecutionContext:
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
     save: Callable[..., None]
-    read: Callable[[States, Save], SaveValues]
+    read: Callable[[States, Sequence[Save]], list[SaveValues]]
     in_progress: StateInProgress | None
 
 
@@ -87,6 +87,7 @@ class BranchTraversal:
         self._unit = unit
         self._inputs = inputs
         self._waiting: list[_Waiting] = []
+        self._values_ahead: tuple[States | None, dict[int, SaveValues]] = None, {}
         self.most_rows = 0
         self.states = 0
 
@@ -291,8 +292,14 @@ class BranchTraversal:
             every = partial(self._operands, branches=one_each)
             args = program, node, states.num_wires, machine.options, every, range(len(first))
             return unitary.unitaries(*args, self._way.ticker.check)[which]
+        of, ahead = self._values_ahead
+        if of is states and node in ahead:
+            return ahead.pop(node)
         self._way.machine.synchronize()
-        return self._way.read(states, save)
+        together = self._way.program.read_together.get(node, (node,))
+        value, *others = self._way.read(states, [cast(Save, self._nodes[place]) for place in together])
+        self._values_ahead = states, dict(zip(together[1:], others, strict=True))
+        return value
 
     def _set(self, given: SetState, states: States, branches: Branches) -> None:
         """Put every state into the given amplitudes of its binding."""

@@ -118,3 +118,12 @@ def test_windows_that_stay_are_not_copied_in_a_first_run_either() -> None:
     assert long.work == pytest.approx((1 << 36) / H200.host)
     assert short.work < first_run(plan, SINGLE).work < long.work
     assert first_run(plan, SINGLE, copied=(0, 1 << 36), overlaps=False).work > long.work
+
+
+def test_seconds_are_those_of_the_device_that_works() -> None:
+    """A plan for one thread of a CPU takes longer than one for two, and than one for a GPU; results say the same."""
+    circuit = ladder(12)
+    one, two = Simulator(device="cpu", threads=1), Simulator(device="cpu", threads=2)
+    seconds = one.summary(circuit).seconds
+    assert seconds > two.summary(circuit).seconds > Simulator(device="gpu", max_memory="8 GiB").summary(circuit).seconds
+    assert one.run(circuit).plan.seconds == seconds

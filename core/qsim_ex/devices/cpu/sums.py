@@ -53,7 +53,7 @@ def paulis(
     ends = np.cumsum([0, *(len(zs) for _, zs in parts)]).tolist()
     out = np.empty((buffer.size >> num_bits, ends[-1]), dtype=np.complex128)
     left = dict(enumerate(parts))
-    if num_bits > tile_sums.TILE_BITS:
+    if num_bits >= tile_sums.TILE_BITS:
         asked = tuple([(x, tuple(zs)) for x, zs in parts])
         for mask, numbers in tile_sums.passes(num_bits, asked):
             columns = [k for number in numbers for k in range(ends[number], ends[number + 1])]

@@ -18,8 +18,11 @@ from qsim_ex.kernels.cpu.pool import in_ranges
 from qsim_ex.native.library import address, structure, unchecked
 from qsim_ex.precision import BY_DTYPE, Amplitudes
 
-TILE_BITS = 13
-"""Bits of a tile: its amplitudes in float64 and their products are 256 KiB, which a core's second cache holds."""
+TILE_BITS = 14
+"""Bits of a tile: its amplitudes in float64 are 256 KiB, which a core's second cache holds."""
+
+VECTOR = 8
+"""Neighbours that the native function works on at once. X-parts below it flip within a vector, which has both of a pair."""
 
 NEAR_BITS = 4
 """The lowest bits, which every tile has, so that few pages are read at a time."""
@@ -68,13 +71,15 @@ def tile_paulis(
     state: Amplitudes, num_bits: int, mask: int, parts: tuple[Part, ...], threads: int
 ) -> NDArray[np.complex128]:
     """Return the sums of the strings of parts for each row of a batch, complex128 [rows, strings]."""
-    form, strings, units, _ = _form(num_bits, mask, parts)
+    form = _form(num_bits, mask, parts)
     rows = state.size >> num_bits
-    out = np.empty((rows, units, strings), dtype=np.complex128)
-    given = address(state), BY_DTYPE[state.dtype].storage.native_single, ctypes.addressof(form), address(out)
-    each = (1 << num_bits) // units * len(parts)
-    in_ranges(unchecked("tile_paulis"), *given, size=rows * units, each=each, threads=threads)
-    return np.asarray(out.sum(axis=1))
+    out = np.empty((rows, form.units, len(form.turns)), dtype=np.float64)
+    given = address(state), BY_DTYPE[state.dtype].storage.native_single, ctypes.addressof(form.tiles), address(out)
+    each = (1 << num_bits) // form.units * len(parts)
+    in_ranges(unchecked("tile_paulis"), *given, size=rows * form.units, each=each, threads=threads)
+    found = np.empty((rows, len(form.turns)), dtype=np.complex128)
+    found[:, form.order] = out.sum(axis=1) * form.turns
+    return found
 
 
 def _inside(mask: int, bits: Sequence[int]) -> int:
@@ -82,20 +87,43 @@ def _inside(mask: int, bits: Sequence[int]) -> int:
     return sum((mask >> bit & 1) << k for k, bit in enumerate(bits))
 
 
-_Tiles = structure("num_bits mask units num_parts xs firsts inside outside")
+_Tiles = structure("num_bits mask units num_groups xs imaginary firsts inside outside")
+
+
+class _Form(NamedTuple):
+    """What the native function is given, whose arrays are kept, and which strings its sums are: their numbers, and 1 or i."""
+
+    tiles: ctypes.Structure
+    units: int
+    order: NDArray[np.int64]
+    turns: NDArray[np.complex128]
+    arrays: object
 
 
 @lru_cache(maxsize=256)
-def _form(num_bits: int, mask: int, parts: tuple[Part, ...]) -> tuple[ctypes.Structure, int, int, object]:
-    """Return the form of a pass, its strings, its units, and the arrays that it points to."""
-    zs = np.array([z for _, ones in parts for z in ones], dtype=np.int64)
+def _form(num_bits: int, mask: int, parts: tuple[Part, ...]) -> _Form:
+    """Return the form of a pass: strings with one X-part whose sums are real, or imaginary, are a group."""
     bits = [bit for bit in range(num_bits) if mask >> bit & 1]
+    groups: dict[tuple[int, bool], list[tuple[int, int, int]]] = {}
+    number = 0
+    for x, zs in parts:
+        near = _inside(x, bits)
+        half = 1 << near.bit_length() - 1 if near >= VECTOR else 0
+        for z in zs:
+            inside = _inside(z, bits)
+            imaginary = bool((near & inside).bit_count() & 1)
+            if half:  # one amplitude of each pair has no highest bit of x
+                inside = inside & half - 1 | inside >> 1 & -half
+            groups.setdefault((near, imaginary), []).append((inside, z & ~mask, number))
+            number += 1
+    strings = np.array([one for group in groups.values() for one in sorted(group)], dtype=np.int64)
     arrays = (
-        np.array([_inside(x, bits) for x, _ in parts], dtype=np.int64),
-        np.cumsum([0, *(len(ones) for _, ones in parts)], dtype=np.int64),
-        np.array([_inside(int(z), bits) for z in zs], dtype=np.int64),
-        zs & ~np.int64(mask),
+        np.array([x for x, _ in groups], dtype=np.int64),
+        np.array([imaginary for _, imaginary in groups], dtype=np.int64),
+        np.cumsum([0, *map(len, groups.values())], dtype=np.int64),
+        *np.ascontiguousarray(strings.T[:2]),
     )
     units = min(256, 1 << num_bits - len(bits))
-    form = _Tiles(num_bits, mask, units, len(parts), *map(address, arrays))
-    return form, len(zs), units, arrays
+    tiles = _Tiles(num_bits, mask, units, len(groups), *map(address, arrays))
+    turns = np.repeat(np.where(arrays[1], 1j, 1.0), np.diff(arrays[2]))
+    return _Form(tiles, units, strings[:, 2], turns, arrays)

@@ -72,10 +72,9 @@ class DensityCollector(Collector):
     def _rows(self, states: States) -> DensityRows:
         return DensityRows(states, self._circuit.num_wires, self._circuit.bits)
 
-    def read(self, states: States, save: Save) -> SaveValues:
-        """Return the values of a save, [rows, 2^bits, …] for each value of the bit wires on which it depends."""
-        given = self._given(save)
-        return read(self._rows(states), save, self._circuit.num_wires, given)
+    def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
+        """Return the values of some saves, [rows, 2^bits, …] for each value of the bit wires on which they depend."""
+        return [read(self._rows(states), save, self._circuit.num_wires, self._given(save)) for save in saves]
 
     def _given(self, save: Save) -> list[int]:
         """Return the bit wires that hold the classical bits at a save by classical memory."""
