@@ -41,8 +41,8 @@ class Provenance:
     plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
     amplitudes. facts: the method, and why if it was chosen; the number of states; for a divided state the kind of
     host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    parts of a circuit in separate parts; the fields above are those of the largest one. rates: returns the rates by which
-    the seconds of the plans are predicted; None for those of an H200.
+    parts of a circuit in separate parts; the fields above are those of the largest one. rates: returns the rates
+    by which the seconds of the plans are predicted; None for those of an H200.
     """
 
     device: str

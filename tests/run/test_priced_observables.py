@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from qsim_ex.devices.cpu import sums
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator
+from qsim_ex.devices.cpu import sums
 
 WIRES = 20
 FIELD = PauliSum(tuple(PauliString(1 << wire, 0) for wire in range(WIRES)))

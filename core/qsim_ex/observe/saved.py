@@ -23,22 +23,19 @@ Wires = tuple[int, ...]
 
 
 def read(states: States, saves: Sequence[Save], *, normalise: bool) -> list[SaveValues]:
-    """Return the values of some saves for each row of some states, [rows, …]; observables share passes.
+    """Return the values of a save for each row of some states, [rows, …], or those of several expectation values.
 
     normalise: whether the states, whose norm is only near 1, are normalised first.
     """
-    if len(saves) > 1 and all(save.what == "expectation_value" for save in saves):
-        return list(_expectation_values(states, saves, normalise))
-    return [_read(states, save, normalise) for save in saves]
-
-
-def _read(states: States, save: Save, normalise: bool) -> SaveValues:
+    if len(saves) > 1:
+        return [*_expectation_values(states, saves, normalise)]
+    [save] = saves
     wires, reader = save.depends_on(states.num_wires), READERS.get(save.what)
     if reader is not None:
-        return reader(states, save, wires, normalise)
+        return [reader(states, save, wires, normalise)]
     of_density = SAVE_KINDS[save.what].of_density
     assert of_density is not None
-    return of_density(save, _density_matrix(states, wires, normalise))
+    return [of_density(save, _density_matrix(states, wires, normalise))]
 
 
 def _statevector(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
@@ -74,7 +71,8 @@ def _expectation_values(states: States, saves: Sequence[Save], normalise: bool) 
     """Return the expectation values of the observables of saves, float64 [saves, rows]."""
     observables = [save.observable.on(save.depends_on(states.num_wires)) for save in saves if save.observable]
     values, norms = expectation.in_rows(states, observables)
-    return values.real.T / (norms if normalise else 1)
+    found: NDArray[np.float64] = values.real.T / (norms if normalise else 1)
+    return found
 
 
 def _expectation_value_variance(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:

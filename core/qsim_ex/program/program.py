@@ -224,7 +224,7 @@ class Program:
 
     @cached_property
     def read_together(self) -> dict[int, tuple[int, ...]]:
-        """The places of expectation values that are saved one after the other, without work between, by the first one."""
+        """By the place of the first the places of expectation values that are saved one after the other."""
         found: dict[int, tuple[int, ...]] = {}
         first = None
         for place, node in enumerate(self.nodes):

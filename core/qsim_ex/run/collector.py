@@ -53,7 +53,7 @@ class Collects(Protocol):
     done: NDArray[np.bool_] | None
 
     def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
-        """Return the values of some saves, one for each row of the states."""
+        """Return the values of a save, or of several expectation values, one for each row of the states."""
 
     def save(
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()

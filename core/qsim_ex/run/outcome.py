@@ -67,7 +67,7 @@ def provenance_of(
     )
 
 
-def _rates(device: Device[Any], options: Options) -> Rates:
+def _rates(device: Device, options: Options) -> Rates:
     return device.rates(options.dtype, options.threads).shared(options.virtual_peers)
 
 

@@ -296,8 +296,9 @@ class BranchTraversal:
         if of is states and node in ahead:
             return ahead.pop(node)
         self._way.machine.synchronize()
-        together = self._way.program.read_together.get(node, (node,))
-        value, *others = self._way.read(states, [cast(Save, self._nodes[place]) for place in together])
+        observed = save.what == "expectation_value"
+        together = self._way.program.read_together.get(node, (node,)) if observed else (node,)
+        value, *others = self._way.read(states, cast(list[Save], [*map(self._nodes.__getitem__, together)]))
         self._values_ahead = states, dict(zip(together[1:], others, strict=True))
         return value
 

@@ -22,7 +22,7 @@ TILE_BITS = 14
 """Bits of a tile: its amplitudes in float64 are 256 KiB, which a core's second cache holds."""
 
 VECTOR = 8
-"""Neighbours that the native function works on at once. X-parts below it flip within a vector, which has both of a pair."""
+"""Neighbours that the native function works on at once. X-parts below it flip within a vector."""
 
 NEAR_BITS = 4
 """The lowest bits, which every tile has, so that few pages are read at a time."""
@@ -91,7 +91,7 @@ _Tiles = structure("num_bits mask units num_groups xs imaginary firsts inside ou
 
 
 class _Form(NamedTuple):
-    """What the native function is given, whose arrays are kept, and which strings its sums are: their numbers, and 1 or i."""
+    """What the native function is given, with its arrays; of each of its sums the number of its string, and 1 or i."""
 
     tiles: ctypes.Structure
     units: int
