@@ -60,7 +60,7 @@ class Translation:
     @property
     def is_random(self) -> bool:
         """Whether something is random before the end: noise, a reset, a measurement."""
-        return self.measures_midway or any(isinstance(one, Channel | Reset) for one in self.circuit.instructions)
+        return self.measures_midway or not self.circuit.structure.kinds.isdisjoint((Channel, Reset))
 
     def saving(self, label: str) -> Translation:
         """Return the same, with the state before the measurements at the end saved under a label."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import Instruction, Op, Permutation
+from qsim_ex.circuit.ops import Instruction
 from qsim_ex.circuit.structure import Structure, structure_of
 
 ZERO_AT, ONE_AT = 0, 1
@@ -67,7 +67,7 @@ class Circuit:
     @property
     def num_gates(self) -> int:
         """The number of operations and permutations."""
-        return sum(isinstance(i, Op | Permutation) for i in self.instructions)
+        return self.structure.num_gates
 
 
 MOST = 200_000

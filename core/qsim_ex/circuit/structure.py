@@ -38,6 +38,11 @@ class Structure:
         return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
 
     @cached_property
+    def num_gates(self) -> int:
+        """The number of operations and permutations."""
+        return sum(isinstance(i, Op | Permutation) for i in self.instructions)
+
+    @cached_property
     def distinct(self) -> tuple[Instruction, ...]:
         """The instructions, each object once: gates and channels that come again are one."""
         return tuple({id(one): one for one in self.instructions}.values())

@@ -64,7 +64,8 @@ def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) ->
 
 
 def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
-    return _expectation_values(states, [save], normalise)[0]
+    [values] = _expectation_values(states, [save], normalise)
+    return values
 
 
 def _expectation_values(states: States, saves: Sequence[Save], normalise: bool) -> NDArray[np.float64]:
