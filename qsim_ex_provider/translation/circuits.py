@@ -156,9 +156,10 @@ def translate_sweep(
         return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
     sweep = builder.sweep(columns.count)
     if reading is not None and read is not None:
-        named = NamedSweep.of(sweep, builder.arrays, columns)
+        named = NamedSweep.of(sweep, builder.arrays, columns, translator.formulas)
         if named is not None:
             known_translations.put(circuit, how, reading, named, read.count)
+            sweep = named.with_values(columns) or sweep  # the same numbers as those of later calls, to the last bit
     return NoisySweeps((sweep,), translator.readout_errors, translator.saved)
 
 

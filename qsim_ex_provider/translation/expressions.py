@@ -27,9 +27,9 @@ def values_of(expression: ParameterExpression, columns: ParameterColumns) -> Val
     if columns.count <= _FEW and not columns.probed and (bound := _bound(expression, columns)) is not None:
         return bound
     try:
-        linear = _linear(expression)
+        linear = linear_form(expression)
     except OverflowError:  # of Qiskit's hash, where parameters cancel and leave a negative number, as in v - v - 4
-        linear = _linear.__wrapped__(expression)
+        linear = linear_form.__wrapped__(expression)
     if linear is not None:
         terms = [factor * columns[name] for name, factor in linear.factors]
         return sum(terms, np.full(columns.count, linear.constant))
@@ -49,7 +49,7 @@ def _bound(expression: ParameterExpression, columns: ParameterColumns) -> Values
     return real_values(np.array(found), columns.count, expression)
 
 
-class _Linear(NamedTuple):
+class Linear(NamedTuple):
     """An expression that is a constant plus factors times parameters, by name."""
 
     constant: float
@@ -57,8 +57,8 @@ class _Linear(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _linear(expression: ParameterExpression) -> _Linear | None:
-    """Return an expression as a linear one; None if it is not."""
+def linear_form(expression: ParameterExpression) -> Linear | None:
+    """Return an expression as a linear one; None if it is not. Raises `OverflowError` where Qiskit cannot hash it."""
     try:
         factors = {parameter: expression.gradient(parameter) for parameter in expression.parameters}
     except (CircuitError, RuntimeError):  # of a function without a derivative, such as the sign
@@ -69,4 +69,4 @@ def _linear(expression: ParameterExpression) -> _Linear | None:
     if not isinstance(constant, int | float):
         return None
     named = sorted((parameter.name, float(factor)) for parameter, factor in factors.items())
-    return _Linear(float(constant), tuple(named))
+    return Linear(float(constant), tuple(named))

@@ -28,6 +28,7 @@ from qsim_ex.frameworks import (
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
+    Values,
     surround,
 )
 from qsim_ex_provider.translation.classical import RuntimeVariables
@@ -70,7 +71,8 @@ class Translator:
     ) -> None:
         self.builder = builder
         self.emit = emit
-        self.number: ToNumber = float if columns is None else partial(number_or_column, columns)
+        self.number: ToNumber = float if columns is None else partial(self._number, columns)
+        self.formulas: dict[int, tuple[Values, ParameterExpression]] = {}  # of values that it made, by their identity
         self.noise = noise
         self.without_phase = without_phase
         self.takes_columns = columns is not None
@@ -218,6 +220,12 @@ class Translator:
         assert self._readout is not None  # there is noise
         self._readout.measured(bit, noise.misreading(on[0]))
         return True
+
+    def _number(self, columns: ParameterColumns, parameter: Any) -> Any:
+        found = number_or_column(columns, parameter)
+        if type(parameter) is ParameterExpression:
+            self.formulas[id(found)] = found, parameter
+        return found
 
     def gate(self, name: str, wires: Sequence[int], controls: Controls, *parameters: float) -> None:
         """Append a gate of the gate table."""

@@ -242,6 +242,30 @@ def test_formulas() -> None:
         assert found[0, 2] == pytest.approx(np.cos(value + 0.5))
 
 
+def test_evolutions_by_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Angles that are linear in times are computed without a second translation, as they are in a new circuit."""
+
+    def made() -> QuantumCircuit:
+        circuit = QuantumCircuit(2)
+        operator = SparsePauliOp(["XX", "ZI", "II"], [0.5, 0.25, 0.1])
+        circuit.append(PauliEvolutionGate(operator, A, synthesis=SuzukiTrotter(2, reps=2)), [0, 1])
+        circuit.ry(B, 0)
+        return circuit
+
+    circuit, calls = made(), []
+    first = translate_sweep(circuit, columns(0.1, 0.2)).sweeps[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(circuits.Translator, "whole", lambda *_: calls.append(1))
+        again = translate_sweep(circuit, columns(0.1, 0.2)).sweeps[0]
+        later = translate_sweep(circuit, columns(0.7, -0.3)).sweeps[0]
+    assert not calls
+    assert alike(first.circuit(0), again.circuit(0))
+    other = made().assign_parameters({A: 0.7, B: 1.7})
+    found, expected = later.circuit(0), translate(other)
+    assert found.structure is expected.structure
+    np.testing.assert_allclose(found.operands, expected.operands, atol=1e-15)
+
+
 def test_values_that_are_not_finite() -> None:
     """Values that are not finite are refused in a second call as in the first one, with the gate's place."""
     circuit = parametrised()
