@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         thermal_relaxation,
         uniform_pauli,
     )
+    from qsim_ex.circuit.noise.leakage import heralded_loss, leakage
     from qsim_ex.circuit.noise.lindblad import pauli_lindblad
     from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
@@ -74,6 +75,8 @@ _HOMES = {
     "bit_flip": "qsim_ex.circuit.noise.channels",
     "confusion": "qsim_ex.circuit.noise.readout",
     "depolarizing": "qsim_ex.circuit.noise.channels",
+    "heralded_loss": "qsim_ex.circuit.noise.leakage",
+    "leakage": "qsim_ex.circuit.noise.leakage",
     "mixed_unitary": "qsim_ex.circuit.noise.channels",
     "pauli_channel": "qsim_ex.circuit.noise.channels",
     "pauli_lindblad": "qsim_ex.circuit.noise.lindblad",
@@ -119,6 +122,8 @@ __all__ = [
     "confusion",
     "depolarizing",
     "errors",
+    "heralded_loss",
+    "leakage",
     "mixed_unitary",
     "pauli_channel",
     "pauli_lindblad",

@@ -96,11 +96,27 @@ def pauli_lindblad(rates: Mapping[str, float]) -> Matrix:
     return found
 
 
+def leakage(rate: float, seepage: float = 0.0) -> Matrix:
+    """Of the levels 0 to 3 of two wires, 1 becomes 2 with one probability and 2 becomes 1 with another."""
+    kept = np.sqrt(np.diag([1, 1 - rate, 1 - seepage, 1]))
+    level = np.eye(4)
+    jumps = np.sqrt(rate) * np.outer(level[2], level[1]), np.sqrt(seepage) * np.outer(level[1], level[2])
+    return np.array([kept, *jumps], dtype=np.complex128)
+
+
+def heralded_loss(p: float) -> Matrix:
+    """With probability p the first wire is traced out and completely mixed, and the second one is flipped."""
+    mixes = [np.kron(pauli("X"), np.outer(out, into)) / np.sqrt(2) for out in np.eye(2) for into in np.eye(2)]
+    return _weighted([(1 - p, np.eye(4)), *((p, matrix) for matrix in mixes)])
+
+
 class Noise:
     """What programs call ``noise`` when the oracle reads them."""
 
     pauli_channel = staticmethod(pauli_channel)
     pauli_lindblad = staticmethod(pauli_lindblad)
+    leakage = staticmethod(leakage)
+    heralded_loss = staticmethod(heralded_loss)
     mixed_unitary = staticmethod(mixed_unitary)
     bit_flip = staticmethod(bit_flip)
     phase_flip = staticmethod(phase_flip)

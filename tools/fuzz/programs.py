@@ -23,7 +23,7 @@ _LONE = (("lam",), ("theta",), ("angle",))
 
 TWO_WIRES = (
     "depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli_channel(dict(XY={s}, ZI={s}, IZ={s}))",
-    "pauli_lindblad(dict(XY={s}, ZI={p}, IX={s}))",
+    "pauli_lindblad(dict(XY={s}, ZI={p}, IX={s}))", "leakage({p}, {r})", "heralded_loss({p})",
 )  # fmt: skip
 
 

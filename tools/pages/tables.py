@@ -128,6 +128,7 @@ def channels() -> str:
 
     found = ("mixed_unitary", "pauli_channel", "bit_flip", "phase_flip", "depolarizing", "uniform_pauli")
     found += ("phase_damping", "amplitude_damping", "thermal_relaxation", "reset_channel", "pauli_lindblad")
+    found += ("leakage", "heralded_loss")
     lines = []
     for name in found:
         function = getattr(qsim_ex, name)
