@@ -30,7 +30,9 @@ def test_the_recipe_asks_for_what_the_project_asks_for() -> None:
     needs = recipe["requirements"]
     python = f"python {PROJECT['project']['requires-python']}"
     assert set(needs["run"]) == {python, *names(PROJECT["project"]["dependencies"])}
-    assert set(needs["host"]) == {python, "pip", *names(PROJECT["build-system"]["requires"])}
+    assert set(needs["host"]) == {"python", "pip", *names(PROJECT["build-system"]["requires"])}
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert f'match(python, "<{oldest}")' in recipe["build"]["skip"]  # of the Pythons for which the channel builds
     assert recipe["about"]["license"] == PROJECT["project"]["license"]
 
 
