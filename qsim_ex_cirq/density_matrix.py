@@ -18,6 +18,7 @@ from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sum, value_of
+from qsim_ex_cirq.variables import point_by_point
 
 
 class QsimExDensityMatrixTrialResult(cirq.DensityMatrixTrialResult):
@@ -105,6 +106,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
 
     # --- states --------------------------------------------------------------------------------------------------
 
+    @point_by_point
     def simulate_sweep_iter(
         self,
         program: cirq.AbstractCircuit,
@@ -115,6 +117,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         """Return the final density matrix for each set of parameters, as in Cirq."""
         return super().simulate_sweep_iter(program, params, order_of(program, qubit_order), initial_state)
 
+    @point_by_point
     def simulate_moment_steps(
         self,
         circuit: cirq.AbstractCircuit,

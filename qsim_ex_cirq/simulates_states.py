@@ -17,6 +17,7 @@ from qsim_ex_cirq.results import QsimExTrialResult, Vector
 from qsim_ex_cirq.states import Initial, initial_of
 from qsim_ex_cirq.translation.circuits import has_loop, order_of
 from qsim_ex_cirq.translation.noise import noisy_moments
+from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import say_in_qids
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
     _engine: Simulator
     _runner: SweepRunner
 
+    @point_by_point
     def simulate_sweep_iter(
         self,
         program: cirq.AbstractCircuit,
@@ -89,6 +91,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
         result = self.simulate(program, param_resolver, qubit_order, initial_state)
         return result.params, result.final_state_vector, tuple(result.qubit_map)
 
+    @point_by_point
     def simulate_moment_steps(
         self,
         circuit: cirq.AbstractCircuit,

@@ -15,6 +15,7 @@ from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sum
+from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     _runner: SweepRunner
     _noise: cirq.NoiseModel
 
+    @point_by_point
     def compute_amplitudes_sweep_iter(
         self,
         program: cirq.AbstractCircuit,
@@ -113,6 +115,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         sums = [pauli_sum(observable, order) for observable in listed]
         return values_and_gradients(self._engine, program, params, order, sums)
 
+    @point_by_point
     def _estimates(
         self,
         program: cirq.AbstractCircuit,

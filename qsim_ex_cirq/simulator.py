@@ -22,6 +22,7 @@ from qsim_ex_cirq.simulates_states import SimulatesStates
 from qsim_ex_cirq.simulates_values import SimulatesValues
 from qsim_ex_cirq.translation.circuits import order_of, require_circuit, translate
 from qsim_ex_cirq.translation.noise import noise_of
+from qsim_ex_cirq.variables import has_variables, point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
 
     # --- samples -------------------------------------------------------------------------------------------------
 
+    @point_by_point
     def run_sweep_iter(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, repetitions: int = 1
     ) -> Iterator[ResultDict]:
@@ -175,7 +177,7 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
             )
         for program in programs:
             _require_measurement(program)
-        if any(map(is_zero, each)):
+        if any(map(is_zero, each)) or any(map(has_variables, programs)):
             given = zip(programs, sweeps, each, strict=True)
             return [list(self.run_sweep_iter(program, sweep, number)) for program, sweep, number in given]
         shots = [check.shots(one, "repetitions") for one in each]

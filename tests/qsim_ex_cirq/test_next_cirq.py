@@ -70,3 +70,56 @@ def test_steps_resolve_symbols() -> None:
     assert step.state_vector() == pytest.approx(wanted, abs=1e-9)
     found = QsimExDensityMatrixSimulator(dtype=np.complex128).simulate(circuit, {"k": 0.3}).final_density_matrix
     assert found == pytest.approx(np.outer(wanted, wanted.conj()), abs=1e-7)
+
+
+S, T = sympy.symbols("s t")
+
+
+def variables() -> list[tuple[str, cirq.Circuit, dict[str, int]]]:
+    """Circuits with qids whose places are formulas, and with symbols that are set to numbers and to measured values."""
+    moment, place, end = cirq.Moment, NEXT.VariableLineQid(S + 1), cirq.measure(A, B, key="m")
+    flipped = moment(cirq.X(place))
+    measured = [moment(cirq.X(A)), moment(cirq.measure(A, key="k"))]
+    twice = [moment(NEXT.SetVariable(T, 1 - K)), moment(cirq.X(B) ** T), moment(NEXT.SetVariable(T, K + 0))]
+    return [
+        ("a place", cirq.Circuit(flipped, moment(end)), {"s": 0}),
+        ("another place", cirq.Circuit(flipped, moment(cirq.measure(A, key="m"))), {"s": 4}),
+        (
+            "a number",
+            cirq.Circuit(moment(NEXT.SetVariable(T, sympy.Integer(1))), moment(cirq.X(A) ** T), moment(end)),
+            {},
+        ),
+        ("a sum", cirq.Circuit(moment(NEXT.SetVariable(S, S - 1)), flipped, moment(end)), {"s": 1}),
+        ("a measured value", cirq.Circuit(measured, twice, moment(cirq.X(B) ** (T + 2)), moment(end)), {}),
+        ("a measured place", cirq.Circuit(measured, moment(NEXT.SetVariable(S, K - 1)), flipped, moment(end)), {}),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_variables(number: int) -> None:
+    """What is found is what Cirq's own simulator finds, in samples, states, density matrices and moments."""
+    name, circuit, params = variables()[number]
+    wanted = cirq.Simulator().simulate(circuit, params)
+    found = QsimExSimulator(seed=1).simulate(circuit, params)
+    assert found.measurements["m"].tolist() == wanted.measurements["m"].tolist(), name
+    assert list(found.qubit_map) == list(wanted.qubit_map)
+    assert found.final_state_vector == pytest.approx(wanted.final_state_vector, abs=1e-6)
+    assert found.params == cirq.ParamResolver(params)
+    for kind in SIMULATORS:
+        [records] = kind(seed=1).run_batch([circuit], [params], repetitions=3)[0]
+        assert records.records["m"].tolist() == [[wanted.measurements["m"].tolist()]] * 3
+    *_, step = QsimExSimulator(seed=1).simulate_moment_steps(circuit, params)
+    assert step.state_vector() == pytest.approx(wanted.final_state_vector, abs=1e-6)
+    density = QsimExDensityMatrixSimulator(seed=1).simulate(circuit, params).final_density_matrix
+    assert np.diag(density) == pytest.approx(np.abs(wanted.final_state_vector) ** 2, abs=1e-6)
+
+
+def test_variables_that_cannot_be_known_are_refused() -> None:
+    """A formula of a key that is measured again, or of nothing that is known, is refused with its name."""
+    again = [NEXT.SetVariable(T, K + 0), cirq.measure(A, key="k"), cirq.X(B) ** T, cirq.measure(B, key="m")]
+    circuit = cirq.Circuit(map(cirq.Moment, [cirq.measure(A, key="k"), *again]))
+    with pytest.raises(errors.NotSupported, match="depends on k, which is measured again"):
+        QsimExSimulator().run(circuit)
+    circuit = cirq.Circuit(cirq.Moment(NEXT.SetVariable(T, K + 0)), cirq.Moment(cirq.measure(B, key="m")))
+    with pytest.raises(errors.NotSupported, match="where k is neither measured before nor a number"):
+        QsimExSimulator().run(circuit)

@@ -64,6 +64,7 @@ def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) ->
 
 
 def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> SaveValues:  # noqa: ARG001
+    values: NDArray[np.float64]
     [values] = _expectation_values(states, [save], normalise)
     return values
 
