@@ -78,7 +78,7 @@ def without_variables(circuit: cirq.AbstractCircuit, resolver: cirq.ParamResolve
 
     Raises `NotSupported` for a formula of measured values that have been measured again since, or may be too many.
     """
-    known: dict[Any, Any] = dict(resolver.param_dict)
+    known = dict(resolver.param_dict)
     levels: dict[str, tuple[int, ...]] = {}  # of the qids of each key that was measured so far
     stale: set[str] = set()  # keys that were measured again after a variable was set to a formula of them
     moments: list[cirq.Moment] = []
@@ -106,7 +106,7 @@ def without_variables(circuit: cirq.AbstractCircuit, resolver: cirq.ParamResolve
     return cirq.Circuit(moments)
 
 
-def _number(expression: sympy.Basic, levels: Mapping[str, object]) -> Any:
+def _number(expression: sympy.Basic, levels: Mapping[str, object]) -> complex | sympy.Basic:
     """Return a formula as a number; as it is if it has measured values, which are not known yet."""
     unknown = sorted(symbol.name for symbol in expression.free_symbols if symbol.name not in levels)
     if unknown:

@@ -221,7 +221,7 @@ class Translator:
         self._readout.measured(bit, noise.misreading(on[0]))
         return True
 
-    def _number(self, columns: ParameterColumns, parameter: Any) -> Any:
+    def _number(self, columns: ParameterColumns, parameter: object) -> Any:
         found = number_or_column(columns, parameter)
         if type(parameter) is ParameterExpression:
             self.formulas[id(found)] = found, parameter
