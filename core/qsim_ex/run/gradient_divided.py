@@ -1,0 +1,116 @@
+"""Gradients of states over several devices, in host memory and over processes: a binding and a cotangent at a time.
+
+A state and its cotangent are one placement of a wire more (`placement.paired`), so both are exchanged and copied
+together, and each placement does what it does for any state. On every piece sweeps add up derivatives; these are added
+up over the devices of a process in their order, and over processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from qsim_ex.deployment.assignment import Assignment
+from qsim_ex.devices.adjoint import Differentiates
+from qsim_ex.devices.base import Device
+from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
+from qsim_ex.execution.progress import Ticker
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.divided.divided import Divided
+from qsim_ex.placement.executor import check_norm
+from qsim_ex.placement.kinds import KINDS
+from qsim_ex.placement.paired import AdjointSteps, StateSteps, levels_of_one, widened
+from qsim_ex.run.gradient_targets import Complex, Rows, Target
+from qsim_ex.run.gradient_task import Back, Found, Task, back_of, prepared, ticker_of
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+
+
+def run(task: Task, where: Assignment, targets: Sequence[Target], found: Found) -> None:
+    """Write all values and derivatives."""
+    states = task.sweep.count * len(targets)
+    with ticker_of(task, len(targets)) as ticker:
+        for target, part in zip(targets, found.of_targets(targets), strict=True):
+            for binding in range(task.sweep.count):
+                which = np.array([binding])
+                _differentiate(replace(task, target=target), where, which, part.of_rows(which), ticker, states)
+        ticker.finish()
+
+
+def _differentiate(
+    task: Task, where: Assignment, which: Rows, found: Found, ticker: Ticker, states: int
+) -> None:
+    """Write the values and the derivatives of one binding. states: those of all bindings and targets."""
+    work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
+    task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
+    inverted, levels = task.backwards(), where.deployment.planning_levels
+    assert levels is not None
+    plan, back = plans(task, where, levels)
+    wide = [widened(plan, levels, fresh=True)] + ([] if back is None else [widened(back.plan, levels, fresh=False)])
+    state = _created(task, where)
+    try:
+        ticker.expect(states, state.stage_ends(wide), lambda: state.bytes_moved)
+        tick = ticker if ticker.reports else ticker.tick
+        state.layout = at.begun_as(state.layout, wide[0].start)
+        ready = prepare(plan, operands, where.devices, task.options.dtype, task.options.compile)
+        state.run(wide[0], [(StateSteps(steps), numbers) for steps, numbers in ready], tick)
+        found.values[0], sums = task.target.write_beside(state, int(which[0]))
+        state_norm, both = state.total(np.array([sums.state, sums.state + sums.cotangent]))
+        check_norm(state_norm, plan.num_gates, task.options.dtype)
+        if back is None:
+            return
+        state.arrange(wide[1].start)
+        taken = _backwards(task, state, where, back, wide[1], inverted.operands(operands), tick)
+        check_norm(state.norm_squared() / both, back.plan.num_gates, task.options.dtype)
+        found.derivatives[0] = task.derivatives(inverted, taken, which)[0]
+    finally:
+        state.release()
+
+
+def plans(task: Task, where: Assignment, levels: Levels) -> tuple[Plan, Back | None]:
+    """Return the plans of the state alone: forward, and back if anything has parameters."""
+    one, shape = levels_of_one(where.deployment, levels), where.device.shape(task.options.dtype)
+    num_wires = task.num_wires
+    start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
+    plan = plan_of(task.work, num_wires, start, shape, fresh, one, True)
+    return plan, back_of(task, task.backwards(), plan.end, shape, one)
+
+
+def _created(task: Task, where: Assignment) -> Divided:
+    """Return a new placement for the state and its cotangent."""
+    limits = task.options.limits(where.free, where.host_free)
+    made = KINDS[where.deployment.kind].create(where.deployment, where.devices, task.options.dtype, limits)
+    assert isinstance(made, Divided)
+    return made
+
+
+def _backwards(
+    task: Task, state: Divided, where: Assignment, back: Back, wide: Plan, operands: Complex, tick: Tick
+) -> Complex:
+    """Take both back; return cotangents of the inverse's operands, [1, 1, operands]."""
+    numbers = bound_rows(back.plan, operands)
+    given = list(enumerate(numbers))
+    steps = {
+        id(device): AdjointSteps(device, _prepared(task, back, device), len(given))
+        for device in dict.fromkeys(where.devices)
+    }
+    state.run(wide, [(steps[id(device)], given) for device in where.devices], tick)
+    taken: list[Complex | None] = []
+    for number, wanted in enumerate(back.wanted):
+        if not wanted.any():
+            taken.append(None)
+            continue
+        total = np.zeros(len(wanted), dtype=np.complex128)
+        for one in steps.values():
+            if (part := one.derivatives[number]) is not None:
+                total += part
+        taken.append(state.total(total)[None, None])
+    return back.pulled(numbers.buffer, taken, task.target.factor)
+
+
+def _prepared(task: Task, back: Back, device: Device) -> object:
+    return prepared(back, cast(Differentiates, device), back.plan.levels.local, task.options.dtype)

@@ -1,0 +1,136 @@
+"""What a gradient is made from, wherever its states lie: work, the way back, and the chain rule behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.derivatives import add_at
+from qsim_ex.circuit.inverse import Inverse, first_wanted, inverse
+from qsim_ex.circuit.parameters.pullback import pulled
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.devices.adjoint import Differentiates
+from qsim_ex.execution.prepare import plan_of
+from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.options import Options
+from qsim_ex.planning.cancellation import CANCEL
+from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
+from qsim_ex.precision import AmplitudeDtype
+from qsim_ex.run.gradient_targets import Complex, Numbers, Rows, Target
+from qsim_ex.steps.layout import Layout, Levels, Shape
+from qsim_ex.steps.plan import Plan
+
+Flags = NDArray[np.bool_]
+
+
+class Found(NamedTuple):
+    """Values [bindings, values] and derivatives [bindings, cotangents, columns], complex where values are."""
+
+    values: Numbers
+    derivatives: Numbers
+
+    def of_targets(self, targets: Sequence[Target]) -> Iterator[Found]:
+        """Yield the part of each of some targets, whose values and cotangents follow one another, to be written."""
+        value = cotangent = 0
+        for one in targets:
+            values, cotangents = slice(value, value + one.values), slice(cotangent, cotangent + one.cotangents)
+            yield Found(self.values[:, values], self.derivatives[:, cotangents])
+            value, cotangent = values.stop, cotangents.stop
+
+    def of_rows(self, rows: Rows) -> Found:
+        """Return those of some bindings that follow one another, to be written."""
+        some = slice(rows[0], rows[-1] + 1)
+        return Found(self.values[some], self.derivatives[some])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Task:
+    """What is differentiated.
+
+    work: of all bindings. wanted: which of its operands depend on parameters.
+    """
+
+    sweep: ParameterSweep
+    target: Target
+    work: Structure
+    wanted: Flags
+    options: Options
+
+    @property
+    def num_wires(self) -> int:
+        """The number of wires of a state."""
+        return self.sweep.template.num_qubits
+
+    def backwards(self) -> Inverse:
+        """Return the inverse of the work from the first instruction on that has parameters."""
+        return _inverse(self.work, self.wanted.tobytes())
+
+    def derivatives(self, backwards: Inverse, found: Complex, which: Rows) -> Numbers:
+        """Return derivatives [rows, cotangents, columns] for cotangents of the inverse's operands, of some bindings."""
+        if not self.target.holomorphic:
+            return self._pulled(backwards, found, which)
+        return self._pulled(backwards, found, which) + 1j * self._pulled(backwards, -1j * found, which)
+
+    def _pulled(self, backwards: Inverse, found: Complex, which: Rows) -> Values:
+        own = backwards.pulled(found, len(self.wanted))
+        return pulled(self.sweep, which, own[:, :, : self.sweep.template.operands.shape[1]])
+
+
+@lru_cache(maxsize=64)
+def _inverse(work: Structure, wanted_bytes: bytes) -> Inverse:
+    return inverse(work, first_wanted(work, np.frombuffer(wanted_bytes, dtype=np.bool_)))
+
+
+def ticker_of(task: Task, turns: int) -> Ticker:
+    """Return the counter of steps of all bindings, each of which passes its circuit so often with each target."""
+    size = work_of(task.num_wires, 3 * len(task.work.instructions), task.sweep.count * turns)
+    return Ticker(CANCEL.get(), task.options.progress, task.options.watch, size)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Back:
+    """A plan of an inverse circuit; wanted: which packed numbers of each step derivatives are needed for."""
+
+    plan: Plan
+    wanted: tuple[Flags, ...]
+
+    def pulled(self, numbers: Complex, steps: Sequence[Complex | None], factor: int) -> Complex:
+        """Return cotangents of the inverse's operands, [rows, cotangents, operands].
+
+        numbers: whole coefficient buffers [rows or 1, size]. steps: derivatives for each step, [rows, cotangents,
+        packed numbers], None where there are none.
+        """
+        rows = next((one.shape[:2] for one in steps if one is not None), (1, 1))
+        found = np.zeros((*rows, self.plan.coefficients.size()), dtype=np.complex128)
+        for one, places in zip(steps, self.plan.coefficients.packed, strict=True):
+            if one is not None:  # −factor·Re⟨λ|dV|ψ⟩, and Re(conj(g)·dz) is Re(w·dz) with w = conj(g)
+                add_at(found, places, -factor * one.conj())
+        return pull_back(self.plan.coefficients, numbers, found)
+
+
+def back_of(
+    task: Task, inverted: Inverse, start: Layout, shape: Shape, levels: Levels | None = None
+) -> Back | None:
+    """Return the way back from states in a layout, all of whose amplitudes are there; None if nothing has parameters."""
+    if not inverted.work.instructions:
+        return None
+    return _back(inverted.work, start, shape, levels, task.wanted[inverted.sources].tobytes())
+
+
+@lru_cache(maxsize=64)
+def _back(work: Structure, start: Layout, shape: Shape, levels: Levels | None, wanted_bytes: bytes) -> Back:
+    plan = plan_of(work, len(start), start, replace(shape, left_out=LEFT_OUT), 0, levels)
+    flags = depending(plan.coefficients, np.frombuffer(wanted_bytes, dtype=np.bool_))
+    return Back(plan, tuple(flags.take(places) for places in plan.coefficients.packed))
+
+
+@lru_cache(maxsize=64)
+def prepared(back: Back, device: Differentiates, num_bits: int, dtype: AmplitudeDtype) -> object:
+    """Return the steps of a way back as a device takes them, for states of 2^num_bits amplitudes."""
+    return device.prepare_adjoint(back.plan.steps, num_bits, dtype, back.wanted)
