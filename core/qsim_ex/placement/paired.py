@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import NotSupported
-from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.executor import Launches, OneState
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan
@@ -25,13 +24,12 @@ from qsim_ex.steps.step import Step, Sweep
 Complex = NDArray[np.complex128]
 
 
-def levels_of_one(paired: Deployment | None, levels: Levels) -> Levels:
+def levels_of_one(levels: Levels) -> Levels:
     """Return the levels of the state alone; raise `NotSupported` where a piece has no room for two."""
     if levels.local < 2:  # noqa: PLR2004 - a bit for both, and one for gates
-        told = "" if paired is None else f", got {paired.describe()}"
         raise NotSupported(
-            f"gradient: expected sub state vectors of at least 2 wires, one of which a cotangent takes{told}; use "
-            "fewer devices, or more device_wires."
+            f"gradient: expected sub state vectors of at least 2 wires, one of which the cotangent takes, got "
+            f"{levels.local}; use fewer devices, or more device_wires."
         )
     return replace(levels, local=levels.local - 1, slice=min(levels.slice, levels.local - 2))
 

@@ -32,85 +32,70 @@ from qsim_ex.steps.plan import Plan
 
 def run(task: Task, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
+    limits = task.options.limits(where.free, where.host_free)
     states = task.sweep.count * len(targets)
     with ticker_of(task, len(targets)) as ticker:
         for target, part in zip(targets, found.of_targets(targets), strict=True):
             for binding in range(task.sweep.count):
                 which = np.array([binding])
-                _differentiate(replace(task, target=target), where, which, part.of_rows(which), ticker, states)
+                kind = KINDS[where.deployment.kind]
+                state = kind.create(where.deployment, where.devices, task.options.dtype, limits)
+                assert isinstance(state, Divided)
+                try:
+                    differentiate(replace(task, target=target), state, which, part.of_rows(which), ticker, states)
+                finally:
+                    state.release()
         ticker.finish()
 
 
-def _differentiate(
-    task: Task, where: Assignment, which: Rows, found: Found, ticker: Ticker, states: int
-) -> None:
-    """Write the values and the derivatives of one binding. states: those of all bindings and targets."""
+def differentiate(task: Task, state: Divided, which: Rows, found: Found, ticker: Ticker, states: int) -> None:
+    """Write the values and the derivatives of one binding.
+
+    state: a new state of a wire more than the task's. states: the number of all bindings and targets.
+    """
     work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
-    inverted, levels = task.backwards(), where.deployment.planning_levels
-    assert levels is not None
-    plan, back = plans(task, where, levels)
+    inverted, levels = task.backwards(), state.planning_levels
+    plan, back = plans(task, state.devices[0], levels)
     wide = [widened(plan, levels, fresh=True)] + ([] if back is None else [widened(back.plan, levels, fresh=False)])
-    state = _created(task, where)
-    try:
-        ticker.expect(states, state.stage_ends(wide), lambda: state.bytes_moved)
-        tick = ticker if ticker.reports else ticker.tick
-        state.layout = at.begun_as(state.layout, wide[0].start)
-        ready = prepare(plan, operands, where.devices, task.options.dtype, task.options.compile)
-        state.run(wide[0], [(StateSteps(steps), numbers) for steps, numbers in ready], tick)
-        found.values[0], sums = task.target.write_beside(state, int(which[0]))
-        state_norm, both = state.total(np.array([sums.state, sums.state + sums.cotangent]))
-        check_norm(state_norm, plan.num_gates, task.options.dtype)
-        if back is None:
-            return
-        state.arrange(wide[1].start)
-        taken = _backwards(task, state, where, back, wide[1], inverted.operands(operands), tick)
-        check_norm(state.norm_squared() / both, back.plan.num_gates, task.options.dtype)
-        found.derivatives[0] = task.derivatives(inverted, taken, which)[0]
-    finally:
-        state.release()
+    ticker.expect(states, state.stage_ends(wide), lambda: state.bytes_moved)
+    tick = ticker if ticker.reports else ticker.tick
+    state.layout = at.begun_as(state.layout, wide[0].start)
+    ready = prepare(plan, operands, state.devices, task.options.dtype, task.options.compile)
+    state.run(wide[0], [(StateSteps(steps), numbers) for steps, numbers in ready], tick)
+    found.values[0], sums = task.target.write_beside(state, int(which[0]))
+    of_state, of_both = state.total(np.array([sums.state, sums.state + sums.cotangent])).tolist()
+    check_norm(of_state, plan.num_gates, task.options.dtype)
+    if back is None:
+        return
+    state.arrange(wide[1].start)
+    taken = _backwards(task, state, back, wide[1], inverted.operands(operands), tick)
+    check_norm(state.norm_squared() / of_both, back.plan.num_gates, task.options.dtype)
+    found.derivatives[0] = task.derivatives(inverted, taken, which)[0]
 
 
-def plans(task: Task, where: Assignment, levels: Levels) -> tuple[Plan, Back | None]:
-    """Return the plans of the state alone: forward, and back if anything has parameters."""
-    one, shape = levels_of_one(where.deployment, levels), where.device.shape(task.options.dtype)
-    num_wires = task.num_wires
-    start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
-    plan = plan_of(task.work, num_wires, start, shape, fresh, one, True)
+def plans(task: Task, device: Device, levels: Levels) -> tuple[Plan, Back | None]:
+    """Return the plans of the state alone, which shares its pieces: forward, and back if anything has parameters."""
+    one, shape = levels_of_one(levels), device.shape(task.options.dtype)
+    start, fresh = Layout.identity(task.num_wires), (1 << task.num_wires) - 1
+    plan = plan_of(task.work, task.num_wires, start, shape, fresh, one, True)
     return plan, back_of(task, task.backwards(), plan.end, shape, one)
 
 
-def _created(task: Task, where: Assignment) -> Divided:
-    """Return a new placement for the state and its cotangent."""
-    limits = task.options.limits(where.free, where.host_free)
-    made = KINDS[where.deployment.kind].create(where.deployment, where.devices, task.options.dtype, limits)
-    assert isinstance(made, Divided)
-    return made
-
-
-def _backwards(
-    task: Task, state: Divided, where: Assignment, back: Back, wide: Plan, operands: Complex, tick: Tick
-) -> Complex:
+def _backwards(task: Task, state: Divided, back: Back, wide: Plan, operands: Complex, tick: Tick) -> Complex:
     """Take both back; return cotangents of the inverse's operands, [1, 1, operands]."""
     numbers = bound_rows(back.plan, operands)
-    given = list(enumerate(numbers))
+    given, bits, dtype = list(enumerate(numbers)), back.plan.levels.local, task.options.dtype
     steps = {
-        id(device): AdjointSteps(device, _prepared(task, back, device), len(given))
-        for device in dict.fromkeys(where.devices)
+        device: AdjointSteps(device, prepared(back, cast(Differentiates, device), bits, dtype), len(given))
+        for device in state.devices
     }
-    state.run(wide, [(steps[id(device)], given) for device in where.devices], tick)
+    state.run(wide, [(steps[device], given) for device in state.devices], tick)
     taken: list[Complex | None] = []
     for number, wanted in enumerate(back.wanted):
-        if not wanted.any():
-            taken.append(None)
-            continue
         total = np.zeros(len(wanted), dtype=np.complex128)
         for one in steps.values():
             if (part := one.derivatives[number]) is not None:
                 total += part
-        taken.append(state.total(total)[None, None])
+        taken.append(state.total(total)[None, None] if wanted.any() else None)
     return back.pulled(numbers.buffer, taken, task.target.factor)
-
-
-def _prepared(task: Task, back: Back, device: Device) -> object:
-    return prepared(back, cast(Differentiates, device), back.plan.levels.local, task.options.dtype)
