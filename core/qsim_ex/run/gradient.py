@@ -31,7 +31,6 @@ from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.prepare import bound_rows
-from qsim_ex.execution.progress import Ticker
 from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
@@ -41,7 +40,7 @@ from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
 from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan
 from qsim_ex.run.gradient_targets import Complex, Expectations, Given, Overlaps, Rows, Target, WeightedExpectations
-from qsim_ex.run.gradient_task import Back, Found, Task, back_of, prepared, ticker_of
+from qsim_ex.run.gradient_task import Back, Found, Steps, Task, back_of, prepared, ticker_of
 
 if TYPE_CHECKING:
     from qsim_ex.run import gradient_divided
@@ -150,31 +149,29 @@ def _in_one_piece(task: Task, where: Assignment, targets: Sequence[Target], foun
     """Write all values and derivatives, many bindings at a time."""
     device, count = cast(DifferentiatingDevice, where.device), task.sweep.count
     with ticker_of(task, len(targets)) as ticker:
+        steps = Steps(ticker, count * len(targets), int)
         for target, part in zip(targets, found.of_targets(targets), strict=True):
             one, states = replace(task, target=target), 1 + target.cotangents
             numbers = 16 * states * len(task.wanted)
             each = rows_at_once(device, states * state_bytes(task.num_wires, task.options.dtype), numbers)
             for first in range(0, count, each):
                 rows = np.arange(first, min(first + each, count))
-                _differentiate(one, device, rows, part.of_rows(rows), ticker, count * len(targets))
+                _differentiate(one, device, rows, part.of_rows(rows), steps)
         ticker.finish()
 
 
-def _differentiate(
-    task: Task, device: DifferentiatingDevice, which: Rows, found: Found, ticker: Ticker, states: int
-) -> None:
-    """Write the values and the derivatives of some bindings, which are worked on together. states: those of all."""
+def _differentiate(task: Task, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
+    """Write the values and the derivatives of some bindings, which are worked on together."""
     num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
     plan, inverted = forward_plan(task.work, num_wires, device, options), task.backwards()
     back = back_of(task, inverted, plan.end, device.batch_shape(options.dtype))
     plans = [plan] if back is None else [plan, back.plan]
     ends = list(accumulate(len(stage.steps) for one in plans for stage in one.stages))
-    ticker.expect(states, ends, lambda: 0)
-    share = ticker.of_states(len(which), sum(len(one.steps) for one in plans))
-    tick = share if ticker.reports else ticker.tick
+    tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])
+    tick = share if steps.ticker.reports else tick
     began = final_states(task.work, operands, device, options, tick, num_wires)
     cotangents = device.allocate(len(which) * task.target.cotangents << num_wires, options.dtype)
-    given = Given(device, options, which, ticker.tick)
+    given = Given(device, options, which, steps.ticker.check)
     found.values[:] = task.target.write(began, cotangents, given)
     if back is not None:
         taken = _backwards(task, back, began, cotangents, inverted.operands(operands), tick)

@@ -7,7 +7,8 @@ up over the devices of a process in their order, and over processes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -17,7 +18,6 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.devices.base import Device
 from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
-from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.divided.divided import Divided
@@ -25,46 +25,61 @@ from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.placement.paired import AdjointSteps, StateSteps, levels_of_one, widened
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
-from qsim_ex.run.gradient_task import Back, Found, Task, back_of, prepared, ticker_of
+from qsim_ex.run.gradient_task import Back, Found, Steps, Task, back_of, prepared, ticker_of
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 
+class Traffic:
+    """The bytes that states have moved, of which one is made after another."""
+
+    def __init__(self) -> None:
+        self._before, self._latest = 0, cast(Divided | None, None)
+
+    def __call__(self) -> int:
+        """Return the bytes of all states."""
+        return self._before + (0 if self._latest is None else self._latest.bytes_moved)
+
+    @contextmanager
+    def counts(self, state: Divided) -> Iterator[Divided]:
+        """Count those of a state, which is released in the end."""
+        self._latest = state
+        try:
+            yield state
+        finally:
+            self._before, self._latest = self(), None
+            state.release()
+
+
 def run(task: Task, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
-    limits = task.options.limits(where.free, where.host_free)
-    states = task.sweep.count * len(targets)
+    limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind]
+    states, traffic = task.sweep.count * len(targets), Traffic()
     with ticker_of(task, len(targets)) as ticker:
+        steps = Steps(ticker, states, traffic)
         for target, part in zip(targets, found.of_targets(targets), strict=True):
             for binding in range(task.sweep.count):
                 which = np.array([binding])
-                kind = KINDS[where.deployment.kind]
-                state = kind.create(where.deployment, where.devices, task.options.dtype, limits)
-                assert isinstance(state, Divided)
-                try:
-                    differentiate(replace(task, target=target), state, which, part.of_rows(which), ticker, states)
-                finally:
-                    state.release()
+                made = kind.create(where.deployment, where.devices, task.options.dtype, limits)
+                assert isinstance(made, Divided)
+                with traffic.counts(made) as state:
+                    differentiate(replace(task, target=target), state, which, part.of_rows(which), steps)
         ticker.finish()
 
 
-def differentiate(task: Task, state: Divided, which: Rows, found: Found, ticker: Ticker, states: int) -> None:
-    """Write the values and the derivatives of one binding.
-
-    state: a new state of a wire more than the task's. states: the number of all bindings and targets.
-    """
+def differentiate(task: Task, state: Divided, which: Rows, found: Found, steps: Steps) -> None:
+    """Write the values and the derivatives of one binding. state: a new state of a wire more than the task's."""
     work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
     inverted, levels = task.backwards(), state.planning_levels
     plan, back = plans(task, state.devices[0], levels)
     wide = [widened(plan, levels, fresh=True)] + ([] if back is None else [widened(back.plan, levels, fresh=False)])
-    ticker.expect(states, state.stage_ends(wide), lambda: state.bytes_moved)
-    tick = ticker if ticker.reports else ticker.tick
+    tick = steps.expected(state.stage_ends(wide))
     state.layout = at.begun_as(state.layout, wide[0].start)
     ready = prepare(plan, operands, state.devices, task.options.dtype, task.options.compile)
-    state.run(wide[0], [(StateSteps(steps), numbers) for steps, numbers in ready], tick)
+    state.run(wide[0], [(StateSteps(known), numbers) for known, numbers in ready], tick)
     found.values[0], sums = task.target.write_beside(state, int(which[0]))
-    of_state, of_both = state.total(np.array([sums.state, sums.state + sums.cotangent])).tolist()
+    of_state, of_both = state.total(np.array([sums.state, sums.state + sums.cotangent], dtype=np.float64)).tolist()
     check_norm(of_state, plan.num_gates, task.options.dtype)
     if back is None:
         return
@@ -86,15 +101,15 @@ def _backwards(task: Task, state: Divided, back: Back, wide: Plan, operands: Com
     """Take both back; return cotangents of the inverse's operands, [1, 1, operands]."""
     numbers = bound_rows(back.plan, operands)
     given, bits, dtype = list(enumerate(numbers)), back.plan.levels.local, task.options.dtype
-    steps = {
+    both = {
         device: AdjointSteps(device, prepared(back, cast(Differentiates, device), bits, dtype), len(given))
         for device in state.devices
     }
-    state.run(wide, [(steps[device], given) for device in state.devices], tick)
+    state.run(wide, [(both[device], given) for device in state.devices], tick)
     taken: list[Complex | None] = []
     for number, wanted in enumerate(back.wanted):
         total = np.zeros(len(wanted), dtype=np.complex128)
-        for one in steps.values():
+        for one in both.values():
             if (part := one.derivatives[number]) is not None:
                 total += part
         taken.append(state.total(total)[None, None] if wanted.any() else None)

@@ -130,7 +130,7 @@ class Expectations(Target):
         """Write H|ψ⟩ of the one observable."""
         (one,) = self.sums
         found = products.write_product(state, one)
-        return state.total(np.array([found.overlap.real])), found
+        return state.total(np.array([found.overlap.real], dtype=np.float64)), found
 
     def apart(self) -> Sequence[Target]:
         """Return one target for each observable."""
@@ -186,7 +186,9 @@ class WeightedExpectations(Target):
             for weight, one in zip(weights, self.sums, strict=True)
             for term in one.terms
         ]
+        home = state.layout
         values = expectation.pauli_sums(state, self.sums).real
+        state.arrange(home)  # wires were brought near
         return values, products.write_product(state, PauliSum(tuple(terms)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
+from qsim_ex.placement.base import Tick
 from qsim_ex.planning.cancellation import CANCEL
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.precision import AmplitudeDtype
@@ -91,6 +92,19 @@ def ticker_of(task: Task, turns: int) -> Ticker:
     """Return the counter of steps of all bindings, each of which passes its circuit so often with each target."""
     size = work_of(task.num_wires, 3 * len(task.work.instructions), task.sweep.count * turns)
     return Ticker(CANCEL.get(), task.options.progress, task.options.watch, size)
+
+
+class Steps(NamedTuple):
+    """The counter of steps, the number of all bindings and targets, and what returns the bytes that states have moved."""
+
+    ticker: Ticker
+    states: int
+    moved: Callable[[], int]
+
+    def expected(self, ends: Sequence[int]) -> Tick:
+        """Expect the steps of states whose stages have these ends; return what counts a step of one state."""
+        self.ticker.expect(self.states, ends, self.moved)
+        return self.ticker if self.ticker.reports else self.ticker.tick
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -28,9 +28,9 @@ Strings = Sequence[tuple[int, complex]]
 class Beside(NamedTuple):
     """The part that is here of sums over a state and the cotangent beside it: ⟨cotangent|state⟩ and squared norms."""
 
-    overlap: complex = 0
-    state: float = 0
-    cotangent: float = 0
+    overlap: complex = 0j
+    state: float = 0.0
+    cotangent: float = 0.0
 
     def plus(self, near: NearSubState) -> Beside:
         """Return the sums with those of a sub state vector."""
