@@ -45,7 +45,7 @@ def of_state(sweep: ParameterSweep, sums: list[PauliSum], state: Divided) -> Gra
     with ticker_of(task, 1) as ticker:
         gradient_divided.differentiate(task, state, np.array([0]), found, Steps(ticker, 1, int))
     state.release()
-    return Gradient(found.values.real, found.derivatives.real, "cpu", "double", 0.0)
+    return Gradient(found.values, found.derivatives, "cpu", "double", 0.0)
 
 
 @pytest.mark.parametrize("kind", OVER_RANKS)
@@ -59,7 +59,9 @@ def test_over_ranks(kind: str) -> None:
         assert np.array_equal(other.jacobian, found[0].jacobian)
 
 
-@pytest.mark.parametrize("options", [{"virtual_peers": 4}, {"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}])
+@pytest.mark.parametrize(
+    "options", [{"virtual_peers": 4}, {"device_wires": 5}, {"device_wires": 4, "virtual_peers": 2}]
+)
 def test_strings_on_all_wires(options: dict[str, Any]) -> None:
     """X and Y on all wires, which are more than fit into a visit, and on none have the derivatives by definition."""
     sweep, every = layers(WIRES, 7, bindings=1), (1 << WIRES) - 1
@@ -135,7 +137,7 @@ def dropped_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def dropped(self: CpuDevice, *given: Any) -> Any:
         found = true(self, *given)
-        return None if given[-1] == 3 else found  # noqa: PLR2004 - the number of the last of four
+        return None if given[-1] == 3 else found
 
     monkeypatch.setattr(CpuDevice, "run_adjoint", dropped)
 

@@ -196,7 +196,11 @@ def gradients() -> None:
     sweep, every = builder.sweep(1), (1 << WIRES) - 1
     sums = [PauliSum((PauliString(every, 0, 1.0), PauliString(0, 6, 0.5))), PauliSum((PauliString(1 << WIRES - 1, 0),))]
     alone, many = Simulator(**ALONE), [Simulator(**divided()), Simulator(**divided(device_wires=4))]
-    whole, product, overlap = alone.gradient(sweep, sums), alone.vjp(sweep, sums, [2, 3]), alone.overlap(sweep, layers().build())
+    whole, product, overlap = (
+        alone.gradient(sweep, sums),
+        alone.vjp(sweep, sums, [2, 3]),
+        alone.overlap(sweep, layers().build()),
+    )
     for simulator in many:
         found = simulator.gradient(sweep, sums)
         assert np.allclose(same(found.values), whole.values, rtol=0, atol=1e-12)

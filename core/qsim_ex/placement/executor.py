@@ -56,7 +56,8 @@ class OneState(NamedTuple):
     def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device, which may run it later."""
         if isinstance(self.prepared, Launches):
-            return self.prepared.launch(self, step, packed)
+            self.prepared.launch(self, step, packed)
+            return
         self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
 

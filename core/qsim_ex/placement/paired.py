@@ -26,7 +26,7 @@ Complex = NDArray[np.complex128]
 
 def levels_of_one(levels: Levels) -> Levels:
     """Return the levels of the state alone; raise `NotSupported` where a piece has no room for two."""
-    if levels.local < 2:  # noqa: PLR2004 - a bit for both, and one for gates
+    if levels.local < 2:
         raise NotSupported(
             f"gradient: expected sub state vectors of at least 2 wires, one of which the cotangent takes, got "
             f"{levels.local}; use fewer devices, or more device_wires."

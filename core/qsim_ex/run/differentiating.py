@@ -80,7 +80,7 @@ class Differentiating:
     ) -> Overlap:
         """Return overlaps ⟨φ|ψ⟩ of the final states of a sweep with other states, and their derivatives.
 
-        The result has fidelities |⟨φ|ψ⟩|² and their gradients too. It takes as long as the gradient of one observable.
+        The result has fidelities |⟨φ|ψ⟩|² and their gradients too. It takes as long as the gradient of two observables.
         other: the circuit that ends in φ, the same for all bindings, or a sweep with a circuit for each. Derivatives
         are those with respect to the columns of `sweep`; φ is constant.
         Raises what `gradient` raises, and `CircuitError` for another number of wires or bindings; `NotSupported` for a

@@ -51,7 +51,7 @@ else:
 def gradient(assigner: Assigner, options: Options, sweep: ParameterSweep, observables: Sequence[PauliSum]) -> Gradient:
     """Return values and derivatives of all bindings of a sweep; see `Simulator.gradient`."""
     found, about = _differentiated(assigner, options, sweep, Expectations(tuple(observables)))
-    return Gradient(found.values.real, found.derivatives.real, *about)
+    return Gradient(found.values, found.derivatives, *about)
 
 
 def vjp(
@@ -60,13 +60,14 @@ def vjp(
     """Return values, and derivatives of weighted sums of them; see `Simulator.vjp`."""
     target = WeightedExpectations(tuple(observables), weights)
     found, about = _differentiated(assigner, options, sweep, target)
-    return VectorJacobianProduct(found.values.real, found.derivatives.real[:, 0], *about)
+    return VectorJacobianProduct(found.values, found.derivatives[:, 0], *about)
 
 
 def overlap(assigner: Assigner, options: Options, sweep: ParameterSweep, other: ParameterSweep) -> Overlap:
     """Return overlaps and their derivatives; see `Simulator.overlap`."""
     found, about = _differentiated(assigner, options, sweep, Overlaps(other))
-    return Overlap(found.values[:, 0], found.derivatives[:, 0], *about)
+    values, derivatives = (one[:, 0] + 1j * one[:, 1] for one in found)
+    return Overlap(values, derivatives, *about)
 
 
 def _differentiated(
@@ -77,10 +78,7 @@ def _differentiated(
     task = _task(options, sweep, target)
     where, targets = placed(assigner, task)
     columns = 0 if sweep.columns is None else sweep.columns.shape[1]
-    dtype = np.complex128 if target.holomorphic else np.float64
-    found = Found(
-        np.zeros((sweep.count, target.values), dtype), np.zeros((sweep.count, target.cotangents, columns), dtype)
-    )
+    found = Found(np.empty((sweep.count, target.values)), np.zeros((sweep.count, target.cotangents, columns)))
     run = _in_one_piece if in_one_piece(where) else gradient_divided.run
     run(task, where, targets, found)
     return found, (where.device.name, options.precision, perf_counter() - began)
@@ -95,9 +93,7 @@ def _task(options: Options, sweep: ParameterSweep, target: Target) -> Task:
             f"gradient: expected method='statevector', got {options.method!r}, which has no derivatives; leave it out."
         )
     if options.checkpoint is not None:
-        raise NotSupported(
-            "gradient: expected no checkpoint, got one; a gradient is not resumed yet, so leave it out."
-        )
+        raise NotSupported("gradient: expected no checkpoint, got one; a gradient is not resumed yet, so leave it out.")
     work = unitary_program(structure).whole
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
     task = Task(sweep, target, work.work, wanted(sweep), options)

@@ -1,7 +1,7 @@
 """What is differentiated: values of a final state, and the cotangents from which their derivatives follow.
 
-A value is Re ⟨λ|ψ⟩ or ⟨λ|ψ⟩, and the cotangent λ is what multiplies a change of ψ. Of an expectation value it is H|ψ⟩,
-and of a sum of several with weights the sum of these; of an overlap ⟨φ|ψ⟩ it is |φ⟩.
+A value is Re ⟨λ|ψ⟩, and the cotangent λ is what multiplies a change of ψ. Of an expectation value it is H|ψ⟩, and of a
+sum of several with weights the sum of these; of the real part of an overlap ⟨φ|ψ⟩ it is φ, of the imaginary part i·φ.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.inverse import inverse
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Op
@@ -34,11 +35,10 @@ from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, sto
 
 Complex = NDArray[np.complex128]
 Rows = NDArray[np.intp]
-Numbers = Complex | Values
 
 
 class Given(NamedTuple):
-    """What a target may need besides states: where they are, and whom to tell of steps. which: the bindings' numbers."""
+    """What a target may need besides states: their device, their bindings' numbers, and whom to tell of steps."""
 
     device: DifferentiatingDevice
     options: Options
@@ -47,13 +47,8 @@ class Given(NamedTuple):
 
 
 class Target(ABC):
-    """What is differentiated.
+    """What is differentiated. factor: of derivatives, 2 where a value depends on the state twice."""
 
-    holomorphic: whether values are complex, each with a cotangent. factor: of derivatives, 2 where a value depends on
-    the state twice.
-    """
-
-    holomorphic: ClassVar[bool] = False
     factor: ClassVar[int] = 2
 
     @property
@@ -75,11 +70,11 @@ class Target(ABC):
         """Return what tells it from others, for processes that compare their calls."""
 
     @abstractmethod
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Numbers:
+    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
         """Write the cotangents of the states of some bindings, and return the values [rows, values]."""
 
     @abstractmethod
-    def write_beside(self, state: Divided, binding: int) -> tuple[Numbers, Beside]:
+    def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:
         """Write the cotangent of a divided state beside it; return the values of all ranks, [values], and sums.
 
         There is one cotangent: see `apart`.
@@ -174,9 +169,7 @@ class WeightedExpectations(Target):
     def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
         """Write the weighted sum of all H|ψ⟩."""
         known = stored(self.sums, states.layout)
-        return given.device.apply_sums(
-            states.buffer, cotangents, states.num_wires, known, self.weights[given.which]
-        )
+        return given.device.apply_sums(states.buffer, cotangents, states.num_wires, known, self.weights[given.which])
 
     def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:
         """Write the weighted sum of all H|ψ⟩, as one observable; values are taken first."""
@@ -194,33 +187,38 @@ class WeightedExpectations(Target):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Overlaps(Target):
-    """The overlap ⟨φ|ψ⟩ with the final states φ of another sweep, of one binding or of as many."""
+    """The overlap ⟨φ|ψ⟩ with the final states φ of another sweep, of one binding or of as many.
+
+    parts: which of its parts: 0 for the real one and 1 for the imaginary one, each with a cotangent.
+    """
 
     other: ParameterSweep
+    parts: tuple[int, ...] = (0, 1)
 
-    holomorphic = True
     factor = 1
 
     @property
     def cotangents(self) -> int:
-        """One for the overlap."""
-        return 1
+        """One for each part."""
+        return len(self.parts)
 
     @property
     def values(self) -> int:
-        """One for each binding."""
-        return 1
+        """One for each part."""
+        return len(self.parts)
 
     def require(self, num_wires: int, bindings: int) -> None:
         """Raise `CircuitError` for another number of wires or bindings, `NotSupported` for a random final state."""
         template = self.other.template
         if template.num_qubits != num_wires:
             raise CircuitError(
-                f"overlap: expected circuits of equal numbers of wires, got {num_wires} and {template.num_qubits}."
+                f"overlap: expected circuits of equal numbers of wires, got {num_wires} and {template.num_qubits}; "
+                "give both the wires of the wider one."
             )
         if self.other.count not in (1, bindings):
             raise CircuitError(
-                f"overlap: expected another sweep of 1 binding or of {bindings}, got {self.other.count} bindings."
+                f"overlap: expected another sweep of 1 binding or of {bindings}, got {self.other.count} bindings; pass "
+                "one for each."
             )
         unitary_program(template.structure)
 
@@ -228,33 +226,50 @@ class Overlaps(Target):
         """Return the key and the numbers of the other circuit."""
         return f"{self.other.template.key} {self._operands(np.arange(self.other.count)).tolist()}"
 
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Complex:
-        """Run the other circuit, and write its states."""
-        device, n, rows = given.device, states.num_wires, states.rows
-        work = unitary_program(self.other.template.structure).whole.work
-        others = final_states(work, self._operands(given.which), device, given.options, given.tick, n)
+    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
+        """Run the other circuit, with a phase of each part behind it, and write its states."""
+        device, n = given.device, states.num_wires
+        work, operands = unitary_program(self.other.template.structure).whole.work, self._operands(given.which)
+        phases = np.array([[0, 1, 1j**part] for part in self.parts])
+        both = [np.repeat(operands, len(phases), axis=0), np.tile(phases, (len(operands), 1))]
+        followed = _behind(work, operands.shape[1], _phase())
+        others = final_states(followed, np.concatenate(both, axis=1), device, given.options, given.tick, n)
         others.arrange(states.layout)
-        sources = np.arange(rows) if others.rows == rows else np.zeros(rows, dtype=np.int64)
-        device.take_rows(cotangents, others.buffer, n, sources)
+        device.take_rows(cotangents, others.buffer, n, np.arange(states.rows * len(phases)) % others.rows)
         others.release()
-        pairs = ((k << n, k + 1 << n) for k in range(rows))
-        return np.array([[device.inner(cotangents[a:b], states.buffer[a:b])] for a, b in pairs])
+        found = np.empty((states.rows, len(phases)))
+        for row in range(states.rows):
+            for number in range(len(phases)):
+                first = row * len(phases) + number
+                one = cotangents[first << n : first + 1 << n]
+                found[row, number] = device.inner(one, states.buffer[row << n : row + 1 << n]).real
+        return found
 
-    def write_beside(self, state: Divided, binding: int) -> tuple[Complex, Beside]:  # noqa: ARG002 - see `followed`
-        """Write |0…0⟩, the overlap with which is that of both circuits."""
-        found = products.write_basis_state(state)
-        return state.total(np.array([found.overlap], dtype=np.complex128)), found
+    def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:  # noqa: ARG002 - see `followed`
+        """Write |0…0⟩ with the phase of the one part: the overlap with it is that of both circuits."""
+        (part,) = self.parts
+        found = products.write_basis_state(state, 1j**part)
+        return state.total(np.array([found.overlap.real], dtype=np.float64)), found
+
+    def apart(self) -> Sequence[Target]:
+        """Return one target for each part."""
+        return [Overlaps(self.other, (part,)) for part in self.parts]
 
     def followed(self, work: Structure, operands: Complex, which: Rows) -> tuple[Structure, Complex]:
         """Return the work and behind it the inverse of the other circuit's: ⟨φ|ψ⟩ = ⟨0…0|W†U|0…0⟩."""
         back = inverse(unitary_program(self.other.template.structure).whole.work)
-        total = operands.shape[1]
         own = back.operands(self._operands(which))
         own = np.broadcast_to(own, (len(operands), own.shape[1]))
-        return _behind(work, total, back.work), np.concatenate([operands, own], axis=1)
+        return _behind(work, operands.shape[1], back.work), np.concatenate([operands, own], axis=1)
 
     def _operands(self, which: Rows) -> Complex:
         return self.other.operands(which if self.other.count > 1 else np.zeros(1, dtype=np.intp))
+
+
+@lru_cache(maxsize=1)
+def _phase() -> Structure:
+    """Return work that multiplies a state by its third operand."""
+    return CircuitBuilder(0).gate("global_phase", [], 0.1).build().structure
 
 
 @lru_cache(maxsize=16)

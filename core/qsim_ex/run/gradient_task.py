@@ -23,7 +23,7 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.planning.cancellation import CANCEL
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.run.gradient_targets import Complex, Numbers, Rows, Target
+from qsim_ex.run.gradient_targets import Complex, Rows, Target
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -31,10 +31,10 @@ Flags = NDArray[np.bool_]
 
 
 class Found(NamedTuple):
-    """Values [bindings, values] and derivatives [bindings, cotangents, columns], complex where values are."""
+    """Values, float64 [bindings, values], and derivatives, float64 [bindings, cotangents, columns]."""
 
-    values: Numbers
-    derivatives: Numbers
+    values: Values
+    derivatives: Values
 
     def of_targets(self, targets: Sequence[Target]) -> Iterator[Found]:
         """Yield the part of each of some targets, whose values and cotangents follow one another, to be written."""
@@ -72,13 +72,8 @@ class Task:
         """Return the inverse of the work from the first instruction on that has parameters."""
         return _inverse(self.work, self.wanted.tobytes())
 
-    def derivatives(self, backwards: Inverse, found: Complex, which: Rows) -> Numbers:
+    def derivatives(self, backwards: Inverse, found: Complex, which: Rows) -> Values:
         """Return derivatives [rows, cotangents, columns] for cotangents of the inverse's operands, of some bindings."""
-        if not self.target.holomorphic:
-            return self._pulled(backwards, found, which)
-        return self._pulled(backwards, found, which) + 1j * self._pulled(backwards, -1j * found, which)
-
-    def _pulled(self, backwards: Inverse, found: Complex, which: Rows) -> Values:
         own = backwards.pulled(found, len(self.wanted))
         return pulled(self.sweep, which, own[:, :, : self.sweep.template.operands.shape[1]])
 
@@ -95,7 +90,7 @@ def ticker_of(task: Task, turns: int) -> Ticker:
 
 
 class Steps(NamedTuple):
-    """The counter of steps, the number of all bindings and targets, and what returns the bytes that states have moved."""
+    """The counter of steps, the number of all bindings and targets, and what returns the bytes moved so far."""
 
     ticker: Ticker
     states: int
@@ -128,10 +123,8 @@ class Back:
         return pull_back(self.plan.coefficients, numbers, found)
 
 
-def back_of(
-    task: Task, inverted: Inverse, start: Layout, shape: Shape, levels: Levels | None = None
-) -> Back | None:
-    """Return the way back from states in a layout, all of whose amplitudes are there; None if nothing has parameters."""
+def back_of(task: Task, inverted: Inverse, start: Layout, shape: Shape, levels: Levels | None = None) -> Back | None:
+    """Return the way back from states in a layout, with all amplitudes there; None if nothing has parameters."""
     if not inverted.work.instructions:
         return None
     return _back(inverted.work, start, shape, levels, task.wanted[inverted.sources].tobytes())

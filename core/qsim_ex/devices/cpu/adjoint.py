@@ -89,6 +89,6 @@ class CpuAdjoints(Differentiates):
             return None
         sweep, wanted = known
         floats = np.ascontiguousarray(numbers).view(np.float64).reshape(len(numbers), -1)
-        rows = adjoint.CotangentRows(states, cotangents, num_bits, high)
-        found = adjoint.run_adjoint(rows, sweep, floats, wanted, self.threads)
+        where = adjoint.CotangentRows(states, cotangents, num_bits, high)
+        found = adjoint.run_adjoint(where, sweep, floats, wanted, self.threads)
         return found.view(np.complex128) if wanted.any() else None

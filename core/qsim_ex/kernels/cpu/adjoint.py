@@ -96,9 +96,7 @@ def pauli_products(where: Products, sums: Sequence[StoredSum], threads: int) -> 
     own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     given = address(states), single, ctypes.addressof(form), address(to), 0 if own is None else address(own), adds
     each = block * len(sums)
-    pool.in_ranges(
-        unchecked("pauli_products"), *given, address(values), size=rows * blocks, each=each, threads=threads
-    )
+    pool.in_ranges(unchecked("pauli_products"), *given, address(values), size=rows * blocks, each=each, threads=threads)
     found: Floats = values.sum(axis=1)
     return found
 

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
+import numpy as np
+
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import mask_of, wires_of
 from qsim_ex.devices.adjoint import Differentiates
@@ -69,14 +71,14 @@ def write_product(state: Visited, observable: PauliSum) -> Beside:
     return found
 
 
-def write_basis_state(state: Visited) -> Beside:
-    """Write |0…0⟩ to the cotangent, where nothing has been yet, and return the part that is here of ⟨0…0|ψ⟩ and norms."""
+def write_basis_state(state: Visited, amplitude: complex) -> Beside:
+    """Write |0…0⟩ times an amplitude to the cotangent, where nothing has been yet; return what `write_product` does."""
     state.write_zeros()
     to, found = state.layout.index(1 << state.num_wires - 1), Beside()
     for near in state.visit(write=True):
         if near.high == to >> near.local:
             begin = to - (near.high << near.local)
-            near.device.set_basis(near.buffer[begin : begin + 1], 0)
+            near.device.write(near.buffer, begin, np.array([amplitude], dtype=state.dtype))
         found = found.plus(near)
     return found
 
