@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.gradient_piece_faults import dropped_piece, dropped_sums, high_bits, lost_piece
 from support.gradients import compare, layers, observables
 from support.together import together
 
@@ -15,8 +16,6 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError, NotSupported, OptionError
 from qsim_ex.options import Progress
-from qsim_ex.placement import paired
-from qsim_ex.placement.divided import products
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.ranks import Ranks
 from qsim_ex.placement.ranks_over_host import RanksOverHost
@@ -129,41 +128,6 @@ def test_pieces_that_are_too_small() -> None:
 
 
 # --- planted faults --------------------------------------------------------------------------------------------------
-
-
-def dropped_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sums of the last piece are left out."""
-    true = CpuDevice.run_adjoint
-
-    def dropped(self: CpuDevice, *given: Any) -> Any:
-        found = true(self, *given)
-        return None if given[-1] == 3 else found
-
-    monkeypatch.setattr(CpuDevice, "run_adjoint", dropped)
-
-
-def high_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sweeps backwards take every piece for the first one."""
-    true = CpuDevice.run_adjoint
-    monkeypatch.setattr(CpuDevice, "run_adjoint", lambda self, *given: true(self, *given[:-1], 0))
-
-
-def dropped_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The observable is not applied to one piece."""
-    true = products._add
-    monkeypatch.setattr(products, "_add", lambda near, parts: None if near.high == 1 else true(near, parts))
-
-
-def lost_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A piece of the cotangent is lost on the way back."""
-    true = paired.AdjointSteps.launch
-
-    def lost(self: paired.AdjointSteps, target: Any, step: Any, packed: Any) -> None:
-        true(self, target, step, packed)
-        if target.high == 1:
-            target.buffer[target.buffer.size // 2 :] = 0
-
-    monkeypatch.setattr(paired.AdjointSteps, "launch", lost)
 
 
 def test_without_faults() -> None:

@@ -127,8 +127,9 @@ def placed(assigner: Assigner, task: Task) -> tuple[Assignment, Sequence[Target]
     targets: Sequence[Target] = (target,)
     if where is None or not in_one_piece(where):
         targets = target.apart()
-        slots = options.window_slots  # of the state, which is half of each window
-        paired = assigner if slots is None else Assigner(replace(options, window_slots=2 * slots))
+        slots, local = options.window_slots, options.device_wires or num_wires
+        # The cotangent has half of each window, and wires of the state trade places in the other.
+        paired = assigner if slots is None else Assigner(replace(options, window_slots=min(2 * slots, 1 << local)))
         where = where if more == 1 and slots is None and where is not None else paired.one(num_wires + 1, ask)
     if not isinstance(where.device, Differentiates):
         raise NotSupported(
