@@ -38,7 +38,7 @@ OVER_RANKS: dict[str, tuple[int, Callable[[Any], Divided]]] = {
 
 def of_state(sweep: ParameterSweep, sums: list[PauliSum], state: Divided) -> Gradient:
     """The gradient of one binding and one observable on a new state."""
-    task = gradient._task(Options(), sweep, Expectations(tuple(sums)))
+    task = gradient.checked(Options(), sweep, Expectations(tuple(sums)))
     columns = 0 if sweep.columns is None else sweep.columns.shape[1]
     found = Found(np.zeros((1, 1)), np.zeros((1, 1, columns)))
     with ticker_of(task, 1) as ticker:
@@ -143,3 +143,34 @@ def test_planted_faults_are_found(plant: Callable[[pytest.MonkeyPatch], None], m
     plant(monkeypatch)
     with pytest.raises((AssertionError, DeviceError)):
         compare(sweep, Simulator(device="cpu", virtual_peers=4).gradient(sweep, sums), sums, most=30)
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"device": "cpu"}, ["single", "on 3 states together", "3 states of 4 KiB", "predicted"]),
+        ({"device": "cpu", "virtual_peers": 4}, ["peers", "1 exchange", "a state and a cotangent, 8 KiB", "2 times"]),
+        ({"device": "cpu", "device_wires": 5}, ["migrated", "over host memory", "a state and a cotangent"]),
+        ({"devices": (0, 1, 2, 3)}, ["gpu:0", "peers: 4 sub state vectors of 7 wires"]),
+    ],
+)
+def test_explained(options: dict[str, Any], words: list[str]) -> None:
+    """What a gradient will do is told before it runs, also for GPUs that are not there, and two plans are drawn."""
+    sweep, sums = layers(8, 4, bindings=3), observables(8, 2, 4)
+    told = Simulator(**options).explain_gradient(sweep, sums)
+    for one in [*words, "2 observables, 26 parameters, 3 bindings", "14 Pauli strings with 14 X-parts"]:
+        assert one in told
+    assert [chart.title for chart in told.charts] == ["forward", "back"]
+
+
+def test_explained_steps_are_those_that_run() -> None:
+    """The sweeps that are told, forward and back, are the steps of which a gradient tells its progress."""
+    sweep, sums, seen = layers(6, 9, bindings=1), observables(6, 1, 9), list[int]()
+    for options in ({}, {"virtual_peers": 2}):
+        simulator = Simulator(device="cpu", progress=lambda _, total: seen.append(total), **options)
+        told = simulator.explain_gradient(sweep, sums)
+        simulator.gradient(sweep, sums)
+        assert sum(len(chart.steps) for chart in told.charts) == seen[-1]

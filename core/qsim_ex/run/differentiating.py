@@ -22,10 +22,13 @@ from qsim_ex.planning.cancellation import cancelled_by
 if TYPE_CHECKING:
     from qsim_ex.circuit.parameters import sweep as sweeps
     from qsim_ex.circuit.parameters.sweep import ParameterSweep
-    from qsim_ex.run import gradient
+    from qsim_ex.deployment.elsewhere import Cluster
+    from qsim_ex.display.explanation import Explanation
+    from qsim_ex.run import gradient, gradient_explained
     from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
 else:
     gradient = later("qsim_ex.run.gradient")
+    gradient_explained = later("qsim_ex.run.gradient_explained")
     sweeps = later("qsim_ex.circuit.parameters.sweep")
 
 
@@ -94,6 +97,15 @@ class Differentiating:
         known = sweeps.ParameterSweep(other) if isinstance(other, Circuit) else other
         with self._differentiates(cancel):
             return gradient.overlap(self._assigner, self.options, sweep, known)
+
+    def explain_gradient(
+        self, sweep: ParameterSweep, observables: PauliSum | Sequence[PauliSum], machine: Cluster | None = None
+    ) -> Explanation:
+        """Return what `gradient` will do in words: plans forward and back, memory, and the predicted seconds.
+
+        It allocates no memory and runs nothing. machine: another machine to plan for, as of `explain`.
+        """
+        return gradient_explained.explained(self.options, sweep, _sums(observables), machine)
 
     @contextmanager
     def _differentiates(self, cancel: threading.Event | None) -> Iterator[None]:

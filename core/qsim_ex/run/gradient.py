@@ -75,7 +75,7 @@ def _differentiated(
 ) -> tuple[Found, tuple[str, PrecisionName, float]]:
     """Return values and derivatives, and on which device, in which precision and in how many seconds they were made."""
     began = perf_counter()
-    task = _task(options, sweep, target)
+    task = checked(options, sweep, target)
     where, targets = placed(assigner, task)
     columns = 0 if sweep.columns is None else sweep.columns.shape[1]
     found = Found(np.empty((sweep.count, target.values)), np.zeros((sweep.count, target.cotangents, columns)))
@@ -84,7 +84,7 @@ def _differentiated(
     return found, (where.device.name, options.precision, perf_counter() - began)
 
 
-def _task(options: Options, sweep: ParameterSweep, target: Target) -> Task:
+def checked(options: Options, sweep: ParameterSweep, target: Target) -> Task:
     """Return the task, checked before memory is allocated; `NotSupported` in words for what is not."""
     structure = sweep.template.structure
     target.require(structure.num_qubits, sweep.count)
@@ -160,8 +160,9 @@ def _in_one_piece(task: Task, where: Assignment, targets: Sequence[Target], foun
 def _differentiate(task: Task, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
     num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
-    plan, inverted = forward_plan(task.work, num_wires, device, options), task.backwards()
-    back = back_of(task, inverted, plan.end, device.batch_shape(options.dtype))
+    shape, inverted = device.batch_shape(options.dtype), task.backwards()
+    plan = forward_plan(task.work, num_wires, shape, device.grows)
+    back = back_of(task, inverted, plan.end, shape)
     plans = [plan] if back is None else [plan, back.plan]
     ends = list(accumulate(len(stage.steps) for one in plans for stage in one.stages))
     tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])

@@ -16,7 +16,6 @@ import numpy as np
 
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.adjoint import Differentiates
-from qsim_ex.devices.base import Device
 from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
@@ -26,7 +25,7 @@ from qsim_ex.placement.kinds import KINDS
 from qsim_ex.placement.paired import AdjointSteps, StateSteps, levels_of_one, widened
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
 from qsim_ex.run.gradient_task import Back, Found, Steps, Task, back_of, prepared, ticker_of
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
 
@@ -72,7 +71,7 @@ def differentiate(task: Task, state: Divided, which: Rows, found: Found, steps: 
     work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
     inverted, levels = task.backwards(), state.planning_levels
-    plan, back = plans(task, state.devices[0], levels)
+    plan, back = plans(task, state.devices[0].shape(task.options.dtype), levels)
     wide = [widened(plan, levels, fresh=True)] + ([] if back is None else [widened(back.plan, levels, fresh=False)])
     tick = steps.expected(state.stage_ends(wide))
     state.layout = at.begun_as(state.layout, wide[0].start)
@@ -89,9 +88,9 @@ def differentiate(task: Task, state: Divided, which: Rows, found: Found, steps: 
     found.derivatives[0] = task.derivatives(inverted, taken, which)[0]
 
 
-def plans(task: Task, device: Device, levels: Levels) -> tuple[Plan, Back | None]:
+def plans(task: Task, shape: Shape, levels: Levels) -> tuple[Plan, Back | None]:
     """Return the plans of the state alone, which shares its pieces: forward, and back if anything has parameters."""
-    one, shape = levels_of_one(levels), device.shape(task.options.dtype)
+    one = levels_of_one(levels)
     start, fresh = Layout.identity(task.num_wires), (1 << task.num_wires) - 1
     plan = plan_of(task.work, task.num_wires, start, shape, fresh, one, True)
     return plan, back_of(task, task.backwards(), plan.end, shape, one)

@@ -15,7 +15,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Shape
 from qsim_ex.steps.plan import Plan
 
 
@@ -23,10 +23,9 @@ class DifferentiatingDevice(BatchDevice, Differentiates):
     """A device that works on batches and differentiates."""
 
 
-def forward_plan(work: Structure, num_wires: int, device: BatchDevice, options: Options) -> Plan:
-    """Return the plan of work on new states in one piece."""
-    fresh = (1 << num_wires) - 1 if device.grows else 0
-    shape = device.batch_shape(options.dtype)
+def forward_plan(work: Structure, num_wires: int, shape: Shape, grows: bool) -> Plan:
+    """Return the plan of work on new states in one piece; grows: whether those of the device do."""
+    fresh = (1 << num_wires) - 1 if grows else 0
     return plan_of(work, num_wires, Layout.identity(num_wires), shape, fresh, None, fresh != 0)
 
 
@@ -34,7 +33,7 @@ def final_states(
     work: Structure, operands: NDArray[np.complex128], device: BatchDevice, options: Options, tick: Tick, wires: int
 ) -> Batch:
     """Return the states of `wires` wires behind some work, one for each row of operands [rows, total]."""
-    plan = forward_plan(work, wires, device, options)
+    plan = forward_plan(work, wires, device.batch_shape(options.dtype), device.grows)
     states = Batch(device, wires, len(operands), options.dtype)
     states.layout = at.begun_as(states.layout, plan.start)
     states.run(plan, prepare(plan, operands, (device,), options.dtype, options.compile, rows=True), tick)
