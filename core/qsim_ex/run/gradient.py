@@ -26,7 +26,6 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.comm.agreed import Asking, digest
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import NotSupported, OutOfMemory
@@ -40,11 +39,22 @@ from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
 from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan
 from qsim_ex.run.gradient_targets import Complex, Expectations, Given, Overlaps, Rows, Target, WeightedExpectations
-from qsim_ex.run.gradient_task import Back, Found, Steps, Task, back_of, prepared, ticker_of
+from qsim_ex.run.gradient_task import (
+    Back,
+    Found,
+    Steps,
+    Task,
+    back_of,
+    in_one_piece,
+    prepared,
+    require_derivatives,
+    ticker_of,
+)
 
 if TYPE_CHECKING:
-    from qsim_ex.run import gradient_divided
+    from qsim_ex.run import gradient_density, gradient_divided
 else:
+    gradient_density = later("qsim_ex.run.gradient_density")
     gradient_divided = later("qsim_ex.run.gradient_divided")
 
 
@@ -74,13 +84,15 @@ def _differentiated(
     assigner: Assigner, options: Options, sweep: ParameterSweep, target: Target
 ) -> tuple[Found, tuple[str, PrecisionName, float]]:
     """Return values and derivatives, and on which device, in which precision and in how many seconds they were made."""
-    began = perf_counter()
-    task = checked(options, sweep, target)
-    where, targets = placed(assigner, task)
-    columns = 0 if sweep.columns is None else sweep.columns.shape[1]
+    began, columns = perf_counter(), 0 if sweep.columns is None else sweep.columns.shape[1]
     found = Found(np.empty((sweep.count, target.values)), np.zeros((sweep.count, target.cotangents, columns)))
-    run = _in_one_piece if in_one_piece(where) else gradient_divided.run
-    run(task, where, targets, found)
+    if options.method == "density_matrix":
+        where = gradient_density.run(assigner, gradient_density.noisy_task(options, sweep, target), found)
+    else:
+        task = checked(options, sweep, target)
+        where, targets = placed(assigner, task)
+        run = _in_one_piece if in_one_piece(where) else gradient_divided.run
+        run(task, where, targets, found)
     return found, (where.device.name, options.precision, perf_counter() - began)
 
 
@@ -90,20 +102,19 @@ def checked(options: Options, sweep: ParameterSweep, target: Target) -> Task:
     target.require(structure.num_qubits, sweep.count)
     if options.method not in ("automatic", "statevector"):
         raise NotSupported(
-            f"gradient: expected method='statevector', got {options.method!r}, which has no derivatives; leave it out."
+            f"gradient: expected method='statevector' or 'density_matrix', got {options.method!r}, which has no "
+            "derivatives; leave it out."
         )
     if options.checkpoint is not None:
         raise NotSupported("gradient: expected no checkpoint, got one; a gradient is not resumed yet, so leave it out.")
-    work = unitary_program(structure).whole
+    try:
+        work = unitary_program(structure).whole
+    except NotSupported as error:
+        raise NotSupported(f"gradient: {error} With method='density_matrix' noise is differentiated too.") from None
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
     task = Task(sweep, target, work.work, wanted(sweep), options)
     task.backwards()  # raises what has no inverse
     return task
-
-
-def in_one_piece(where: Assignment) -> bool:
-    """Return whether states lie in one piece on one device of this process."""
-    return where.ranks is None and where.deployment.in_one_piece
 
 
 def placed(assigner: Assigner, task: Task) -> tuple[Assignment, Sequence[Target]]:
@@ -131,11 +142,7 @@ def placed(assigner: Assigner, task: Task) -> tuple[Assignment, Sequence[Target]
         # The cotangent has half of each window, and wires of the state trade places in the other.
         paired = assigner if slots is None else Assigner(replace(options, window_slots=min(2 * slots, 1 << local)))
         where = where if more == 1 and slots is None and where is not None else paired.one(num_wires + 1, ask)
-    if not isinstance(where.device, Differentiates):
-        raise NotSupported(
-            f"gradient: expected a device that differentiates, got {where.device.name}, whose kernels do not yet; use "
-            "device='cpu'."
-        )
+    require_derivatives(where)
     return where, targets
 
 

@@ -18,9 +18,6 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.paired import widened
 from qsim_ex.planning.cost.rates import H200, Rates
-from qsim_ex.planning.cost.summary import PlanSummary
-from qsim_ex.planning.explain import explain
-from qsim_ex.precision import PRECISIONS
 from qsim_ex.run.gradient import checked
 from qsim_ex.run.gradient_divided import plans
 from qsim_ex.run.gradient_states import forward_plan
@@ -60,8 +57,10 @@ def explained(
     lines = [
         f"{found.device.name}: {found.device.description}, {options.dtype.name}",
         found.deployment.describe(),
-        f"gradient: {_count(len(observables), 'observable')}, {_count(columns, 'parameter')}, "
-        f"{_count(sweep.count, 'binding')}",
+        (
+            f"gradient: {_count(len(observables), 'observable')}, {_count(columns, 'parameter')}, "
+            f"{_count(sweep.count, 'binding')}"
+        ),
         f"forward: {_words(found.forward, found, task)}",
         f"observables: {_observables(observables)}",
         "back: nothing has parameters" if found.back is None else f"back: {_words(found.back, found, task)}",

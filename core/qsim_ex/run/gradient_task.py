@@ -15,13 +15,15 @@ from qsim_ex.circuit.inverse import Inverse, first_wanted, inverse
 from qsim_ex.circuit.parameters.pullback import pulled
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.circuit.structure import Structure
+from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.adjoint import Differentiates
+from qsim_ex.errors import NotSupported
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
-from qsim_ex.planning.cancellation import CANCEL
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
+from qsim_ex.planning.compiled import CANCEL
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -78,6 +80,20 @@ class Task:
         return pulled(self.sweep, which, own[:, :, : self.sweep.template.operands.shape[1]])
 
 
+def in_one_piece(where: Assignment) -> bool:
+    """Return whether states lie in one piece on one device of this process."""
+    return where.ranks is None and where.deployment.in_one_piece
+
+
+def require_derivatives(where: Assignment) -> None:
+    """Raise `NotSupported` for a device that does not differentiate."""
+    if not isinstance(where.device, Differentiates):
+        raise NotSupported(
+            f"gradient: expected a device that differentiates, got {where.device.name}, whose kernels do not yet; use "
+            "device='cpu'."
+        )
+
+
 @lru_cache(maxsize=64)
 def _inverse(work: Structure, wanted_bytes: bytes) -> Inverse:
     return inverse(work, first_wanted(work, np.frombuffer(wanted_bytes, dtype=np.bool_)))
@@ -127,17 +143,18 @@ def back_of(task: Task, inverted: Inverse, start: Layout, shape: Shape, levels: 
     """Return the way back from states in a layout, with all amplitudes there; None if nothing has parameters."""
     if not inverted.work.instructions:
         return None
-    return _back(inverted.work, start, shape, levels, task.wanted[inverted.sources].tobytes())
+    return back_plan(inverted.work, start, shape, levels, task.wanted[inverted.sources].tobytes())
 
 
-@lru_cache(maxsize=64)
-def _back(work: Structure, start: Layout, shape: Shape, levels: Levels | None, wanted_bytes: bytes) -> Back:
+@lru_cache(maxsize=256)
+def back_plan(work: Structure, start: Layout, shape: Shape, levels: Levels | None, wanted_bytes: bytes) -> Back:
+    """Return a way back; wanted_bytes: the flags of the operands that derivatives are needed for."""
     plan = plan_of(work, len(start), start, replace(shape, left_out=LEFT_OUT), 0, levels)
     flags = depending(plan.coefficients, np.frombuffer(wanted_bytes, dtype=np.bool_))
     return Back(plan, tuple(flags.take(places) for places in plan.coefficients.packed))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def prepared(back: Back, device: Differentiates, num_bits: int, dtype: AmplitudeDtype) -> object:
     """Return the steps of a way back as a device takes them, for states of 2^num_bits amplitudes."""
     return device.prepare_adjoint(back.plan.steps, num_bits, dtype, back.wanted)
