@@ -36,11 +36,11 @@ def dropped_piece(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lost_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """A piece of the cotangent is lost on the way back."""
-    true = paired.AdjointSteps.launch
+    true = paired.PairedSteps.launch
 
-    def lost(self: paired.AdjointSteps, target: Any, step: Any, packed: Any) -> None:
+    def lost(self: paired.PairedSteps, target: Any, step: Any, packed: Any) -> None:
         true(self, target, step, packed)
         if target.high == 1:
             target.buffer[target.buffer.size // 2 :] = 0
 
-    monkeypatch.setattr(paired.AdjointSteps, "launch", lost)
+    monkeypatch.setattr(paired.PairedSteps, "launch", lost)

@@ -35,7 +35,7 @@ class Launches(ABC):
     """Prepared steps that launch themselves, since they do something else with a buffer than `Device.run`."""
 
     @abstractmethod
-    def launch(self, target: OneState, step: Step, packed: Any) -> None:
+    def launch(self, target: OneState, step: Step, packed: object) -> None:
         """Start a step on a target; packed: what its numbers have for the step."""
 
 

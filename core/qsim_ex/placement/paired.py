@@ -8,7 +8,7 @@ piece of the cotangent. A plan is made for the state alone, on pieces of half th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, assert_never, cast
+from typing import assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +97,13 @@ class StateSteps(Launches):
     def __init__(self, prepared: object) -> None:
         self._prepared = prepared
 
-    def launch(self, target: OneState, step: Step, packed: Any) -> None:
+    def launch(self, target: OneState, step: Step, packed: object) -> None:
         """Start a step on the piece of the state."""
-        state, _ = _halves(target)
-        target.device.run(state, target.bits - 1, step, packed, self._prepared, target.high)
+        state, _ = _halves(target, self._prepared)
+        state.launch(step, packed)
 
 
-class AdjointSteps(Launches):
+class PairedSteps(Launches):
     """Steps that both pass; derivatives are added up, piece after piece.
 
     derivatives: for each step, complex128 [numbers of the step], as those of `Differentiates.run_adjoint`; None where
@@ -114,21 +114,23 @@ class AdjointSteps(Launches):
         self._device, self._prepared = cast(Differentiates, device), prepared
         self.derivatives: list[Complex | None] = [None] * steps
 
-    def launch(self, target: OneState, step: Step, packed: tuple[int, Complex]) -> None:
+    def launch(self, target: OneState, step: Step, packed: object) -> None:
         """Start a step on the pieces of both."""
-        number, numbers = packed
-        state, cotangent = _halves(target)
-        bits, high = target.bits - 1, target.high
+        number, numbers = cast(tuple[int, Complex], packed)
+        state, cotangent = _halves(target, None)
         if not isinstance(step, Sweep):
-            target.device.run(state, bits, step, numbers[0], None, high)
-            target.device.run(cotangent, bits, step, numbers[0], None, high)
+            state.launch(step, numbers[0])
+            cotangent.launch(step, numbers[0])
             return
-        found = self._device.run_adjoint(state, cotangent, bits, number, numbers, self._prepared, high)
+        given = state.buffer, cotangent.buffer, state.bits, number, numbers
+        found = self._device.run_adjoint(*given, self._prepared, state.high)
         if found is not None:
             before = self.derivatives[number]
             self.derivatives[number] = found[0, 0] if before is None else before + found[0, 0]
 
 
-def _halves(target: OneState) -> tuple[Any, Any]:
+def _halves(target: OneState, prepared: object) -> tuple[OneState, OneState]:
+    """Return the pieces of the state and of the cotangent, with steps as their device has prepared them."""
     half = 1 << target.bits - 1
-    return target.buffer[:half], target.buffer[half : 2 * half]
+    one = target._replace(buffer=target.buffer[:half], bits=target.bits - 1, prepared=prepared)
+    return one, one._replace(buffer=target.buffer[half : 2 * half])

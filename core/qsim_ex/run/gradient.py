@@ -42,8 +42,8 @@ from qsim_ex.run.gradient_targets import Complex, Expectations, Given, Overlaps,
 from qsim_ex.run.gradient_task import (
     Back,
     Found,
+    GradientTask,
     Steps,
-    Task,
     back_of,
     in_one_piece,
     prepared,
@@ -96,7 +96,7 @@ def _differentiated(
     return found, (where.device.name, options.precision, perf_counter() - began)
 
 
-def checked(options: Options, sweep: ParameterSweep, target: Target) -> Task:
+def checked(options: Options, sweep: ParameterSweep, target: Target) -> GradientTask:
     """Return the task, checked before memory is allocated; `NotSupported` in words for what is not."""
     structure = sweep.template.structure
     target.require(structure.num_qubits, sweep.count)
@@ -112,12 +112,12 @@ def checked(options: Options, sweep: ParameterSweep, target: Target) -> Task:
     except NotSupported as error:
         raise NotSupported(f"gradient: {error} With method='density_matrix' noise is differentiated too.") from None
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
-    task = Task(sweep, target, work.work, wanted(sweep), options)
+    task = GradientTask(sweep, target, work.work, wanted(sweep), options)
     task.backwards()  # raises what has no inverse
     return task
 
 
-def placed(assigner: Assigner, task: Task) -> tuple[Assignment, Sequence[Target]]:
+def placed(assigner: Assigner, task: GradientTask) -> tuple[Assignment, Sequence[Target]]:
     """Return where states and cotangents lie, and the targets one after another: one if there is room for all.
 
     Raises `NotSupported` for a device that does not differentiate.
@@ -149,7 +149,7 @@ def placed(assigner: Assigner, task: Task) -> tuple[Assignment, Sequence[Target]
 # --- states in one piece ---------------------------------------------------------------------------------------------
 
 
-def _in_one_piece(task: Task, where: Assignment, targets: Sequence[Target], found: Found) -> None:
+def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives, many bindings at a time."""
     device, count = cast(DifferentiatingDevice, where.device), task.sweep.count
     with ticker_of(task, len(targets)) as ticker:
@@ -164,7 +164,7 @@ def _in_one_piece(task: Task, where: Assignment, targets: Sequence[Target], foun
         ticker.finish()
 
 
-def _differentiate(task: Task, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
+def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
     num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
     shape, inverted = device.batch_shape(options.dtype), task.backwards()
@@ -184,7 +184,9 @@ def _differentiate(task: Task, device: DifferentiatingDevice, which: Rows, found
     share.end()
 
 
-def _backwards(task: Task, back: Back, states: Batch, cotangents: Buffer, operands: Complex, tick: Tick) -> Complex:
+def _backwards(
+    task: GradientTask, back: Back, states: Batch, cotangents: Buffer, operands: Complex, tick: Tick
+) -> Complex:
     """Take states and cotangents back; return cotangents of the inverse's operands, [rows, cotangents, operands]."""
     device, num_wires = cast(DifferentiatingDevice, states.device), states.num_wires
     steps = prepared(back, device, num_wires, task.options.dtype)

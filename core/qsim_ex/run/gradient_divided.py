@@ -22,9 +22,9 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.kinds import KINDS
-from qsim_ex.placement.paired import AdjointSteps, StateSteps, levels_of_one, widened
+from qsim_ex.placement.paired import PairedSteps, StateSteps, levels_of_one, widened
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
-from qsim_ex.run.gradient_task import Back, Found, Steps, Task, back_of, prepared, ticker_of
+from qsim_ex.run.gradient_task import Back, Found, GradientTask, Steps, back_of, prepared, ticker_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -50,7 +50,7 @@ class Traffic:
             state.release()
 
 
-def run(task: Task, where: Assignment, targets: Sequence[Target], found: Found) -> None:
+def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
     limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind]
     states, traffic = task.sweep.count * len(targets), Traffic()
@@ -60,13 +60,12 @@ def run(task: Task, where: Assignment, targets: Sequence[Target], found: Found) 
             for binding in range(task.sweep.count):
                 which = np.array([binding])
                 made = kind.create(where.deployment, where.devices, task.options.dtype, limits)
-                assert isinstance(made, Divided)
-                with traffic.counts(made) as state:
+                with traffic.counts(cast(Divided, made)) as state:
                     differentiate(replace(task, target=target), state, which, part.of_rows(which), steps)
         ticker.finish()
 
 
-def differentiate(task: Task, state: Divided, which: Rows, found: Found, steps: Steps) -> None:
+def differentiate(task: GradientTask, state: Divided, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of one binding. state: a new state of a wire more than the task's."""
     work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
@@ -88,7 +87,7 @@ def differentiate(task: Task, state: Divided, which: Rows, found: Found, steps: 
     found.derivatives[0] = task.derivatives(inverted, taken, which)[0]
 
 
-def plans(task: Task, shape: Shape, levels: Levels) -> tuple[Plan, Back | None]:
+def plans(task: GradientTask, shape: Shape, levels: Levels) -> tuple[Plan, Back | None]:
     """Return the plans of the state alone, which shares its pieces: forward, and back if anything has parameters."""
     one = levels_of_one(levels)
     start, fresh = Layout.identity(task.num_wires), (1 << task.num_wires) - 1
@@ -96,12 +95,12 @@ def plans(task: Task, shape: Shape, levels: Levels) -> tuple[Plan, Back | None]:
     return plan, back_of(task, task.backwards(), plan.end, shape, one)
 
 
-def _backwards(task: Task, state: Divided, back: Back, wide: Plan, operands: Complex, tick: Tick) -> Complex:
+def _backwards(task: GradientTask, state: Divided, back: Back, wide: Plan, operands: Complex, tick: Tick) -> Complex:
     """Take both back; return cotangents of the inverse's operands, [1, 1, operands]."""
     numbers = bound_rows(back.plan, operands)
     given, bits, dtype = list(enumerate(numbers)), back.plan.levels.local, task.options.dtype
     both = {
-        device: AdjointSteps(device, prepared(back, cast(Differentiates, device), bits, dtype), len(given))
+        device: PairedSteps(device, prepared(back, cast(Differentiates, device), bits, dtype), len(given))
         for device in state.devices
     }
     state.run(wide, [(both[device], given) for device in state.devices], tick)

@@ -22,7 +22,7 @@ from qsim_ex.run.gradient import checked
 from qsim_ex.run.gradient_divided import plans
 from qsim_ex.run.gradient_states import forward_plan
 from qsim_ex.run.gradient_targets import Expectations
-from qsim_ex.run.gradient_task import Task, back_of
+from qsim_ex.run.gradient_task import GradientTask, back_of
 from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.steps.plan import Plan
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
-class _Planned(NamedTuple):
+class _PlannedGradient(NamedTuple):
     """The plans of a gradient where its states lie; turns: how often they run for a binding.
 
     back: None if nothing has parameters. states: that pass the plan back together.
@@ -73,7 +73,7 @@ def explained(
     return Explanation("\n".join(lines), charts)
 
 
-def _planned(task: Task, machine: Cluster | None) -> _Planned:
+def _planned(task: GradientTask, machine: Cluster | None) -> _PlannedGradient:
     """Return the plans, made as a gradient makes them."""
     options, count = task.options, task.target.cotangents
     wires, elsewhere = task.num_wires, machine is not None
@@ -82,7 +82,7 @@ def _planned(task: Task, machine: Cluster | None) -> _Planned:
     if deployment.in_one_piece:
         forward = forward_plan(task.work, wires, shape, device.grows)
         back = back_of(task, task.backwards(), forward.end, shape)
-        return _Planned(device, deployment, forward, None if back is None else back.plan, 1, 1 + count)
+        return _PlannedGradient(device, deployment, forward, None if back is None else back.plan, 1, 1 + count)
     slots, local = options.window_slots, options.device_wires or wires
     paired = options if slots is None else replace(options, window_slots=min(2 * slots, 1 << local))
     device, deployment = assign_hypothetical(wires + 1, paired, elsewhere=elsewhere)
@@ -90,16 +90,16 @@ def _planned(task: Task, machine: Cluster | None) -> _Planned:
     assert levels is not None
     forward, back = plans(task, device.shape(options.dtype), levels)
     backwards = None if back is None else widened(back.plan, levels, fresh=False)
-    return _Planned(device, deployment, widened(forward, levels, fresh=True), backwards, count, 2)
+    return _PlannedGradient(device, deployment, widened(forward, levels, fresh=True), backwards, count, 2)
 
 
-def _rates(found: _Planned, options: Options, machine: Cluster | None) -> Rates:
+def _rates(found: _PlannedGradient, options: Options, machine: Cluster | None) -> Rates:
     if machine is not None:
         return machine.speeds.shared(options.virtual_peers)
     return found.device.rates(options.dtype, options.threads) if found.device.in_host_memory else H200
 
 
-def _words(plan: Plan, found: _Planned, task: Task) -> str:
+def _words(plan: Plan, found: _PlannedGradient, task: GradientTask) -> str:
     """Return the first line on a plan, and what passes it."""
     total = total_of((plan,), task.options.dtype, found.deployment)
     moved = [f"{_count(total.exchanges, 'exchange')}"] if total.exchanges else []
@@ -116,7 +116,7 @@ def _observables(observables: Sequence[PauliSum]) -> str:
     return f"{_count(strings, 'Pauli string')} with {_count(parts, 'X-part')}"
 
 
-def _memory(found: _Planned, task: Task) -> str:
+def _memory(found: _PlannedGradient, task: GradientTask) -> str:
     state = state_bytes(task.num_wires, task.options.dtype)
     if found.deployment.in_one_piece:
         return f"memory: {found.states} states of {human(state)} for each binding that is worked on at a time"
@@ -124,7 +124,7 @@ def _memory(found: _Planned, task: Task) -> str:
     return f"memory: a state and a cotangent, {human(2 * state)} together, in pieces that hold both{again}"
 
 
-def _seconds(found: _Planned, task: Task, rates: Rates) -> str:
+def _seconds(found: _PlannedGradient, task: GradientTask, rates: Rates) -> str:
     """Return the predicted time of all bindings."""
     dtype, deployment = task.options.dtype, found.deployment
     forward = total_of((found.forward,), dtype, deployment, rates).seconds

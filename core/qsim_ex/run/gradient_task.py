@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Task:
+class GradientTask:
     """What is differentiated.
 
     work: of all bindings. wanted: which of its operands depend on parameters.
@@ -99,7 +99,7 @@ def _inverse(work: Structure, wanted_bytes: bytes) -> Inverse:
     return inverse(work, first_wanted(work, np.frombuffer(wanted_bytes, dtype=np.bool_)))
 
 
-def ticker_of(task: Task, turns: int) -> Ticker:
+def ticker_of(task: GradientTask, turns: int) -> Ticker:
     """Return the counter of steps of all bindings, each of which passes its circuit so often with each target."""
     size = work_of(task.num_wires, 3 * len(task.work.instructions), task.sweep.count * turns)
     return Ticker(CANCEL.get(), task.options.progress, task.options.watch, size)
@@ -139,7 +139,9 @@ class Back:
         return pull_back(self.plan.coefficients, numbers, found)
 
 
-def back_of(task: Task, inverted: Inverse, start: Layout, shape: Shape, levels: Levels | None = None) -> Back | None:
+def back_of(
+    task: GradientTask, inverted: Inverse, start: Layout, shape: Shape, levels: Levels | None = None
+) -> Back | None:
     """Return the way back from states in a layout, with all amplitudes there; None if nothing has parameters."""
     if not inverted.work.instructions:
         return None

@@ -49,7 +49,7 @@ class CpuAdjoints(Differentiates):
         adds: bool = False,
     ) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        return adjoint.pauli_products(adjoint.Products(states, to, num_bits, weights, adds), sums, self.threads)
+        return adjoint.pauli_products(adjoint.HostProducts(states, to, num_bits, weights, adds), sums, self.threads)
 
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
@@ -89,6 +89,6 @@ class CpuAdjoints(Differentiates):
             return None
         sweep, wanted = known
         floats = np.ascontiguousarray(numbers).view(np.float64).reshape(len(numbers), -1)
-        where = adjoint.CotangentRows(states, cotangents, num_bits, high)
+        where = adjoint.HostRows(states, cotangents, num_bits, high)
         found = adjoint.run_adjoint(where, sweep, floats, wanted, self.threads)
         return found.view(np.complex128) if wanted.any() else None

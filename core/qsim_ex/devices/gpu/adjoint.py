@@ -54,7 +54,7 @@ class GpuAdjoints(Differentiates):
         adds: bool = False,
     ) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        where = pauli_products.Products(states, to, num_bits, weights, adds)
+        where = pauli_products.DeviceProducts(states, to, num_bits, weights, adds)
         return pauli_products.pauli_products(self._runtime, where, sums)
 
     def prepare_adjoint(

@@ -39,7 +39,7 @@ def wanted_instructions(sweep: NativeSweep, single: bool, numbers: NDArray[np.bo
     return out
 
 
-class CotangentRows(NamedTuple):
+class HostRows(NamedTuple):
     """States [rows · 2^n] and their cotangents [rows · count · 2^n]; high: the value of the index bits outside."""
 
     states: Amplitudes
@@ -48,9 +48,7 @@ class CotangentRows(NamedTuple):
     high: int = 0
 
 
-def run_adjoint(
-    rows: CotangentRows, sweep: NativeSweep, numbers: Floats, wanted: NDArray[np.uint8], threads: int
-) -> Floats:
+def run_adjoint(rows: HostRows, sweep: NativeSweep, numbers: Floats, wanted: NDArray[np.uint8], threads: int) -> Floats:
     """Run a sweep on states and their cotangents; return the derivatives with respect to its numbers.
 
     numbers: [rows or 1, 2·numbers]. The result is float64 [rows, count, 2·numbers], with respect to real and imaginary
@@ -75,7 +73,7 @@ def run_adjoint(
 _Products = structure("size block num_sums xs_end xs zs_end zs coefficients")
 
 
-class Products(NamedTuple):
+class HostProducts(NamedTuple):
     """States, where H|ψ⟩ goes, with which weights [rows, sums] if sums are added up, and whether it is added there."""
 
     states: Amplitudes
@@ -85,7 +83,7 @@ class Products(NamedTuple):
     adds: bool = False
 
 
-def pauli_products(where: Products, sums: Sequence[StoredSum], threads: int) -> Floats:
+def pauli_products(where: HostProducts, sums: Sequence[StoredSum], threads: int) -> Floats:
     """Write H|ψ⟩ of each row for each sum H, [rows, sums, 2^n]; return ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
     states, to, num_bits, weights, adds = where
     form, _ = _form(num_bits, tuple(sums))

@@ -42,7 +42,7 @@ class _Words(NamedTuple):
     groups: tuple[_Group, ...]
 
 
-class Products(NamedTuple):
+class DeviceProducts(NamedTuple):
     """States, where H|ψ⟩ goes, with which weights [rows, sums] if sums are added up, and whether it is added there."""
 
     states: Array
@@ -52,7 +52,7 @@ class Products(NamedTuple):
     adds: bool = False
 
 
-def pauli_products(runtime: Runtime, where: Products, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
+def pauli_products(runtime: Runtime, where: DeviceProducts, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
     """Write H|ψ⟩ of each row for each sum H, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
     states, to, num_bits, weights, adds = where
     rows, precision = int(states.size) >> num_bits, BY_DTYPE[states.dtype]
